@@ -2,7 +2,9 @@
 #pragma once
 
 #include "graphs/graph.h"
-#include "graphs/onnx.pb-c.h"
+
+#define GEMEM_PROTO_LIST "graphs/onnx.def"
+#include "base/io/proto-structs.h"
 
 /* The value of a name. */
 typedef struct
@@ -16,7 +18,7 @@ typedef struct
 {
   GememGraph *graph;
   char *where;
-  GHashTable *types;  /* name -> Onnx__TypeProto, of the model */
+  GHashTable *types;  /* name -> OnnxType, of the model */
   GHashTable *values; /* name -> OnnxValue */
   GPtrArray *typed;   /* keys of `types`, for removal */
   GPtrArray *valued;  /* keys of `values` */
@@ -42,7 +44,7 @@ const gint64 *gemem_onnx_dims (const OnnxImport *import);
 /* Reads the shape of the tensor @name into import->dims. */
 gboolean gemem_onnx_take_shape (OnnxImport *import, const char *name, GememDtype *dtype,
                                 GError **error);
-void gemem_onnx_add_type (OnnxImport *import, const Onnx__ValueInfoProto *info);
+void gemem_onnx_add_type (OnnxImport *import, const OnnxValueInfo *info);
 
 /* Declares @name, which must be new, as output @number of @node, or variable @number.  @unsized
  * (owned): the error if it is read. */
@@ -53,8 +55,8 @@ void gemem_onnx_free_value (gpointer value);
 gboolean gemem_onnx_add_variable (OnnxImport *import, const char *name, GememDtype dtype,
                                   GError **error);
 /* Adds a weight; @header: an initializer, or the content of a Constant. */
-gboolean gemem_onnx_add_weight (OnnxImport *import, const char *name,
-                                const Onnx__TensorProto *header, GError **error);
+gboolean gemem_onnx_add_weight (OnnxImport *import, const char *name, const OnnxTensor *header,
+                                GError **error);
 
 /* Adds an input or output to the last node.  @name NULL or "": unconnected, or omitted.  An output
  * without a shape counts as 0 bytes and is an error only where a node reads it. */

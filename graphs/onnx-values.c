@@ -53,25 +53,26 @@ gemem_onnx_fail (const OnnxImport *import, GError **error, const char *format, .
 /* ---- shapes */
 
 static gboolean
-take_element_type (OnnxImport *import, const char *name, gint32 number, GememDtype *dtype,
+take_element_type (OnnxImport *import, const char *name, gint64 number, GememDtype *dtype,
                    GError **error)
 {
   if (number <= 0 || (gsize) number >= G_N_ELEMENTS (element_types))
-    return gemem_onnx_fail (
-        import, error,
-        "tensor '%s': element type %d is not known; run shape inference, or update this program",
-        name, number);
+    return gemem_onnx_fail (import, error,
+                            "tensor '%s': element type %" G_GINT64_FORMAT
+                            " is not known; run shape inference, or update this program",
+                            name, number);
   *dtype = gemem_dtype_find (element_types[number]);
   import->strings += gemem_dtype_bits (*dtype) == 0;
   return TRUE;
 }
 
 static gboolean
-take_dimension (OnnxImport *import, const char *name, guint index,
-                const Onnx__TensorShapeProto__Dimension *dimension, GError **error)
+take_dimension (OnnxImport *import, const char *name, guint index, const OnnxDimension *dimension,
+                GError **error)
 {
   const char *parameter = onnx_text (dimension->dim_param);
-  const gint64 value = dimension->dim_value;
+  const gsize n = dimension->dim_value.n;
+  const gint64 value = n > 0 ? dimension->dim_value.at[n - 1] : -1;
 
   if (*parameter != '\0')
     return gemem_onnx_fail (import, error,
@@ -79,7 +80,7 @@ take_dimension (OnnxImport *import, const char *name, guint index,
                             "onnxruntime.tools.make_dynamic_shape_fixed --dim_param '%s' "
                             "--dim_value N, then run shape inference",
                             name, index, parameter, parameter);
-  if (!dimension->has_dim_value || value < 0)
+  if (value < 0)
     return gemem_onnx_fail (
         import, error,
         "tensor '%s': dimension %u is not known; export the model with fixed shapes "
@@ -92,8 +93,8 @@ take_dimension (OnnxImport *import, const char *name, guint index,
 gboolean
 gemem_onnx_take_shape (OnnxImport *import, const char *name, GememDtype *dtype, GError **error)
 {
-  const Onnx__TypeProto *type = g_hash_table_lookup (import->types, name);
-  const Onnx__TypeProto__Tensor *tensor = type != NULL ? type->tensor_type : NULL;
+  const OnnxType *type = g_hash_table_lookup (import->types, name);
+  const OnnxTensorType *tensor = type != NULL ? type->tensor_type : NULL;
 
   g_array_set_size (import->dims, 0);
   if (type != NULL && tensor == NULL)
@@ -107,8 +108,8 @@ gemem_onnx_take_shape (OnnxImport *import, const char *name, GememDtype *dtype, 
                             "tensor '%s': has no shape; run shape inference "
                             "(onnx.shape_inference.infer_shapes_path) and read its result",
                             name);
-  for (gsize i = 0; i < tensor->shape->n_dim; i++)
-    if (!take_dimension (import, name, (guint) i, tensor->shape->dim[i], error))
+  for (gsize i = 0; i < tensor->shape->dim.n; i++)
+    if (!take_dimension (import, name, (guint) i, tensor->shape->dim.at[i], error))
       return FALSE;
   return take_element_type (import, name, tensor->elem_type, dtype, error);
 }
@@ -131,12 +132,12 @@ take_bytes (const OnnxImport *import, const char *name, GememDtype dtype, guint6
 }
 
 void
-gemem_onnx_add_type (OnnxImport *import, const Onnx__ValueInfoProto *info)
+gemem_onnx_add_type (OnnxImport *import, const OnnxValueInfo *info)
 {
   if (info->name == NULL || info->type == NULL)
     return;
-  g_hash_table_insert (import->types, info->name, info->type);
-  g_ptr_array_add (import->typed, info->name);
+  g_hash_table_insert (import->types, (gpointer) info->name, info->type);
+  g_ptr_array_add (import->typed, (gpointer) info->name);
 }
 
 /* ---- values */
@@ -177,7 +178,7 @@ gemem_onnx_add_variable (OnnxImport *import, const char *name, GememDtype dtype,
 }
 
 gboolean
-gemem_onnx_add_weight (OnnxImport *import, const char *name, const Onnx__TensorProto *header,
+gemem_onnx_add_weight (OnnxImport *import, const char *name, const OnnxTensor *header,
                        GError **error)
 {
   GememDtype dtype;
@@ -185,7 +186,7 @@ gemem_onnx_add_weight (OnnxImport *import, const char *name, const Onnx__TensorP
   if (*name == '\0')
     return gemem_onnx_fail (import, error, "there is an initializer without a name; give it one");
   g_array_set_size (import->dims, 0);
-  g_array_append_vals (import->dims, header->dims, (guint) header->n_dims);
+  g_array_append_vals (import->dims, header->dims.at, (guint) header->dims.n);
   return take_element_type (import, name, header->data_type, &dtype, error)
          && gemem_onnx_add_variable (import, name, dtype, error);
 }

@@ -23,13 +23,14 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/io/proto-read.h"
 #include "graphs/format.h"
 #include "graphs/onnx-import.h"
 
+#include "base/io/proto-tables.h"
+
 extern const GememGraphFormat gemem_graph_format_onnx;
 
-static gboolean add_graph (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_type,
+static gboolean add_graph (OnnxImport *import, const OnnxGraph *part, const char *owner_type,
                            GError **error);
 
 /* ---- nodes */
@@ -53,49 +54,49 @@ add_named_node (OnnxImport *import, const char *wanted, const char *type)
 }
 
 static gboolean
-is_view (const Onnx__NodeProto *node)
+is_view (const OnnxNode *node)
 {
   static const char *const views[] = { "Reshape",   "Flatten",  "Squeeze",
                                        "Unsqueeze", "Identity", NULL };
 
-  return g_strv_contains (views, onnx_text (node->op_type)) && node->n_input > 0
-         && node->n_output == 1 && *node->input[0] != '\0' && *node->output[0] != '\0';
+  return g_strv_contains (views, onnx_text (node->op_type)) && node->input.n > 0
+         && node->output.n == 1 && *node->input.at[0] != '\0' && *node->output.at[0] != '\0';
 }
 
 /* The value of a Constant: its tensor, else the inferred shape of its output. */
 static gboolean
-add_constant (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
+add_constant (OnnxImport *import, const OnnxNode *node, GError **error)
 {
   GememDtype dtype;
 
-  for (gsize i = 0; i < node->n_attribute; i++)
-    if (node->attribute[i]->t != NULL)
-      return gemem_onnx_add_weight (import, node->output[0], node->attribute[i]->t, error);
-  return gemem_onnx_take_shape (import, node->output[0], &dtype, error)
-         && gemem_onnx_add_variable (import, node->output[0], dtype, error);
+  for (gsize i = 0; i < node->attribute.n; i++)
+    if (node->attribute.at[i]->t != NULL)
+      return gemem_onnx_add_weight (import, node->output.at[0], node->attribute.at[i]->t, error);
+  return gemem_onnx_take_shape (import, node->output.at[0], &dtype, error)
+         && gemem_onnx_add_variable (import, node->output.at[0], dtype, error);
 }
 
 /* Adds the subgraphs of the node just added, all before other nodes: blocks belong to the last
  * node. */
 static gboolean
-add_blocks (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
+add_blocks (OnnxImport *import, const OnnxNode *node, GError **error)
 {
   g_autoptr (GPtrArray) parts = g_ptr_array_new ();
   const guint32 outer = import->block;
   guint32 first = 0;
 
-  for (gsize i = 0; i < node->n_attribute; i++)
+  for (gsize i = 0; i < node->attribute.n; i++)
     {
-      const Onnx__AttributeProto *attribute = node->attribute[i];
+      const OnnxAttribute *attribute = node->attribute.at[i];
 
       if (attribute->g != NULL)
         g_ptr_array_add (parts, attribute->g);
-      for (gsize k = 0; k < attribute->n_graphs; k++)
-        g_ptr_array_add (parts, attribute->graphs[k]);
+      for (gsize k = 0; k < attribute->graphs.n; k++)
+        g_ptr_array_add (parts, attribute->graphs.at[k]);
     }
   for (guint i = 0; i < parts->len; i++)
     {
-      const char *name = onnx_text (((Onnx__GraphProto *) g_ptr_array_index (parts, i))->name);
+      const char *name = onnx_text (((OnnxGraph *) g_ptr_array_index (parts, i))->name);
       const guint32 block = gemem_graph_add_block (import->graph, *name != '\0' ? name : "block");
 
       first = i == 0 ? block : first;
@@ -111,23 +112,23 @@ add_blocks (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
 }
 
 static gboolean
-add_node (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
+add_node (OnnxImport *import, const OnnxNode *node, GError **error)
 {
   const char *type = onnx_text (node->op_type);
-  const OnnxValue *viewed = is_view (node) ? g_hash_table_lookup (import->values, node->input[0])
+  const OnnxValue *viewed = is_view (node) ? g_hash_table_lookup (import->values, node->input.at[0])
                                            : NULL;
   const char *name;
 
-  if (strcmp (type, "Constant") == 0 && node->n_output == 1)
+  if (strcmp (type, "Constant") == 0 && node->output.n == 1)
     return add_constant (import, node, error);
   if (viewed != NULL && viewed->node == NULL)
-    return gemem_onnx_add_value (import, node->output[0], NULL, viewed->number, NULL, error);
+    return gemem_onnx_add_value (import, node->output.at[0], NULL, viewed->number, NULL, error);
   name = add_named_node (import, onnx_text (node->name), type);
-  for (gsize i = 0; i < node->n_input; i++)
-    if (!gemem_onnx_add_input (import, node->input[i], error))
+  for (gsize i = 0; i < node->input.n; i++)
+    if (!gemem_onnx_add_input (import, node->input.at[i], error))
       return FALSE;
-  for (gsize i = 0; i < node->n_output; i++)
-    if (!gemem_onnx_add_output (import, node->output[i], (guint32) i, name, error))
+  for (gsize i = 0; i < node->output.n; i++)
+    if (!gemem_onnx_add_output (import, node->output.at[i], (guint32) i, name, error))
       return FALSE;
   if (viewed != NULL)
     gemem_graph_edit_output (import->graph)->reuse_input = 0;
@@ -137,15 +138,15 @@ add_node (OnnxImport *import, const Onnx__NodeProto *node, GError **error)
 /* ---- graphs */
 
 static gboolean
-add_data (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_type, GError **error)
+add_data (OnnxImport *import, const OnnxGraph *part, const char *owner_type, GError **error)
 {
   /* the first input of a Loop's body is its counter */
   const gint64 own = strcmp (owner_type, "Loop") == 0 ? 1 : 0;
   gint64 index = 0;
 
-  for (gsize i = 0; i < part->n_input; i++)
+  for (gsize i = 0; i < part->input.n; i++)
     {
-      const char *name = onnx_text (part->input[i]->name);
+      const char *name = onnx_text (part->input.at[i]->name);
       const char *node;
 
       if (g_hash_table_contains (import->values, name) && import->block == 0)
@@ -163,21 +164,20 @@ add_data (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_ty
 }
 
 static gboolean
-add_net_output (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_type,
-                GError **error)
+add_net_output (OnnxImport *import, const OnnxGraph *part, const char *owner_type, GError **error)
 {
   /* the first result of a Loop's body is its condition */
   const gint64 first = strcmp (owner_type, "Loop") == 0 ? -1 : 0;
   g_autofree char *nested = g_strconcat (onnx_text (part->name), "/NetOutput", NULL);
 
   add_named_node (import, import->block == 0 ? "NetOutput" : nested, "NetOutput");
-  for (gsize i = 0; i < part->n_output; i++)
-    if (!gemem_onnx_add_input (import, part->output[i]->name, error))
+  for (gsize i = 0; i < part->output.n; i++)
+    if (!gemem_onnx_add_input (import, part->output.at[i]->name, error))
       return FALSE;
   if (import->block == 0)
     return TRUE;
   g_array_set_size (import->dims, 0);
-  for (gsize i = 0; i < part->n_output; i++)
+  for (gsize i = 0; i < part->output.n; i++)
     {
       const gint64 index = (gint64) i + first;
 
@@ -189,13 +189,13 @@ add_net_output (OnnxImport *import, const Onnx__GraphProto *part, const char *ow
 }
 
 static gboolean
-add_weights (OnnxImport *import, const Onnx__GraphProto *part, GError **error)
+add_weights (OnnxImport *import, const OnnxGraph *part, GError **error)
 {
-  for (gsize i = 0; i < part->n_initializer; i++)
-    if (!gemem_onnx_add_weight (import, onnx_text (part->initializer[i]->name),
-                                part->initializer[i], error))
+  for (gsize i = 0; i < part->initializer.n; i++)
+    if (!gemem_onnx_add_weight (import, onnx_text (part->initializer.at[i]->name),
+                                part->initializer.at[i], error))
       return FALSE;
-  if (part->n_sparse_initializer > 0)
+  if (part->sparse_initializer.n > 0)
     return gemem_onnx_fail (
         import, error,
         "graph '%s': has sparse initializers, whose size is not known; make them dense",
@@ -204,20 +204,20 @@ add_weights (OnnxImport *import, const Onnx__GraphProto *part, GError **error)
 }
 
 static gboolean
-add_graph (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_type, GError **error)
+add_graph (OnnxImport *import, const OnnxGraph *part, const char *owner_type, GError **error)
 {
   const guint typed = import->typed->len, valued = import->valued->len;
 
-  for (gsize i = 0; i < part->n_input; i++)
-    gemem_onnx_add_type (import, part->input[i]);
-  for (gsize i = 0; i < part->n_output; i++)
-    gemem_onnx_add_type (import, part->output[i]);
-  for (gsize i = 0; i < part->n_value_info; i++)
-    gemem_onnx_add_type (import, part->value_info[i]);
+  for (gsize i = 0; i < part->input.n; i++)
+    gemem_onnx_add_type (import, part->input.at[i]);
+  for (gsize i = 0; i < part->output.n; i++)
+    gemem_onnx_add_type (import, part->output.at[i]);
+  for (gsize i = 0; i < part->value_info.n; i++)
+    gemem_onnx_add_type (import, part->value_info.at[i]);
   if (!add_weights (import, part, error) || !add_data (import, part, owner_type, error))
     return FALSE;
-  for (gsize i = 0; i < part->n_node; i++)
-    if (!add_node (import, part->node[i], error))
+  for (gsize i = 0; i < part->node.n; i++)
+    if (!add_node (import, part->node.at[i], error))
       return FALSE;
   if (!add_net_output (import, part, owner_type, error))
     return FALSE;
@@ -232,7 +232,7 @@ add_graph (OnnxImport *import, const Onnx__GraphProto *part, const char *owner_t
 }
 
 static void
-add_notes (OnnxImport *import, const Onnx__ModelProto *model)
+add_notes (OnnxImport *import, const OnnxModel *model)
 {
   gemem_graph_note (import->graph, "source", "ONNX model, ir_version %" G_GINT64_FORMAT,
                     model->ir_version);
@@ -251,7 +251,7 @@ add_notes (OnnxImport *import, const Onnx__ModelProto *model)
 }
 
 static GememGraph *
-import_model (GememInput *input, const Onnx__ModelProto *model, GError **error)
+import_model (GememInput *input, const OnnxModel *model, GError **error)
 {
   g_autofree char *where = g_strdup (gemem_input_name (input)), *base = g_path_get_basename (where);
   const char *name = model->graph != NULL ? onnx_text (model->graph->name) : "";
@@ -264,7 +264,7 @@ import_model (GememInput *input, const Onnx__ModelProto *model, GError **error)
   import.valued = g_ptr_array_new ();
   import.names = g_hash_table_new (g_str_hash, g_str_equal);
   import.dims = g_array_new (FALSE, FALSE, sizeof (gint64));
-  if (model->graph != NULL && model->graph->n_node > 0)
+  if (model->graph != NULL && model->graph->node.n > 0)
     ok = add_graph (&import, model->graph, "", error);
   else
     ok = gemem_onnx_fail (&import, error,
@@ -291,15 +291,11 @@ import_model (GememInput *input, const Onnx__ModelProto *model, GError **error)
 static GememGraph *
 read_onnx (GememInput *input, guint index, GError **error)
 {
-  ProtobufCMessage *message = gemem_proto_read_only (input, &onnx__model_proto__descriptor, index,
-                                                     error);
-  GememGraph *graph;
+  g_autoptr (GPtrArray) memory = g_ptr_array_new_with_free_func (g_free);
+  const OnnxModel *model = gemem_proto_read_only (input, &gemem_proto_OnnxModel, index, memory,
+                                                  error);
 
-  if (message == NULL)
-    return NULL;
-  graph = import_model (input, (const Onnx__ModelProto *) message, error);
-  protobuf_c_message_free_unpacked (message, NULL);
-  return graph;
+  return model != NULL ? import_model (input, model, error) : NULL;
 }
 
 /* In the files of all known writers a model begins with its ir_version (1, 2... so far), followed

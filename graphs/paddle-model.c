@@ -22,10 +22,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/io/proto-read.h"
 #include "graphs/format.h"
 #include "graphs/paddle-import.h"
-#include "graphs/paddle.pb-c.h"
+
+#define GEMEM_PROTO_LIST "graphs/paddle.def"
+#include "base/io/proto-structs.h"
+#include "base/io/proto-tables.h"
 
 #define MAX_DEPTH 100
 #define LOD_TENSOR 7 /* type of a dense tensor variable */
@@ -41,7 +43,7 @@ static const char *const element_types[] = {
 typedef struct
 {
   PaddleImport import;
-  const Paddle__ProgramDesc *program;
+  const PaddleModel *program;
   const char *where;
   GHashTable **names; /* by block, for blocks that are run: name -> variable number + 1 */
   GArray *around;     /* guint32: the blocks around the current operator, innermost last */
@@ -73,23 +75,25 @@ text_of (const char *text)
 /* ---- variables */
 
 static gboolean
-add_tensor (Model *model, const char *name, const Paddle__VarType__Tensor *tensor,
-            gboolean persistable, guint32 *variable, GError **error)
+add_tensor (Model *model, const char *name, const PaddleTensor *tensor, gboolean persistable,
+            guint32 *variable, GError **error)
 {
-  const gint32 number = tensor->data_type;
+  const gint64 number = tensor->data_type;
   GArray *dims = model->import.dims;
   GememDtype dtype;
   guint64 bytes;
   gboolean open = FALSE;
 
   if (number < 0 || (gsize) number >= G_N_ELEMENTS (element_types) || element_types[number] == NULL)
-    return fail (model, error, "variable '%s': element type %d is not known; update this program",
+    return fail (model, error,
+                 "variable '%s': element type %" G_GINT64_FORMAT
+                 " is not known; update this program",
                  name, number);
   dtype = gemem_dtype_find (element_types[number]);
   g_array_set_size (dims, 0);
-  for (gsize i = 0; i < tensor->n_dims; i++)
+  for (gsize i = 0; i < tensor->dims.n; i++)
     {
-      const gint64 dim = tensor->dims[i];
+      const gint64 dim = tensor->dims.at[i];
 
       open |= dim == -1;
       model->products += dim < -1;
@@ -105,11 +109,11 @@ add_tensor (Model *model, const char *name, const Paddle__VarType__Tensor *tenso
 }
 
 static gboolean
-add_variable (Model *model, GHashTable *names, const Paddle__VarDesc *declared, GError **error)
+add_variable (Model *model, GHashTable *names, const PaddleVar *declared, GError **error)
 {
   const char *name = text_of (declared->name);
   const gboolean dense = declared->type != NULL && declared->type->type == LOD_TENSOR;
-  const Paddle__VarType__LoDTensor *tensor = dense ? declared->type->lod_tensor : NULL;
+  const PaddleLoDTensor *tensor = dense ? declared->type->lod_tensor : NULL;
   const gboolean persistable = declared->persistable != 0;
   guint32 variable = GEMEM_NONE;
 
@@ -136,11 +140,11 @@ add_variable (Model *model, GHashTable *names, const Paddle__VarDesc *declared, 
 static gboolean
 declare (Model *model, guint32 number, GError **error)
 {
-  const Paddle__BlockDesc *block = model->program->blocks[number];
+  const PaddleBlock *block = model->program->blocks.at[number];
   GHashTable *names = model->names[number] = g_hash_table_new (g_str_hash, g_str_equal);
 
-  for (gsize i = 0; i < block->n_vars; i++)
-    if (!add_variable (model, names, block->vars[i], error))
+  for (gsize i = 0; i < block->vars.n; i++)
+    if (!add_variable (model, names, block->vars.at[i], error))
       return FALSE;
   if (number == 0)
     gemem_graph_add_variable (model->import.graph, PADDLE_NO_VARIABLE, GEMEM_DTYPE_UNKNOWN, NULL, 0,
@@ -153,7 +157,7 @@ declare (Model *model, guint32 number, GError **error)
 static guint32
 find_declared (const Model *model, gint64 number, const char *name)
 {
-  GHashTable *names = number >= 0 && (guint64) number < model->program->n_blocks
+  GHashTable *names = number >= 0 && (guint64) number < model->program->blocks.n
                           ? model->names[number]
                           : NULL;
   const guint32 found = names != NULL ? GPOINTER_TO_UINT (g_hash_table_lookup (names, name)) : 0;
@@ -170,11 +174,12 @@ find_variable (const Model *model, const char *name)
   for (guint i = model->around->len; i-- > 0;)
     {
       const guint32 number = g_array_index (model->around, guint32, i);
-      const Paddle__BlockDesc *block = model->program->blocks[number];
+      const PaddleBlock *block = model->program->blocks.at[number];
       guint32 found = find_declared (model, number, name);
 
-      if (found == GEMEM_NONE && block->has_forward_block_idx)
-        found = find_declared (model, block->forward_block_idx, name);
+      if (found == GEMEM_NONE && block->forward_block_idx.n > 0)
+        found = find_declared (model, block->forward_block_idx.at[block->forward_block_idx.n - 1],
+                               name);
       if (found != GEMEM_NONE)
         return found;
     }
@@ -185,13 +190,13 @@ find_variable (const Model *model, const char *name)
 
 /* Calls @take, a function of paddle-import.h, for each variable named in the @n lists. */
 static gboolean
-take_names (Model *model, Paddle__OpDesc__Var *const *lists, gsize n,
+take_names (Model *model, PaddleArguments *const *lists, gsize n,
             void (*take) (PaddleImport *import, guint32 variable), GError **error)
 {
   for (gsize i = 0; i < n; i++)
-    for (gsize k = 0; k < lists[i]->n_arguments; k++)
+    for (gsize k = 0; k < lists[i]->arguments.n; k++)
       {
-        const char *name = lists[i]->arguments[k];
+        const char *name = lists[i]->arguments.at[k];
         const guint32 variable = find_variable (model, name);
 
         if (variable == GEMEM_NONE)
@@ -204,36 +209,25 @@ take_names (Model *model, Paddle__OpDesc__Var *const *lists, gsize n,
   return TRUE;
 }
 
+/* Appends the blocks that the operator runs to @blocks (gint64). */
 static void
-add_role_variables (Model *model, const Paddle__OpDesc__Attr *attribute)
-{
-  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
-
-  for (gsize i = 0; i < attribute->n_strings; i++)
-    g_ptr_array_add (
-        names, g_strndup ((const char *) attribute->strings[i].data, attribute->strings[i].len));
-  if (names->len > 0)
-    gemem_graph_add_attribute_texts (model->import.graph, GEMEM_ATTRIBUTE_OP_ROLE_VARS,
-                                     (const char *const *) names->pdata, names->len);
-}
-
-/* Appends the blocks that the operator runs to @blocks (gint32). */
-static void
-take_attributes (Model *model, const Paddle__OpDesc *op, GArray *blocks)
+take_attributes (Model *model, const PaddleOp *op, GArray *blocks)
 {
   const gint64 yes = 1;
   guint seen = 0; /* attributes seen; a repeated one counts once */
 
-  for (gsize i = 0; i < op->n_attrs; i++)
+  for (gsize i = 0; i < op->attrs.n; i++)
     {
-      const Paddle__OpDesc__Attr *attribute = op->attrs[i];
+      const PaddleAttribute *attribute = op->attrs.at[i];
       const char *name = text_of (attribute->name);
 
       if (strcmp (name, "op_role") == 0)
-        gemem_graph_edit_node (model->import.graph)->role = attribute->i;
+        gemem_graph_edit_node (model->import.graph)->role = (guint32) attribute->i;
       else if (strcmp (name, "op_role_var") == 0 && (seen & 1) == 0)
         {
-          add_role_variables (model, attribute);
+          if (attribute->strings.n > 0)
+            gemem_graph_add_attribute_texts (model->import.graph, GEMEM_ATTRIBUTE_OP_ROLE_VARS,
+                                             attribute->strings.at, attribute->strings.n);
           seen |= 1;
         }
       else if (strcmp (name, "force_cpu") == 0 && attribute->b != 0 && (seen & 2) == 0)
@@ -241,9 +235,8 @@ take_attributes (Model *model, const Paddle__OpDesc *op, GArray *blocks)
           gemem_graph_add_attribute_ints (model->import.graph, GEMEM_ATTRIBUTE_FORCE_CPU, &yes, 1);
           seen |= 2;
         }
-      if (attribute->has_block_idx)
-        g_array_append_val (blocks, attribute->block_idx);
-      g_array_append_vals (blocks, attribute->blocks_idx, (guint) attribute->n_blocks_idx);
+      g_array_append_vals (blocks, attribute->block_idx.at, (guint) attribute->block_idx.n);
+      g_array_append_vals (blocks, attribute->blocks_idx.at, (guint) attribute->blocks_idx.n);
     }
 }
 
@@ -255,20 +248,21 @@ add_blocks (Model *model, const GArray *blocks, GError **error)
 
   for (guint i = 0; i < blocks->len; i++)
     {
-      const gint32 number = g_array_index (blocks, gint32, i);
+      const gint64 number = g_array_index (blocks, gint64, i);
       char name[32];
 
-      if (number <= 0 || (gsize) number >= model->program->n_blocks)
+      if (number <= 0 || (gsize) number >= model->program->blocks.n)
         return fail (
-            model, error, "node '%s': runs block %d, and there are %zu; save the whole program",
-            gemem_graph_edit_node (model->import.graph)->name, number, model->program->n_blocks);
-      g_snprintf (name, sizeof name, "block%d", number);
+            model, error,
+            "node '%s': runs block %" G_GINT64_FORMAT ", and there are %zu; save the whole program",
+            gemem_graph_edit_node (model->import.graph)->name, number, model->program->blocks.n);
+      g_snprintf (name, sizeof name, "block%" G_GINT64_FORMAT, number);
       gemem_graph_add_block (model->import.graph, name);
     }
   for (guint i = 0; i < blocks->len; i++)
     {
       model->block = first + i;
-      if (!add_block (model, (guint32) g_array_index (blocks, gint32, i), error))
+      if (!add_block (model, (guint32) g_array_index (blocks, gint64, i), error))
         return FALSE;
     }
   model->block = outer;
@@ -278,8 +272,8 @@ add_blocks (Model *model, const GArray *blocks, GError **error)
 static gboolean
 add_op (Model *model, guint32 number, gsize position, GError **error)
 {
-  const Paddle__OpDesc *op = model->program->blocks[number]->ops[position];
-  g_autoptr (GArray) blocks = g_array_new (FALSE, FALSE, sizeof (gint32));
+  const PaddleOp *op = model->program->blocks.at[number]->ops.at[position];
+  g_autoptr (GArray) blocks = g_array_new (FALSE, FALSE, sizeof (gint64));
   char name[64];
 
   if (number == 0)
@@ -288,10 +282,10 @@ add_op (Model *model, guint32 number, gsize position, GError **error)
     g_snprintf (name, sizeof name, "block%u/op%zu", number, position);
   gemem_graph_add_node (model->import.graph, name, text_of (op->type));
   gemem_graph_edit_node (model->import.graph)->block = model->block;
-  if (!take_names (model, op->inputs, op->n_inputs, gemem_paddle_import_read, error))
+  if (!take_names (model, op->inputs.at, op->inputs.n, gemem_paddle_import_read, error))
     return FALSE;
   take_attributes (model, op, blocks);
-  return take_names (model, op->outputs, op->n_outputs, gemem_paddle_import_write, error)
+  return take_names (model, op->outputs.at, op->outputs.n, gemem_paddle_import_write, error)
          && add_blocks (model, blocks, error);
 }
 
@@ -306,7 +300,7 @@ add_block (Model *model, guint32 number, GError **error)
   if (!declare (model, number, error))
     return FALSE;
   g_array_append_val (model->around, number);
-  for (gsize i = 0; i < model->program->blocks[number]->n_ops; i++)
+  for (gsize i = 0; i < model->program->blocks.at[number]->ops.n; i++)
     if (!add_op (model, number, i, error))
       return FALSE;
   g_array_set_size (model->around, model->around->len - 1);
@@ -329,7 +323,7 @@ add_notes (const Model *model)
   const gint64 version = model->program->version != NULL ? model->program->version->version : 0;
   guint64 left_out = 0;
 
-  for (gsize i = 0; i < model->program->n_blocks; i++)
+  for (gsize i = 0; i < model->program->blocks.n; i++)
     left_out += model->names[i] == NULL;
   gemem_graph_note (graph, "source", "PaddlePaddle program");
   if (version > 0) /* 2006002 means 2.6.2 */
@@ -347,16 +341,16 @@ add_notes (const Model *model)
 }
 
 static GememGraph *
-import_program (GememInput *input, const Paddle__ProgramDesc *program, GError **error)
+import_program (GememInput *input, const PaddleModel *program, GError **error)
 {
   g_autofree char *base = g_path_get_basename (gemem_input_name (input));
   Model model = { .program = program, .where = gemem_input_name (input) };
   gboolean ok;
 
   gemem_paddle_import_init (&model.import, base);
-  model.names = g_new0 (GHashTable *, program->n_blocks + 1);
+  model.names = g_new0 (GHashTable *, program->blocks.n + 1);
   model.around = g_array_new (FALSE, FALSE, sizeof (guint32));
-  ok = program->n_blocks > 0
+  ok = program->blocks.n > 0
            ? add_block (&model, 0, error)
            : fail (&model, error, "holds no block; this is no program of PaddlePaddle");
   if (ok)
@@ -364,7 +358,7 @@ import_program (GememInput *input, const Paddle__ProgramDesc *program, GError **
       add_notes (&model);
       ok = gemem_graph_seal (model.import.graph, model.where, error);
     }
-  for (gsize i = 0; i < program->n_blocks; i++)
+  for (gsize i = 0; i < program->blocks.n; i++)
     g_clear_pointer (&model.names[i], g_hash_table_unref);
   g_free (model.names);
   g_array_unref (model.around);
@@ -379,15 +373,11 @@ import_program (GememInput *input, const Paddle__ProgramDesc *program, GError **
 static GememGraph *
 read_model (GememInput *input, guint index, GError **error)
 {
-  ProtobufCMessage *message = gemem_proto_read_only (input, &paddle__program_desc__descriptor,
-                                                     index, error);
-  GememGraph *graph;
+  g_autoptr (GPtrArray) memory = g_ptr_array_new_with_free_func (g_free);
+  const PaddleModel *program = gemem_proto_read_only (input, &gemem_proto_PaddleModel, index,
+                                                      memory, error);
 
-  if (message == NULL)
-    return NULL;
-  graph = import_program (input, (const Paddle__ProgramDesc *) message, error);
-  protobuf_c_message_free_unpacked (message, NULL);
-  return graph;
+  return program != NULL ? import_program (input, program, error) : NULL;
 }
 
 /* Probe: the first block comes first in the file, with number 0 and parent -1. */

@@ -385,18 +385,10 @@ read_plan (const GememJsonTree *tree, const GememGraph *graph, GememPlan *plan, 
 GememPlan *
 gemem_plan_read_json (GememInput *input, const GememGraph *graph, GArray *rows, GError **error)
 {
-  GememJson *json = gemem_json_new (input);
-  GememJsonTree *tree = gemem_json_tree_new ();
+  g_autoptr (GememJsonTree) tree = gemem_json_tree_load (input, error);
   g_autoptr (GememPlan) plan = gemem_plan_new (gemem_input_name (input),
                                                graph != NULL ? gemem_graph_n_items (graph) : 0);
-  int token = gemem_json_next (json, error);
-  gboolean ok;
 
-  gemem_json_tree_set_where (tree, "%s", gemem_input_name (input));
-  ok = token >= 0 && gemem_json_tree_read (tree, json, token, error)
-       && gemem_json_next (json, error) == GEMEM_JSON_END
-       && read_plan (tree, graph, plan, rows, error);
-  gemem_json_tree_free (tree);
-  gemem_json_free (json);
-  return ok ? g_steal_pointer (&plan) : NULL;
+  return tree != NULL && read_plan (tree, graph, plan, rows, error) ? g_steal_pointer (&plan)
+                                                                    : NULL;
 }

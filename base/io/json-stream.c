@@ -34,8 +34,8 @@ struct _GememJson
   guint depth;
   guint8 objects[GEMEM_JSON_MAX_DEPTH]; /* TRUE: the bracket is { */
   gboolean discard;                     /* strings are discarded */
-  gsize length;
-  char text[GEMEM_JSON_MAX_TEXT + 8];
+  gsize length, most;                   /* of `text` */
+  char text[];
 };
 
 static int G_GNUC_PRINTF (3, 4)
@@ -110,7 +110,7 @@ peek_token (GememJson *json, GError **error)
 static inline void
 keep (GememJson *json, guint8 c)
 {
-  if (json->length < GEMEM_JSON_MAX_TEXT)
+  if (json->length < json->most)
     json->text[json->length++] = (char) c;
 }
 
@@ -140,7 +140,7 @@ keep_code (GememJson *json, guint code)
 {
   char bytes[6];
   int n = g_unichar_to_utf8 (g_unichar_validate (code) ? code : 0xfffd, bytes);
-  if (json->length + (gsize) n <= GEMEM_JSON_MAX_TEXT)
+  if (json->length + (gsize) n <= json->most)
     for (int i = 0; i < n; i++)
       keep (json, (guint8) bytes[i]);
 }
@@ -208,7 +208,7 @@ read_string (GememJson *json, GError **error)
       gsize n = (gsize) (json->at - from);
       if (!json->discard && n > 0)
         {
-          n = MIN (n, GEMEM_JSON_MAX_TEXT - json->length);
+          n = MIN (n, json->most - json->length);
           memcpy (json->text + json->length, from, n);
           json->length += n;
         }
@@ -314,7 +314,8 @@ static int
 open_bracket (GememJson *json, gboolean object, GError **error)
 {
   if (json->depth == GEMEM_JSON_MAX_DEPTH)
-    return fail (json, error, "nested more than %d deep; this is no trace", GEMEM_JSON_MAX_DEPTH);
+    return fail (json, error, "nested more than %d deep; the file is damaged or of another format",
+                 GEMEM_JSON_MAX_DEPTH);
   json->at++;
   json->objects[json->depth++] = (guint8) object;
   json->state = object ? STATE_FIRST_KEY : STATE_FIRST_VALUE;
@@ -440,6 +441,12 @@ gemem_json_text (const GememJson *json)
   return json->text;
 }
 
+gsize
+gemem_json_whole_text (const GememJson *json)
+{
+  return json->most - 5;
+}
+
 guint64
 gemem_json_line (const GememJson *json)
 {
@@ -449,8 +456,15 @@ gemem_json_line (const GememJson *json)
 GememJson *
 gemem_json_new (GememInput *input)
 {
-  GememJson *json = g_new0 (GememJson, 1);
+  return gemem_json_new_long (input, GEMEM_JSON_MAX_TEXT);
+}
+
+GememJson *
+gemem_json_new_long (GememInput *input, gsize most)
+{
+  GememJson *json = g_malloc0 (sizeof (GememJson) + most + 8);
   json->input = input;
+  json->most = most;
   json->line = 1;
   json->start = json->at = json->end = (const guint8 *) "";
   return json;

@@ -27,6 +27,7 @@ struct _GememJsonTree
 {
   GArray *entries, *open; /* Entry; guint32 */
   GString *texts, *where;
+  guint32 most_values, most_text;
 };
 
 GememJsonTree *
@@ -38,7 +39,15 @@ gemem_json_tree_new (void)
   tree->open = g_array_new (FALSE, FALSE, sizeof (guint32));
   tree->texts = g_string_new (NULL);
   tree->where = g_string_new (NULL);
+  gemem_json_tree_set_limits (tree, MAX_VALUES, MAX_TEXT);
   return tree;
+}
+
+void
+gemem_json_tree_set_limits (GememJsonTree *tree, guint32 values, guint32 text)
+{
+  tree->most_values = values;
+  tree->most_text = text;
 }
 
 void
@@ -75,23 +84,30 @@ at (const GememJsonTree *tree, guint32 entry)
 
 /* ---- reading */
 
+static gboolean G_GNUC_PRINTF (4, 5) fail_reading (const GememJsonTree *tree, const GememJson *json,
+                                                   GError **error, const char *format, ...)
+{
+  va_list args;
+  va_start (args, format);
+  g_autofree char *what = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: line %" G_GUINT64_FORMAT ": %s",
+               tree->where->str, gemem_json_line (json), what);
+  return FALSE;
+}
+
 static gboolean
 keep_text (GememJsonTree *tree, const GememJson *json, guint32 *offset, GError **error)
 {
   const char *text = gemem_json_text (json);
   const gsize length = gemem_json_text_length (json);
-  const char *fault = NULL;
 
-  if (length >= GEMEM_JSON_MAX_TEXT - 4)
-    fault = "a text of more than 4091 bytes; shorten it";
-  else if (!g_utf8_validate (text, (gssize) length, NULL))
-    fault = "a text that is not UTF-8, or holds a zero byte; the file is damaged";
-  if (fault != NULL)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: line %" G_GUINT64_FORMAT ": %s",
-                   tree->where->str, gemem_json_line (json), fault);
-      return FALSE;
-    }
+  if (length > gemem_json_whole_text (json))
+    return fail_reading (tree, json, error, "a text of more than %zu bytes; shorten it",
+                         gemem_json_whole_text (json));
+  if (!g_utf8_validate (text, (gssize) length, NULL))
+    return fail_reading (tree, json, error,
+                         "a text that is not UTF-8, or holds a zero byte; the file is damaged");
   *offset = (guint32) tree->texts->len;
   g_string_append_len (tree->texts, text, (gssize) length + 1);
   return TRUE;
@@ -116,13 +132,10 @@ add_value (GememJsonTree *tree, const GememJson *json, guint32 token, guint32 ke
 static gboolean
 has_space (const GememJsonTree *tree, const GememJson *json, GError **error)
 {
-  if (tree->entries->len < MAX_VALUES && tree->texts->len < MAX_TEXT)
-    return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-               "%s: line %" G_GUINT64_FORMAT
-               ": more than %u values or %u bytes; too large to be read at once",
-               tree->where->str, gemem_json_line (json), MAX_VALUES, MAX_TEXT);
-  return FALSE;
+  return (tree->entries->len < tree->most_values && tree->texts->len < tree->most_text)
+         || fail_reading (tree, json, error,
+                          "more than %u values or %u bytes; too large to be read at once",
+                          tree->most_values, tree->most_text);
 }
 
 static void
@@ -159,6 +172,21 @@ gemem_json_tree_read (GememJsonTree *tree, GememJson *json, int token, GError **
       if (tree->open->len == 0)
         return TRUE;
     }
+}
+
+GememJsonTree *
+gemem_json_tree_load (GememInput *input, GError **error)
+{
+  GememJsonTree *tree = gemem_json_tree_new ();
+  GememJson *json = gemem_json_new (input);
+  const int token = gemem_json_next (json, error);
+
+  gemem_json_tree_set_where (tree, "%s", gemem_input_name (input));
+  if (token < 0 || !gemem_json_tree_read (tree, json, token, error)
+      || gemem_json_next (json, error) != GEMEM_JSON_END)
+    g_clear_pointer (&tree, gemem_json_tree_free);
+  gemem_json_free (json);
+  return tree;
 }
 
 GememJsonToken
@@ -203,6 +231,23 @@ gemem_json_tree_find (const GememJsonTree *tree, guint32 object, const char *nam
     if (strcmp (gemem_json_tree_key (tree, child), name) == 0)
       return child;
   return 0;
+}
+
+gboolean
+gemem_json_tree_check_names (const GememJsonTree *tree, GError **error)
+{
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint32 object = 0; object < tree->entries->len; object++)
+    if (gemem_json_tree_token (tree, object) == GEMEM_JSON_BEGIN_OBJECT)
+      {
+        g_hash_table_remove_all (names);
+        for (guint32 i = gemem_json_tree_first (tree, object); i != 0;
+             i = gemem_json_tree_next (tree, object, i))
+          if (!g_hash_table_add (names, (gpointer) gemem_json_tree_key (tree, i)))
+            return gemem_json_tree_fail (tree, i, error, "given twice");
+      }
+  return TRUE;
 }
 
 /* ---- messages */

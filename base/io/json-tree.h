@@ -1,24 +1,29 @@
-/* json-tree.h - one value of the token stream (json-stream.h) in memory, for readers of graphs and
- * plans: fields by name, typed values, messages with the position.
+/* json-tree.h - one value of the token stream (json-stream.h) in memory, for readers of graphs, plans
+ * and results: fields by name, typed values, messages with the position.
  *
- * The tree uses the tokens of json-stream.h.  json-glib is unsuitable here: it reads only whole
- * files of one document, wraps integers beyond 64 bits silently, keeps the last of two fields of
- * one name, and does not limit memory.  Files of results, which need no streaming, are read with
- * json-glib (sim/report/json-read.c).
- *
+ * The tree uses the tokens of json-stream.h.
  * Entries are numbered in document order, the root being 0; texts are valid UTF-8 without NUL.
  * Messages are "WHERE: outputs[1].size: what".
- * Memory: 16 bytes per value and the texts; at most 2^22 values and 2^26 bytes of text, so that a
- * small file that unpacks to a huge one is refused.
+ * Memory: 16 bytes per value and the texts; at most 2^22 values and 2^26 bytes of text unless other
+ * limits were set, so that a small file that unpacks to a huge one is refused.
  */
 #pragma once
 
 #include "base/io/json-stream.h"
 
+GEMEM_BEGIN_DECLS
+
 typedef struct _GememJsonTree GememJsonTree;
 
 GememJsonTree *gemem_json_tree_new (void);
 void gemem_json_tree_free (GememJsonTree *tree);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememJsonTree, gemem_json_tree_free)
+
+/* The one document that @input holds, whose name begins the messages; NULL on error.  Does not own
+ * @input. */
+GememJsonTree *gemem_json_tree_load (GememInput *input, GError **error);
+
+void gemem_json_tree_set_limits (GememJsonTree *tree, guint32 values, guint32 text);
 
 /* Sets the prefix of later messages. */
 void gemem_json_tree_set_where (GememJsonTree *tree, const char *format, ...) G_GNUC_PRINTF (2, 3);
@@ -37,6 +42,9 @@ const char *gemem_json_tree_text (const GememJsonTree *tree, guint32 entry);
 /* The first member @name of an object; 0 if there is none or @object is no object.  For messages
  * about other members. */
 guint32 gemem_json_tree_find (const GememJsonTree *tree, guint32 object, const char *name);
+
+/* FALSE with the error if an object has two members of one name. */
+gboolean gemem_json_tree_check_names (const GememJsonTree *tree, GError **error);
 
 /* The elements of an array or members of an object; 0 at the end. */
 guint32 gemem_json_tree_first (const GememJsonTree *tree, guint32 parent);
@@ -75,3 +83,5 @@ gboolean gemem_json_tree_fail (const GememJsonTree *tree, guint32 entry, GError 
                                const char *format, ...) G_GNUC_PRINTF (4, 5);
 gboolean gemem_json_tree_fail_unknown (const GememJsonTree *tree, guint32 entry,
                                        const char *const *names, GError **error);
+
+GEMEM_END_DECLS

@@ -1,15 +1,12 @@
-/* proto-read.c - reads the requested part of a protobuf message; see proto-read.h.
+/* proto-read.c - reads the listed fields of a protobuf message; see proto-read.h.
  *
- * protobuf-c keeps unknown fields, nests without a limit, and reports damage without a reason, on
- * standard error.  Therefore the wire format is walked first: declared fields are checked and
- * copied to a buffer, other fields are skipped.  protobuf-c then unpacks a well-formed buffer.  A
- * copied message may be shorter than the original, so its length always takes five bytes, filled in
- * afterwards.
+ * A walk over the wire format: a listed field goes where its row says, any other is skipped.  What is
+ * made lies in chunks that the caller frees at once.  A list grows by doubling; what it leaves behind
+ * counts like the rest.
  *
- * Invariants: the unpacked buffer holds declared fields only, each with the wire type of its
- * declaration.
- * Cost: one pass; memory for twice the declared fields, and for what protobuf-c makes of them: a field
- * of two bytes may become a hundred, so that is counted as well.
+ * Invariants: memory is bounded by 1 GiB, and by MAX_RATIO times the bytes of listed fields, because
+ * a message of two bytes becomes a struct: a small file that unpacks to many of them ends early.
+ * Cost: one pass.
  */
 #include "config.h"
 
@@ -19,12 +16,12 @@
 #include "base/io/proto-read.h"
 
 #define MAX_DEPTH 100
-#define MAX_WANTED (256u << 20)
-#define MAX_UNPACKED ((gsize) 1 << 30)
+#define MAX_MEMORY ((guint64) 1 << 30)
+#define MAX_RATIO 24
+#define CHUNK ((gsize) 1 << 16)
+#define FREE_CHUNKS 256   /* to which MAX_RATIO does not apply */
 #define MAX_NUMBERS 65536 /* in a message: dimensions, subgraphs */
-#define OBJECT 40         /* bytes of a message or string beside its own */
 #define MAX_STRING 2040   /* two such strings and a few characters fit into one JSON text */
-#define LENGTH_BYTES 5
 
 enum
 {
@@ -37,10 +34,20 @@ enum
 typedef struct
 {
   GememInput *input;
-  GByteArray *wanted;
-  gsize *unpacked; /* bytes that `wanted` becomes */
+  GPtrArray *memory; /* chunks */
+  char *free;        /* what is left of the last chunk */
+  gsize left;
+  guint64 total;   /* bytes in chunks */
+  guint64 skipped; /* bytes of the input */
   GError **error;
 } Walk;
+
+/* A repeated field, as proto-structs.h declares it. */
+typedef struct
+{
+  gsize n;
+  gpointer at;
+} List;
 
 static gboolean G_GNUC_PRINTF (2, 3) fail (const Walk *walk, const char *format, ...)
 {
@@ -113,47 +120,56 @@ skip (const Walk *walk, guint64 end, guint64 n)
              : fail_cut (walk);
 }
 
-/* ---- copying */
+/* ---- memory */
 
-static void
-put_varint (GByteArray *bytes, guint64 value)
+/* @size bytes of zero, or NULL after fail(). */
+static gpointer
+take (Walk *walk, gsize size)
 {
-  guint8 byte;
-
-  for (; value >= 0x80; value >>= 7)
+  size = (size + 7) & ~(gsize) 7;
+  if (size > walk->left)
     {
-      byte = (guint8) (value | 0x80);
-      g_byte_array_append (bytes, &byte, 1);
+      const guint64 read = gemem_input_offset (walk->input) - walk->skipped;
+      const char *too_much;
+
+      walk->left = MAX (size, CHUNK);
+      walk->total += walk->left;
+      too_much = walk->total > MAX_MEMORY ? "more than 1 GiB of nodes, names and shapes"
+                 : walk->total > FREE_CHUNKS * CHUNK + MAX_RATIO * read
+                     ? "messages that hold next to nothing"
+                     : NULL;
+      if (too_much != NULL)
+        {
+          fail (walk, "%s; this is no model of a program", too_much);
+          return NULL;
+        }
+      walk->free = g_malloc0 (walk->left);
+      g_ptr_array_add (walk->memory, walk->free);
     }
-  byte = (guint8) value;
-  g_byte_array_append (bytes, &byte, 1);
+  walk->left -= size;
+  walk->free += size;
+  return walk->free - size;
 }
 
-/* Fills in the length of the bytes that follow @at. */
-static void
-set_length (GByteArray *bytes, guint at)
+/* The place of one more element of @list, of 8 bytes; NULL after fail(). */
+static gpointer
+append (Walk *walk, List *list)
 {
-  guint64 length = bytes->len - at - LENGTH_BYTES;
+  G_STATIC_ASSERT (sizeof (gpointer) == sizeof (gint64));
+  if (list->n == 0 || (list->n >= 2 && (list->n & (list->n - 1)) == 0))
+    {
+      gpointer longer = take (walk, MAX (2, 2 * list->n) * sizeof (gint64));
 
-  for (guint i = 0; i < LENGTH_BYTES; i++, length >>= 7)
-    bytes->data[at + i] = (guint8) ((length & 0x7f) | (i + 1 < LENGTH_BYTES ? 0x80 : 0));
+      if (longer == NULL)
+        return NULL;
+      if (list->n > 0)
+        memcpy (longer, list->at, list->n * sizeof (gint64));
+      list->at = longer;
+    }
+  return (gint64 *) list->at + list->n++;
 }
 
-static gboolean
-has_room (const Walk *walk, guint64 n)
-{
-  return n <= MAX_WANTED - MIN (walk->wanted->len, MAX_WANTED)
-         || fail (walk, "more than 256 MiB besides weights; this is no model of a program");
-}
-
-/* Counts @n bytes of what protobuf-c makes. */
-static gboolean
-unpacks (const Walk *walk, gsize n)
-{
-  *walk->unpacked += n;
-  return *walk->unpacked <= MAX_UNPACKED
-         || fail (walk, "more than 1 GiB when it is unpacked; this is no model of a program");
-}
+/* ---- fields */
 
 /* TRUE for printable text: messages are one line, so a name must not contain control characters. */
 static gboolean
@@ -167,20 +183,19 @@ is_name (const char *text, gsize length)
 
 /* @lenient: a string that is no valid name is left empty. */
 static gboolean
-copy_string (const Walk *walk, guint64 length, gboolean lenient)
+read_text (Walk *walk, guint64 length, gboolean lenient, const char **text)
 {
   const guint8 *data;
   gssize size;
+  char *copy;
 
-  if (length > MAX_STRING && lenient)
-    {
-      put_varint (walk->wanted, 0);
-      return gemem_input_skip (walk->input, length, walk->error);
-    }
+  *text = "";
+  if (length == 0)
+    return TRUE;
   if (length > MAX_STRING)
-    return fail (walk, "a name of %" G_GUINT64_FORMAT " bytes; the most is %d", length, MAX_STRING);
-  if (!has_room (walk, length) || !unpacks (walk, OBJECT + (gsize) length))
-    return FALSE;
+    return lenient ? gemem_input_skip (walk->input, length, walk->error)
+                   : fail (walk, "a name of %" G_GUINT64_FORMAT " bytes; the most is %d", length,
+                           MAX_STRING);
   size = gemem_input_fill (walk->input, (gssize) length, &data, walk->error);
   if (size < 0)
     return FALSE;
@@ -188,90 +203,68 @@ copy_string (const Walk *walk, guint64 length, gboolean lenient)
     return fail_cut (walk);
   if (is_name ((const char *) data, (gsize) length))
     {
-      put_varint (walk->wanted, length);
-      g_byte_array_append (walk->wanted, data, (guint) length);
+      copy = take (walk, (gsize) length + 1);
+      if (copy == NULL)
+        return FALSE;
+      *text = memcpy (copy, data, (gsize) length);
     }
-  else if (lenient)
-    put_varint (walk->wanted, 0);
-  else
+  else if (!lenient)
     return fail (walk, "a name that is not printable UTF-8; correct it or fetch the file again");
   gemem_input_consume (walk->input, (gssize) length);
   return TRUE;
 }
 
-/* Counts a number of a message, of which *@numbers were there before. */
+/* Reads a number of a message, of which *@numbers were there before. */
 static gboolean
-takes_number (const Walk *walk, guint *numbers)
+read_number (Walk *walk, const GememProtoField *field, gpointer at, guint64 end, guint *numbers)
 {
-  return ++*numbers <= MAX_NUMBERS
-         || fail (walk, "more than %d numbers in a message; this is no model of a program",
-                  MAX_NUMBERS);
+  if (++*numbers > MAX_NUMBERS)
+    return fail (walk, "more than %d numbers in a message; this is no model of a program",
+                 MAX_NUMBERS);
+  if (field->repeated && (at = append (walk, at)) == NULL)
+    return FALSE;
+  return read_varint (walk, end, at);
 }
 
+static gboolean read_message (Walk *walk, const GememProtoMessage *type, gpointer message,
+                              guint64 end, guint depth);
+
+/* Reads @field, whose tag was read, into the struct @message. */
 static gboolean
-copy_packed (const Walk *walk, guint64 end, guint *numbers)
-{
-  const guint at = walk->wanted->len;
-  guint64 value;
-
-  g_byte_array_set_size (walk->wanted, at + LENGTH_BYTES);
-  while (gemem_input_offset (walk->input) < end)
-    {
-      if (!has_room (walk, 10) || !unpacks (walk, sizeof value) || !takes_number (walk, numbers)
-          || !read_varint (walk, end, &value))
-        return FALSE;
-      put_varint (walk->wanted, value);
-    }
-  set_length (walk->wanted, at);
-  return TRUE;
-}
-
-static gboolean copy_message (const Walk *walk, const ProtobufCMessageDescriptor *type, guint64 end,
-                              guint depth);
-
-static gboolean
-copy_field (const Walk *walk, const ProtobufCFieldDescriptor *field, guint wire, guint64 end,
+read_field (Walk *walk, const GememProtoField *field, gpointer message, guint wire, guint64 end,
             guint depth, guint *numbers)
 {
-  guint64 value;
-  guint at;
-  const gboolean number = field->type == PROTOBUF_C_TYPE_INT32
-                          || field->type == PROTOBUF_C_TYPE_INT64;
+  gpointer at = (char *) message + field->offset;
+  const gboolean number = field->kind == GEMEM_PROTO_NUMBER;
+  guint64 length;
 
-  const gboolean bytes = field->type == PROTOBUF_C_TYPE_BYTES;
-
-  g_assert (number || bytes || field->type == PROTOBUF_C_TYPE_STRING
-            || field->type == PROTOBUF_C_TYPE_MESSAGE);
-  if (number
-          ? wire != WIRE_VARINT && (wire != WIRE_BYTES || field->label != PROTOBUF_C_LABEL_REPEATED)
-          : wire != WIRE_BYTES)
+  if (number ? wire != WIRE_VARINT && (wire != WIRE_BYTES || !field->repeated) : wire != WIRE_BYTES)
     return fail (walk,
                  "field '%s' has another type than it should; this is no protobuf message of the "
                  "expected kind",
                  field->name);
-  if (!has_room (walk, 32) || !read_varint (walk, end, &value))
-    return FALSE;
-  put_varint (walk->wanted, (guint64) field->id << 3 | wire);
   if (wire == WIRE_VARINT)
-    {
-      put_varint (walk->wanted, value);
-      return unpacks (walk, sizeof value) && takes_number (walk, numbers);
-    }
-  if (value > end - gemem_input_offset (walk->input))
+    return read_number (walk, field, at, end, numbers);
+  if (!read_varint (walk, end, &length))
+    return FALSE;
+  if (length > end - gemem_input_offset (walk->input))
     return fail_cut (walk);
-  if (bytes || field->type == PROTOBUF_C_TYPE_STRING)
-    return copy_string (walk, value, bytes);
+  end = gemem_input_offset (walk->input) + length;
   if (number)
-    return copy_packed (walk, gemem_input_offset (walk->input) + value, numbers);
-  at = walk->wanted->len;
-  g_byte_array_set_size (walk->wanted, at + LENGTH_BYTES);
-  if (!unpacks (walk,
-                OBJECT + ((const ProtobufCMessageDescriptor *) field->descriptor)->sizeof_message))
+    {
+      while (gemem_input_offset (walk->input) < end)
+        if (!read_number (walk, field, at, end, numbers))
+          return FALSE;
+      return TRUE;
+    }
+  if (field->repeated && (at = append (walk, at)) == NULL)
     return FALSE;
-  if (!copy_message (walk, field->descriptor, gemem_input_offset (walk->input) + value, depth + 1))
-    return FALSE;
-  set_length (walk->wanted, at);
-  return TRUE;
+  if (field->kind != GEMEM_PROTO_MESSAGE)
+    return read_text (walk, length, field->kind == GEMEM_PROTO_PRINTABLE, at);
+  if (*(gpointer *) at == NULL) /* else what follows is added to it */
+    *(gpointer *) at = take (walk, field->message->size);
+  return *(gpointer *) at != NULL
+         && read_message (walk, field->message, *(gpointer *) at, end, depth + 1);
 }
 
 static gboolean
@@ -296,7 +289,7 @@ skip_field (const Walk *walk, guint wire, guint64 end)
 }
 
 static gboolean
-copy_message (const Walk *walk, const ProtobufCMessageDescriptor *type, guint64 end, guint depth)
+read_message (Walk *walk, const GememProtoMessage *type, gpointer message, guint64 end, guint depth)
 {
   gboolean ended;
   guint64 tag;
@@ -307,7 +300,7 @@ copy_message (const Walk *walk, const ProtobufCMessageDescriptor *type, guint64 
                  MAX_DEPTH);
   while (at_end (walk, end, &ended) && !ended)
     {
-      const ProtobufCFieldDescriptor *field;
+      const GememProtoField *field = type->fields;
 
       if (!read_varint (walk, end, &tag))
         return FALSE;
@@ -316,36 +309,35 @@ copy_message (const Walk *walk, const ProtobufCMessageDescriptor *type, guint64 
                      "a field numbered %" G_GUINT64_FORMAT
                      "; this is no protobuf message of the expected kind",
                      tag >> 3);
-      field = protobuf_c_message_descriptor_get_field (type, (unsigned) (tag >> 3));
-      if (field != NULL ? !copy_field (walk, field, tag & 7, end, depth, &numbers)
-                        : !skip_field (walk, tag & 7, end))
+      while (field->name != NULL && field->number != tag >> 3)
+        field++;
+      const guint64 from = gemem_input_offset (walk->input);
+
+      if (field->name != NULL ? !read_field (walk, field, message, tag & 7, end, depth, &numbers)
+                              : !skip_field (walk, tag & 7, end))
         return FALSE;
+      if (field->name == NULL)
+        walk->skipped += gemem_input_offset (walk->input) - from;
     }
   return ended;
 }
 
-ProtobufCMessage *
-gemem_proto_read (GememInput *input, const ProtobufCMessageDescriptor *type, GError **error)
+gpointer
+gemem_proto_read (GememInput *input, const GememProtoMessage *type, GPtrArray *memory,
+                  GError **error)
 {
-  g_autoptr (GByteArray) wanted = g_byte_array_new ();
-  gsize unpacked = 0;
-  const Walk walk = { input, wanted, &unpacked, error };
-  ProtobufCMessage *message = NULL;
+  Walk walk = { .input = input, .memory = memory, .error = error };
+  gpointer message = take (&walk, type->size);
 
-  if (!copy_message (&walk, type, G_MAXUINT64, 0))
-    return NULL;
-  message = protobuf_c_message_unpack (type, NULL, wanted->len, wanted->data);
-  if (message == NULL)
-    fail (&walk, "this is no protobuf message of the expected kind");
-  return message;
+  return read_message (&walk, type, message, G_MAXUINT64, 0) ? message : NULL;
 }
 
-ProtobufCMessage *
-gemem_proto_read_only (GememInput *input, const ProtobufCMessageDescriptor *type, guint index,
-                       GError **error)
+gpointer
+gemem_proto_read_only (GememInput *input, const GememProtoMessage *type, guint index,
+                       GPtrArray *memory, GError **error)
 {
   if (index == 0)
-    return gemem_proto_read (input, type, error);
+    return gemem_proto_read (input, type, memory, error);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                "%s: a file of this format holds one graph; leave out #%u", gemem_input_name (input),
                index);

@@ -1,21 +1,53 @@
-/* proto-read.h - reads the declared fields of a protobuf message from a file of any size. */
+/* proto-read.h - reads the listed fields of a protobuf message from a file of any size.
+ *
+ * The messages of a format are a list, NAME.def, by the public numbers of their fields; the rest of
+ * a message is skipped and not stored, so weights of gigabytes cost no memory.  Of such a list
+ * proto-structs.h makes structs and proto-tables.h the tables by which they are read.  A row is
+ *   BEGIN (Message), END (Message)
+ *   NUMBER, TEXT (Message, number, field)          gint64, 0 if absent; const char *, NULL if absent
+ *   NUMBERS, TEXTS (Message, number, field)        repeated: a struct of n and at[]
+ *   PRINTABLE (Message, number, field)             repeated; what is no name is empty
+ *   MESSAGE, MESSAGES (Message, number, field, T)  struct T *, NULL if absent; repeated
+ */
 #pragma once
-
-#include <protobuf-c/protobuf-c.h>
 
 #include "base/io/input.h"
 #include "base/macros.h"
 
-/* The rest of @input as a message of @type.  Fields that @type does not declare are skipped and not
- * stored, so weights of gigabytes cost no memory.  Free with protobuf_c_message_free_unpacked().
- * Strings are printable UTF-8 of at most 2040 bytes; a field of type bytes is such a string too, or
- * left empty.
+typedef enum
+{
+  GEMEM_PROTO_NUMBER,
+  GEMEM_PROTO_TEXT,
+  GEMEM_PROTO_PRINTABLE,
+  GEMEM_PROTO_MESSAGE,
+} GememProtoKind;
+
+typedef struct _GememProtoMessage GememProtoMessage;
+
+typedef struct
+{
+  const char *name;
+  guint32 number;
+  GememProtoKind kind;
+  gboolean repeated;
+  gsize offset;
+  const GememProtoMessage *message;
+} GememProtoField;
+
+struct _GememProtoMessage
+{
+  gsize size;
+  const GememProtoField *fields; /* ends with a NULL name */
+};
+
+/* The rest of @input as a struct of @type, which @memory owns: a new array that frees with g_free().
+ * Texts are printable UTF-8 of at most 2040 bytes.
  * Errors: GEMEM_ERROR_INPUT "FILE: byte N: what; what to do": cut off, not this format, nested more
- * than 100 deep, more than 256 MiB of declared fields, 1 GiB unpacked, or
- * 65536 numbers in a message. */
-ProtobufCMessage *gemem_proto_read (GememInput *input, const ProtobufCMessageDescriptor *type,
-                                    GError **error);
+ * than 100 deep, more than 1 GiB or (small messages apart) 24 bytes for each that is read, 65536
+ * numbers in a message. */
+gpointer gemem_proto_read (GememInput *input, const GememProtoMessage *type, GPtrArray *memory,
+                           GError **error);
 /* The same for a format with one message per file: @index, the number of the requested graph, must
  * be 0. */
-ProtobufCMessage *gemem_proto_read_only (GememInput *input, const ProtobufCMessageDescriptor *type,
-                                         guint index, GError **error);
+gpointer gemem_proto_read_only (GememInput *input, const GememProtoMessage *type, guint index,
+                                GPtrArray *memory, GError **error);

@@ -5,12 +5,12 @@
  */
 #include "config.h"
 
-#include <json-glib/json-glib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "base/error.h"
 #include "base/io/child.h"
+#include "base/io/json-tree.h"
 #include "base/parallel.h"
 #include "sim/manuals/manuals.h"
 
@@ -85,41 +85,62 @@ gemem_sentence_command (const GememSentence *sentence, gboolean documented, gboo
 
 /* ---- figures */
 
-static void
-append_value (GString *figure, JsonNode *node)
+/* Appends the values at @path below @entry: ".NAME", "[N]" and "[*]" any number of times, which is what
+ * the manuals' tables use of JSONPath.  Texts and numbers are appended as they are written. */
+static gboolean
+append_values (GString *figure, const GememJsonTree *tree, guint32 entry, const char *path,
+               GError **error)
 {
-  if (figure->len > 0)
-    g_string_append (figure, ", ");
-  if (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING)
-    g_string_append (figure, json_node_get_string (node));
-  else
+  const GememJsonToken token = gemem_json_tree_token (tree, entry);
+  const gboolean list = *path == '[';
+  const gsize length = *path != '\0' ? strcspn (path + 1, list ? "]" : ".[") : 0;
+  g_autofree char *step = g_strndup (path + (*path != '\0'), length);
+  const gboolean all = list && strcmp (step, "*") == 0;
+  guint64 number = G_MAXUINT64, i = 0;
+
+  if (*path == '\0')
     {
-      g_autofree char *text = json_to_string (node, FALSE);
-      g_string_append (figure, text);
+      const char *text = token == GEMEM_JSON_TRUE    ? "true"
+                         : token == GEMEM_JSON_FALSE ? "false"
+                         : token == GEMEM_JSON_NULL  ? "null"
+                                                     : gemem_json_tree_text (tree, entry);
+
+      if (token == GEMEM_JSON_BEGIN_OBJECT || token == GEMEM_JSON_BEGIN_ARRAY)
+        return gemem_json_tree_fail (tree, entry, error, "holds values; the path must go on");
+      g_string_append_printf (figure, "%s%s", figure->len > 0 ? ", " : "", text);
+      return TRUE;
     }
+  if (length == 0 || !(list ? path[length + 1] == ']' : *path == '.')
+      || (list && !all
+          && !g_ascii_string_to_unsigned (step, 10, 0, G_MAXUINT64 - 1, &number, NULL)))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                   "'%s' is no path of .NAME, [N] and [*]; write it with these", path);
+      return FALSE;
+    }
+  if (token != (list ? GEMEM_JSON_BEGIN_ARRAY : GEMEM_JSON_BEGIN_OBJECT))
+    return TRUE;
+  for (guint32 child = gemem_json_tree_first (tree, entry); child != 0;
+       child = gemem_json_tree_next (tree, entry, child), i++)
+    if ((all || i == number || (!list && strcmp (gemem_json_tree_key (tree, child), step) == 0))
+        && !append_values (figure, tree, child, path + 1 + length + list, error))
+      return FALSE;
+  return TRUE;
 }
 
 static char *
 figure_of_json (const char *path, const char *output, GError **error)
 {
-  g_autoptr (JsonParser) parser = json_parser_new ();
-  g_autoptr (JsonNode) found = NULL;
   g_autoptr (GString) figure = g_string_new (NULL);
+  g_autoptr (GBytes) bytes = g_bytes_new_static (output, strlen (output));
+  GememInput *input = gemem_input_new_from_bytes (bytes, "standard output");
+  g_autoptr (GememJsonTree) tree = gemem_json_tree_load (input, error);
 
-  if (!json_parser_load_from_data (parser, output, -1, error))
+  gemem_input_close (input);
+  g_assert (*path == '$');
+  if (tree == NULL || !append_values (figure, tree, 0, path + 1, error))
     return NULL;
-  if (json_parser_get_root (parser) == NULL)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "nothing was printed");
-      return NULL;
-    }
-  found = json_path_query (path, json_parser_get_root (parser), error);
-  if (found == NULL)
-    return NULL;
-  JsonArray *values = json_node_get_array (found);
-  for (guint i = 0; i < json_array_get_length (values); i++)
-    append_value (figure, json_array_get_element (values, i));
-  if (json_array_get_length (values) > 0)
+  if (figure->len > 0)
     return g_string_free (g_steal_pointer (&figure), FALSE);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT, "nothing at %s", path);
   return NULL;

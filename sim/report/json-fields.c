@@ -14,15 +14,15 @@
   }
 #define NUMBER(type, name) \
   { \
-#name, GEMEM_JSON_NUMBER, G_STRUCT_OFFSET(type, name) \
+#name, GEMEM_FIELD_NUMBER, G_STRUCT_OFFSET(type, name) \
   }
 #define HEX(type, name) \
   { \
-#name, GEMEM_JSON_HEX, G_STRUCT_OFFSET(type, name) \
+#name, GEMEM_FIELD_HEX, G_STRUCT_OFFSET(type, name) \
   }
 #define BOOL(type, name) \
   { \
-#name, GEMEM_JSON_BOOL, G_STRUCT_OFFSET(type, name) \
+#name, GEMEM_FIELD_BOOL, G_STRUCT_OFFSET(type, name) \
   }
 #define ADDED(type, name, form) \
   { \
@@ -31,7 +31,7 @@
 #define VALUE(name) NUMBER (GememResult, name)
 #define END \
   { \
-    NULL, GEMEM_JSON_NUMBER, 0 \
+    NULL, GEMEM_FIELD_NUMBER, 0 \
   }
 
 const GememJsonMember gemem_json_texts[] = {
@@ -68,11 +68,11 @@ const GememJsonField gemem_json_values[] = {
   VALUE (zero_allocs),
   VALUE (graph_loads),
   VALUE (inconsistent),
-  ADDED (GememResult, sleeps, GEMEM_JSON_NUMBER),
-  ADDED (GememResult, sleeping_allocs, GEMEM_JSON_NUMBER),
-  ADDED (GememResult, unslept, GEMEM_JSON_NUMBER),
-  ADDED (GememResult, peak_host_backup, GEMEM_JSON_NUMBER),
-  ADDED (GememResult, end_host_backup, GEMEM_JSON_NUMBER),
+  ADDED (GememResult, sleeps, GEMEM_FIELD_NUMBER),
+  ADDED (GememResult, sleeping_allocs, GEMEM_FIELD_NUMBER),
+  ADDED (GememResult, unslept, GEMEM_FIELD_NUMBER),
+  ADDED (GememResult, peak_host_backup, GEMEM_FIELD_NUMBER),
+  ADDED (GememResult, end_host_backup, GEMEM_FIELD_NUMBER),
   VALUE (peak_live),
   VALUE (peak_live_seq),
   VALUE (peak_allocated),
@@ -130,9 +130,9 @@ static const GememJsonField oom_fields[] = {
   NUMBER (GememOom, missing),
   NUMBER (GememOom, blocking_id),
   NUMBER (GememOom, blocking_size),
-  ADDED (GememOom, wake, GEMEM_JSON_BOOL),
-  ADDED (GememOom, origin, GEMEM_JSON_ORIGIN),
-  ADDED (GememOom, blocking_origin, GEMEM_JSON_ORIGIN),
+  ADDED (GememOom, wake, GEMEM_FIELD_BOOL),
+  ADDED (GememOom, origin, GEMEM_FIELD_ORIGIN),
+  ADDED (GememOom, blocking_origin, GEMEM_FIELD_ORIGIN),
   END,
 };
 
@@ -145,24 +145,24 @@ static const GememJsonField timeline_fields[] = {
 };
 
 static const GememJsonField map_fields[] = {
-  { "address", GEMEM_JSON_HEX, G_STRUCT_OFFSET (GememMapSpan, span.address) },
-  { "size", GEMEM_JSON_NUMBER, G_STRUCT_OFFSET (GememMapSpan, span.size) },
-  { "segment", GEMEM_JSON_HEX, G_STRUCT_OFFSET (GememMapSpan, span.segment) },
-  { "segment_size", GEMEM_JSON_NUMBER, G_STRUCT_OFFSET (GememMapSpan, span.segment_size) },
-  { "stream", GEMEM_JSON_HEX, G_STRUCT_OFFSET (GememMapSpan, span.stream) },
-  { "pool", GEMEM_JSON_INDEX, G_STRUCT_OFFSET (GememMapSpan, span.pool) },
-  { "state", GEMEM_JSON_STATE, G_STRUCT_OFFSET (GememMapSpan, span.state) },
-  { "user", GEMEM_JSON_HEX, G_STRUCT_OFFSET (GememMapSpan, span.user) },
-  { "requested", GEMEM_JSON_NUMBER, G_STRUCT_OFFSET (GememMapSpan, requested) },
-  ADDED (GememMapSpan, id, GEMEM_JSON_NUMBER),
-  ADDED (GememMapSpan, origin, GEMEM_JSON_ORIGIN),
+  { "address", GEMEM_FIELD_HEX, G_STRUCT_OFFSET (GememMapSpan, span.address) },
+  { "size", GEMEM_FIELD_NUMBER, G_STRUCT_OFFSET (GememMapSpan, span.size) },
+  { "segment", GEMEM_FIELD_HEX, G_STRUCT_OFFSET (GememMapSpan, span.segment) },
+  { "segment_size", GEMEM_FIELD_NUMBER, G_STRUCT_OFFSET (GememMapSpan, span.segment_size) },
+  { "stream", GEMEM_FIELD_HEX, G_STRUCT_OFFSET (GememMapSpan, span.stream) },
+  { "pool", GEMEM_FIELD_INDEX, G_STRUCT_OFFSET (GememMapSpan, span.pool) },
+  { "state", GEMEM_FIELD_STATE, G_STRUCT_OFFSET (GememMapSpan, span.state) },
+  { "user", GEMEM_FIELD_HEX, G_STRUCT_OFFSET (GememMapSpan, span.user) },
+  { "requested", GEMEM_FIELD_NUMBER, G_STRUCT_OFFSET (GememMapSpan, requested) },
+  ADDED (GememMapSpan, id, GEMEM_FIELD_NUMBER),
+  ADDED (GememMapSpan, origin, GEMEM_FIELD_ORIGIN),
   END,
 };
 
 static const GememJsonField block_fields[] = {
   NUMBER (GememNamedBlock, id),
   NUMBER (GememNamedBlock, size),
-  ADDED (GememNamedBlock, origin, GEMEM_JSON_ORIGIN),
+  ADDED (GememNamedBlock, origin, GEMEM_FIELD_ORIGIN),
   END,
 };
 
@@ -195,8 +195,8 @@ static const GememJsonField epoch_fields[] = {
 static const GememJsonField share_fields[] = {
   NUMBER (GememShare, seq),
   NUMBER (GememShare, event),
-  { "failed", GEMEM_JSON_INDEX, G_STRUCT_OFFSET (GememShare, failed) },
-  { "program", GEMEM_JSON_INDEX, G_STRUCT_OFFSET (GememShare, program) },
+  { "failed", GEMEM_FIELD_INDEX, G_STRUCT_OFFSET (GememShare, failed) },
+  { "program", GEMEM_FIELD_INDEX, G_STRUCT_OFFSET (GememShare, program) },
   NUMBER (GememShare, live),
   NUMBER (GememShare, allocated),
   NUMBER (GememShare, reserved),

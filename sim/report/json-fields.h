@@ -15,13 +15,13 @@
 
 typedef enum
 {
-  GEMEM_JSON_NUMBER, /* guint64 */
-  GEMEM_JSON_HEX,    /* guint64 as "0x..." */
-  GEMEM_JSON_INDEX,  /* guint32 */
-  GEMEM_JSON_BOOL,   /* gboolean */
-  GEMEM_JSON_STATE,  /* GememSpanState by name */
+  GEMEM_FIELD_NUMBER, /* guint64 */
+  GEMEM_FIELD_HEX,    /* guint64 as "0x..." */
+  GEMEM_FIELD_INDEX,  /* guint32 */
+  GEMEM_FIELD_BOOL,   /* gboolean */
+  GEMEM_FIELD_STATE,  /* GememSpanState by name */
   /* GememOrigin: {"event", "initial", "by"}, or null if it is unknown */
-  GEMEM_JSON_ORIGIN
+  GEMEM_FIELD_ORIGIN
 } GememJsonType;
 
 typedef struct

@@ -1,34 +1,35 @@
 /* json-read.c - reads the files that json.c wrote: for `plot`, and to compare with earlier results.
  *
- * Input is not trusted.  The text is checked before json-glib sees it: it must be UTF-8, hold only
- * the characters of JSON outside of strings (json-glib also accepts comments and other quotes), be
- * nested at most MAX_DEPTH deep (json-glib recurses), and be one object or array (of two, json-glib
- * 1.6 shows the first and leaks the other).  Every field of version 1 but those added later must
- * be present with its type; anything else is GEMEM_ERROR_INPUT "FILE: what; what to do" and leaves @results
- * unchanged.  "measures" and percentiles are not read but recomputed.  Cost: json-glib's tree,
- * about 15 times the file in memory.
+ * Input is not trusted.  Every field of version 1 but those added later must be present with its
+ * type, and no object may have two members of a name; anything else is GEMEM_ERROR_INPUT "FILE: what;
+ * what to do" and leaves @results unchanged.  "measures" and percentiles are not read but recomputed.
+ * Cost: one pass; in memory is one result at a time, as json-tree.h has it, of at most 1 GiB and as
+ * many bytes of text.
  */
 #include "config.h"
 
-#include <json-glib/json-glib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/io/input.h"
+#include "base/io/json-tree.h"
 #include "base/params.h"
 #include "sim/engine/run.h"
 #include "sim/report/json-fields.h"
 #include "sim/report/report.h"
 
-#define MAX_DEPTH 16
+#define MAX_VALUES (1u << 26)
+#define MAX_TEXTS (1u << 30)
+#define MAX_TEXT ((gsize) 1 << 20)
 #define ADVICE "; give a file written by 'replay' or 'compare' with --format=json"
 
 typedef struct
 {
-  const char *path;
-  guint index;         /* of the current result */
-  GStringChunk *texts; /* its texts of origins */
+  GememJsonTree *tree; /* the current result */
+  GPtrArray *results;
+  GStringChunk *texts; /* of origins of the current result */
   guint depth;         /* 1: of a program of it */
+  gboolean schema, has_version, has_results;
+  gint64 version;
   GError **error;
 } ResultReading;
 
@@ -41,82 +42,64 @@ refuse (const ResultReading *reading, const char *format, ...)
   va_start (arguments, format);
   g_autofree char *what = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  g_set_error (reading->error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: result %u: %s" ADVICE,
-               reading->path, reading->index, what);
+  g_set_error (reading->error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s",
+               gemem_json_tree_where (reading->tree), what);
   return FALSE;
 }
 
-/* ---- checks before json-glib */
+/* ---- values; entry 0, the result itself, stands for "not there" */
 
-/* NULL, or the fault of @text. */
-static const char *
-check_text (const char *text, gsize length)
+static guint32
+find (const ResultReading *reading, guint32 object, const char *name)
 {
-  guint depth = 0;
-  gboolean ended = FALSE;
-  if (!g_utf8_validate (text, (gssize) length, NULL))
-    return "not UTF-8 text";
-  for (const char *p = text; *p != '\0'; p++)
-    {
-      if (depth == 0 && strchr (ended ? " \t\r\n" : " \t\r\n{[", *p) == NULL)
-        return ended ? "goes on after its end" : "not JSON";
-      switch (*p)
-        {
-        case '"':
-          for (p++; *p != '"'; p++)
-            {
-              p += *p == '\\';
-              if (*p == '\0')
-                return "breaks off within a string";
-            }
-          break;
-        case '[':
-        case '{':
-          if (++depth > MAX_DEPTH)
-            return "nested deeper than any result";
-          break;
-        case ']':
-        case '}':
-          ended = --depth == 0;
-          break;
-        default:
-          if (!g_ascii_isalnum (*p) && strchr (" \t\r\n,:+-.", *p) == NULL)
-            return "not JSON";
-        }
-    }
-  return NULL;
+  return gemem_json_tree_find (reading->tree, object, name);
 }
 
-/* ---- values */
-
-static JsonNode *
-member (const ResultReading *reading, JsonObject *object, const char *name, JsonNodeType type)
+static guint32
+first (const ResultReading *reading, guint32 parent)
 {
-  JsonNode *node = json_object_get_member (object, name);
-  if (node != NULL && JSON_NODE_TYPE (node) == type)
-    return node;
-  refuse (reading, "no %s '%s'", type == JSON_NODE_OBJECT ? "object" : "array", name);
-  return NULL;
+  return gemem_json_tree_first (reading->tree, parent);
 }
 
-static JsonObject *
-member_object (const ResultReading *reading, JsonObject *object, const char *name)
+static guint32
+next (const ResultReading *reading, guint32 parent, guint32 child)
 {
-  JsonNode *node = member (reading, object, name, JSON_NODE_OBJECT);
-  return node != NULL ? json_node_get_object (node) : NULL;
-}
-
-static JsonArray *
-member_array (const ResultReading *reading, JsonObject *object, const char *name)
-{
-  JsonNode *node = member (reading, object, name, JSON_NODE_ARRAY);
-  return node != NULL ? json_node_get_array (node) : NULL;
+  return gemem_json_tree_next (reading->tree, parent, child);
 }
 
 static gboolean
-holds (JsonNode *node, GType type)
+holds (const ResultReading *reading, guint32 entry, GememJsonToken token)
 {
-  return node != NULL && JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == type;
+  return entry != 0 && gemem_json_tree_token (reading->tree, entry) == token;
+}
+
+static const char *
+text_of (const ResultReading *reading, guint32 entry)
+{
+  return gemem_json_tree_text (reading->tree, entry);
+}
+
+/* The member @name, an object or an array; 0 after refuse(). */
+static guint32
+member (const ResultReading *reading, guint32 object, const char *name, GememJsonToken token)
+{
+  const guint32 entry = find (reading, object, name);
+  if (holds (reading, entry, token))
+    return entry;
+  refuse (reading, "no %s '%s'", token == GEMEM_JSON_BEGIN_OBJECT ? "object" : "array", name);
+  return 0;
+}
+
+static guint32
+member_object (const ResultReading *reading, guint32 object, const char *name)
+{
+  return member (reading, object, name, GEMEM_JSON_BEGIN_OBJECT);
+}
+
+static guint32
+member_array (const ResultReading *reading, guint32 object, const char *name)
+{
+  return member (reading, object, name, GEMEM_JSON_BEGIN_ARRAY);
 }
 
 static gboolean
@@ -127,34 +110,37 @@ parse_digits (const char *text, guint base, guint64 *value)
 }
 
 static gboolean
-number (JsonNode *node, guint64 *value)
+number (const ResultReading *reading, guint32 entry, guint64 *value)
 {
-  if (node != NULL && JSON_NODE_HOLDS_NULL (node))
-    *value = G_MAXUINT64;
-  else if (holds (node, G_TYPE_INT64) && json_node_get_int (node) >= 0)
-    *value = (guint64) json_node_get_int (node);
-  else
-    return holds (node, G_TYPE_STRING) && parse_digits (json_node_get_string (node), 10, value);
-  return TRUE;
+  *value = G_MAXUINT64;
+  return holds (reading, entry, GEMEM_JSON_NULL)
+         || ((holds (reading, entry, GEMEM_JSON_NUMBER)
+              || holds (reading, entry, GEMEM_JSON_STRING))
+             && parse_digits (text_of (reading, entry), 10, value));
 }
 
 static gboolean
-hexadecimal (JsonNode *node, guint64 *value)
+hexadecimal (const ResultReading *reading, guint32 entry, guint64 *value)
 {
-  if (node != NULL && JSON_NODE_HOLDS_NULL (node))
-    {
-      *value = G_MAXUINT64;
-      return TRUE;
-    }
-  return holds (node, G_TYPE_STRING) && g_str_has_prefix (json_node_get_string (node), "0x")
-         && parse_digits (json_node_get_string (node) + 2, 16, value);
+  *value = G_MAXUINT64;
+  return holds (reading, entry, GEMEM_JSON_NULL)
+         || (holds (reading, entry, GEMEM_JSON_STRING)
+             && g_str_has_prefix (text_of (reading, entry), "0x")
+             && parse_digits (text_of (reading, entry) + 2, 16, value));
 }
 
 static gboolean
-state (JsonNode *node, GememSpanState *value)
+boolean (const ResultReading *reading, guint32 entry, gboolean *value)
 {
-  for (guint i = 0; holds (node, G_TYPE_STRING) && gemem_json_states[i] != NULL; i++)
-    if (strcmp (json_node_get_string (node), gemem_json_states[i]) == 0)
+  *value = holds (reading, entry, GEMEM_JSON_TRUE);
+  return *value || holds (reading, entry, GEMEM_JSON_FALSE);
+}
+
+static gboolean
+state (const ResultReading *reading, guint32 entry, GememSpanState *value)
+{
+  for (guint i = 0; holds (reading, entry, GEMEM_JSON_STRING) && gemem_json_states[i] != NULL; i++)
+    if (strcmp (text_of (reading, entry), gemem_json_states[i]) == 0)
       {
         *value = (GememSpanState) i;
         return TRUE;
@@ -163,62 +149,56 @@ state (JsonNode *node, GememSpanState *value)
 }
 
 static gboolean
-read_origin (const ResultReading *reading, JsonNode *node, GememOrigin *origin)
+read_origin (const ResultReading *reading, guint32 entry, GememOrigin *origin)
 {
-  JsonObject *object = JSON_NODE_HOLDS_OBJECT (node) ? json_node_get_object (node) : NULL;
-  if (object == NULL)
-    return JSON_NODE_HOLDS_NULL (node);
-  JsonNode *initial = json_object_get_member (object, "initial"),
-           *by = json_object_get_member (object, "by");
-  if (!number (json_object_get_member (object, "event"), &origin->seq)
-      || !holds (initial, G_TYPE_BOOLEAN) || by == NULL
-      || (!JSON_NODE_HOLDS_NULL (by) && !holds (by, G_TYPE_STRING)))
+  const guint32 by = find (reading, entry, "by");
+  const gboolean has_text = holds (reading, by, GEMEM_JSON_STRING);
+  if (!holds (reading, entry, GEMEM_JSON_BEGIN_OBJECT))
+    return holds (reading, entry, GEMEM_JSON_NULL);
+  if (!number (reading, find (reading, entry, "event"), &origin->seq)
+      || !boolean (reading, find (reading, entry, "initial"), &origin->initial)
+      || (!has_text && !holds (reading, by, GEMEM_JSON_NULL)))
     return FALSE;
   origin->known = TRUE;
-  origin->initial = json_node_get_boolean (initial);
-  if (!JSON_NODE_HOLDS_NULL (by))
-    origin->by = g_string_chunk_insert_const (reading->texts, json_node_get_string (by));
+  if (has_text)
+    origin->by = g_string_chunk_insert_const (reading->texts, text_of (reading, by));
   return TRUE;
 }
 
 static gboolean
-read_field (const ResultReading *reading, const GememJsonField *field, JsonNode *node,
-            gpointer base)
+read_field (const ResultReading *reading, const GememJsonField *field, guint32 entry, gpointer base)
 {
   gpointer at = (char *) base + field->offset;
   guint64 wide;
-  if (node == NULL && field->added)
+  if (entry == 0 && field->added)
     return TRUE;
   switch (field->type)
     {
-    case GEMEM_JSON_NUMBER:
-      return number (node, at);
-    case GEMEM_JSON_HEX:
-      return hexadecimal (node, at);
-    case GEMEM_JSON_STATE:
-      return state (node, at);
-    case GEMEM_JSON_INDEX:
-      if (!number (node, &wide) || wide > G_MAXUINT32)
+    case GEMEM_FIELD_NUMBER:
+      return number (reading, entry, at);
+    case GEMEM_FIELD_HEX:
+      return hexadecimal (reading, entry, at);
+    case GEMEM_FIELD_STATE:
+      return state (reading, entry, at);
+    case GEMEM_FIELD_INDEX:
+      if (!number (reading, entry, &wide) || wide > G_MAXUINT32)
         return FALSE;
       *(guint32 *) at = (guint32) wide;
       return TRUE;
-    case GEMEM_JSON_BOOL:
-      if (!holds (node, G_TYPE_BOOLEAN))
-        return FALSE;
-      *(gboolean *) at = json_node_get_boolean (node);
-      return TRUE;
-    case GEMEM_JSON_ORIGIN:
-      return node != NULL && read_origin (reading, node, at);
+    case GEMEM_FIELD_BOOL:
+      return boolean (reading, entry, at);
+    case GEMEM_FIELD_ORIGIN:
+      return entry != 0 && read_origin (reading, entry, at);
     }
   return FALSE;
 }
 
 static gboolean
 read_struct (const ResultReading *reading, const char *name, const GememJsonField *fields,
-             JsonObject *object, gpointer base)
+             guint32 object, gpointer base)
 {
   for (const GememJsonField *field = fields; field->name != NULL; field++)
-    if (!read_field (reading, field, json_object_get_member (object, field->name), base))
+    if (!read_field (reading, field, find (reading, object, field->name), base))
       return refuse (reading, "'%s' in '%s' is missing or of the wrong kind", field->name, name);
   return TRUE;
 }
@@ -226,74 +206,64 @@ read_struct (const ResultReading *reading, const char *name, const GememJsonFiel
 /* ---- members of a result */
 
 static gboolean
-read_texts (const ResultReading *reading, JsonObject *object, GememResult *result)
+read_texts (const ResultReading *reading, guint32 object, GememResult *result)
 {
+  const guint32 ordinal = find (reading, object, "device_ordinal");
+  const gboolean host = holds (reading, ordinal, GEMEM_JSON_NULL);
+  gint64 device = GEMEM_DEVICE_HOST;
   for (const GememJsonMember *text = gemem_json_texts; text->name != NULL; text++)
     {
-      JsonNode *node = json_object_get_member (object, text->name);
-      gboolean empty = node != NULL
-                           ? JSON_NODE_HOLDS_NULL (node) && strcmp (text->name, "label") != 0
-                           : text->added;
-      if (!empty && !holds (node, G_TYPE_STRING))
+      const guint32 entry = find (reading, object, text->name);
+      gboolean empty = entry != 0 ? holds (reading, entry, GEMEM_JSON_NULL)
+                                        && strcmp (text->name, "label") != 0
+                                  : text->added;
+      if (!empty && !holds (reading, entry, GEMEM_JSON_STRING))
         return refuse (reading, "'%s' is missing or no string", text->name);
-      *(char **) (gpointer) ((char *) result + text->offset) = empty ? NULL
-                                                                     : json_node_dup_string (node);
+      *(char **) (gpointer) ((char *) result
+                             + text->offset) = empty ? NULL : g_strdup (text_of (reading, entry));
     }
-  JsonNode *ordinal = json_object_get_member (object, "device_ordinal"),
-           *partial = json_object_get_member (object, "partial");
-  const gboolean host = ordinal != NULL && JSON_NODE_HOLDS_NULL (ordinal);
   if (!host
-      && (!holds (ordinal, G_TYPE_INT64) || json_node_get_int (ordinal) < -1
-          || json_node_get_int (ordinal) > G_MAXUINT16))
+      && (!holds (reading, ordinal, GEMEM_JSON_NUMBER)
+          || !g_ascii_string_to_signed (text_of (reading, ordinal), 10, -1, G_MAXUINT16, &device,
+                                        NULL)))
     return refuse (reading, "'device_ordinal' is missing or no device");
-  if (!holds (partial, G_TYPE_BOOLEAN))
+  if (!boolean (reading, find (reading, object, "partial"), &result->partial))
     return refuse (reading, "'partial' is missing or neither true nor false");
-  result->device_ordinal = host ? GEMEM_DEVICE_HOST : (int) json_node_get_int (ordinal);
-  result->partial = json_node_get_boolean (partial);
+  result->device_ordinal = (int) device;
   return TRUE;
 }
 
 static gboolean
-read_settings (const ResultReading *reading, JsonObject *object, const GememJsonMember *member,
+read_settings (const ResultReading *reading, guint32 object, const GememJsonMember *list,
                GPtrArray **settings)
 {
-  const char *name = member->name;
-  const gboolean absent = member->added && !json_object_has_member (object, name);
-  JsonObject *source = absent ? NULL : member_object (reading, object, name);
-  JsonObjectIter iter;
-  const char *key;
-  JsonNode *node;
-  if (source == NULL && !absent)
+  const gboolean absent = list->added && find (reading, object, list->name) == 0;
+  const guint32 source = absent ? 0 : member_object (reading, object, list->name);
+  if (source == 0 && !absent)
     return FALSE;
   *settings = gemem_settings_new ();
-  if (absent)
-    return TRUE;
-  json_object_iter_init_ordered (&iter, source);
-  while (json_object_iter_next_ordered (&iter, &key, &node))
+  for (guint32 i = absent ? 0 : first (reading, source); i != 0; i = next (reading, source, i))
     {
-      g_autofree char *value = NULL;
-      if (holds (node, G_TYPE_STRING))
-        value = json_node_dup_string (node);
-      else if (holds (node, G_TYPE_INT64))
-        value = g_strdup_printf ("%" G_GINT64_FORMAT, json_node_get_int (node));
-      else if (!JSON_NODE_HOLDS_NULL (node))
-        return refuse (reading, "'%s' in '%s' is neither text nor a number", key, name);
-      gemem_settings_add (*settings, key, value);
+      const gboolean none = holds (reading, i, GEMEM_JSON_NULL);
+      const char *key = gemem_json_tree_key (reading->tree, i), *value = text_of (reading, i);
+      if (!none && !holds (reading, i, GEMEM_JSON_STRING)
+          && (!holds (reading, i, GEMEM_JSON_NUMBER) || strpbrk (value, ".eE") != NULL))
+        return refuse (reading, "'%s' in '%s' is neither text nor a number", key, list->name);
+      gemem_settings_add (*settings, key, none ? NULL : value);
     }
   return TRUE;
 }
 
 static gboolean
-read_buckets (JsonArray *buckets, GememHistogram *histogram)
+read_buckets (const ResultReading *reading, guint32 buckets, GememHistogram *histogram)
 {
   guint64 total = 0, end, count;
-  for (guint i = 0; i < json_array_get_length (buckets); i++)
+  for (guint32 i = first (reading, buckets); i != 0; i = next (reading, buckets, i))
     {
-      JsonNode *node = json_array_get_element (buckets, i);
-      JsonArray *pair = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
-      if (pair == NULL || json_array_get_length (pair) != 2
-          || !number (json_array_get_element (pair, 0), &end)
-          || !number (json_array_get_element (pair, 1), &count))
+      const guint32 a = holds (reading, i, GEMEM_JSON_BEGIN_ARRAY) ? first (reading, i) : 0,
+                    b = a != 0 ? next (reading, i, a) : 0;
+      if (b == 0 || next (reading, i, b) != 0 || !number (reading, a, &end)
+          || !number (reading, b, &count))
         return FALSE;
       guint bucket = gemem_histogram_bucket (end);
       if (gemem_histogram_bucket_end (bucket) != end || histogram->buckets[bucket] != 0
@@ -306,28 +276,28 @@ read_buckets (JsonArray *buckets, GememHistogram *histogram)
 }
 
 static gboolean
-read_histogram (const ResultReading *reading, JsonObject *object, const char *name,
+read_histogram (const ResultReading *reading, guint32 object, const char *name,
                 GememHistogram *histogram)
 {
-  JsonObject *source = member_object (reading, object, name);
-  JsonArray *buckets = source != NULL ? member_array (reading, source, "buckets") : NULL;
-  if (buckets == NULL)
+  const guint32 source = member_object (reading, object, name),
+                buckets = source != 0 ? member_array (reading, source, "buckets") : 0;
+  if (buckets == 0)
     return FALSE;
   gemem_histogram_init (histogram);
-  if (!number (json_object_get_member (source, "count"), &histogram->count)
-      || !number (json_object_get_member (source, "sum"), &histogram->sum)
-      || !number (json_object_get_member (source, "min"), &histogram->min)
-      || !number (json_object_get_member (source, "max"), &histogram->max)
-      || !read_buckets (buckets, histogram))
+  if (!number (reading, find (reading, source, "count"), &histogram->count)
+      || !number (reading, find (reading, source, "sum"), &histogram->sum)
+      || !number (reading, find (reading, source, "min"), &histogram->min)
+      || !number (reading, find (reading, source, "max"), &histogram->max)
+      || !read_buckets (reading, buckets, histogram))
     return refuse (reading, "'%s' is no histogram whose buckets add up to its count", name);
   return TRUE;
 }
 
 /* Reads the additional members of @call in a measured run. */
 static gboolean
-read_measured (const ResultReading *reading, JsonObject *counts, guint call, GememResult *result)
+read_measured (const ResultReading *reading, guint32 counts, guint call, GememResult *result)
 {
-  if (!json_object_has_member (counts, "measured_ns"))
+  if (find (reading, counts, "measured_ns") == 0)
     return TRUE;
   if (result->measured_calls == NULL)
     {
@@ -339,122 +309,119 @@ read_measured (const ResultReading *reading, JsonObject *counts, guint call, Gem
 }
 
 static gboolean
-read_calls (const ResultReading *reading, JsonObject *object, GememResult *result)
+read_calls (const ResultReading *reading, guint32 object, GememResult *result)
 {
-  JsonObject *calls = member_object (reading, object, "calls");
-  for (guint call = 0; calls != NULL && call < GEMEM_CALL_COUNT; call++)
+  const guint32 calls = member_object (reading, object, "calls");
+  for (guint call = 0; calls != 0 && call < GEMEM_CALL_COUNT; call++)
     {
-      JsonObject *counts = member_object (reading, calls,
-                                          gemem_device_call_name ((GememDeviceCall) call));
-      if (counts == NULL)
+      const char *name = gemem_device_call_name ((GememDeviceCall) call);
+      const guint32 counts = member_object (reading, calls, name);
+      if (counts == 0)
         return FALSE;
-      if (!number (json_object_get_member (counts, "count"), &result->calls[call])
-          || !number (json_object_get_member (counts, "refused"), &result->refused[call])
-          || !number (json_object_get_member (counts, "modelled_ns"), &result->call_ns[call]))
-        return refuse (reading, "'%s' in 'calls' lacks a number",
-                       gemem_device_call_name ((GememDeviceCall) call));
+      if (!number (reading, find (reading, counts, "count"), &result->calls[call])
+          || !number (reading, find (reading, counts, "refused"), &result->refused[call])
+          || !number (reading, find (reading, counts, "modelled_ns"), &result->call_ns[call]))
+        return refuse (reading, "'%s' in 'calls' lacks a number", name);
       if (!read_measured (reading, counts, call, result))
         return FALSE;
     }
-  return calls != NULL;
+  return calls != 0;
 }
 
 /* A row of a "rows" array: values in the order of the columns, which is that of the table. */
 static gboolean
-read_row (const ResultReading *reading, const GememJsonArray *array, JsonNode *node,
-          gpointer element)
+read_row (const ResultReading *reading, const GememJsonArray *array, guint32 row, gpointer element)
 {
-  JsonArray *row = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
-  guint column = 0;
-  for (const GememJsonField *field = array->fields; field->name != NULL; field++, column++)
+  const gboolean is_array = holds (reading, row, GEMEM_JSON_BEGIN_ARRAY);
+  guint32 entry = is_array ? first (reading, row) : 0;
+  for (const GememJsonField *field = array->fields; field->name != NULL; field++)
     {
-      const gboolean there = row != NULL && column < json_array_get_length (row);
-      if (row == NULL || (!there && !field->added)
-          || !read_field (reading, field, there ? json_array_get_element (row, column) : NULL,
-                          element))
+      if (!is_array || !read_field (reading, field, entry, element))
         return refuse (reading, "a row of '%s' has no good '%s'", array->name, field->name);
+      entry = entry != 0 ? next (reading, row, entry) : 0;
     }
   return TRUE;
 }
 
 static gboolean
-check_columns (const ResultReading *reading, const GememJsonArray *array, JsonObject *source)
+check_columns (const ResultReading *reading, const GememJsonArray *array, guint32 source)
 {
-  JsonArray *columns = member_array (reading, source, "columns");
+  const guint32 columns = member_array (reading, source, "columns");
+  guint32 entry = columns != 0 ? first (reading, columns) : 0;
   guint column = 0;
-  for (const GememJsonField *field = array->fields; columns != NULL && field->name != NULL;
+  for (const GememJsonField *field = array->fields; columns != 0 && field->name != NULL;
        field++, column++)
     {
-      JsonNode *node = column < json_array_get_length (columns)
-                           ? json_array_get_element (columns, column)
-                           : NULL;
-      if (node == NULL && field->added)
+      if (entry == 0 && field->added)
         continue;
-      if (!holds (node, G_TYPE_STRING) || strcmp (json_node_get_string (node), field->name) != 0)
+      if (!holds (reading, entry, GEMEM_JSON_STRING)
+          || strcmp (text_of (reading, entry), field->name) != 0)
         return refuse (reading, "column %u of '%s' is not '%s'", column, array->name, field->name);
+      entry = next (reading, columns, entry);
     }
-  return columns != NULL;
+  return columns != 0;
 }
 
 static gboolean
-read_array (const ResultReading *reading, const GememJsonArray *array, JsonObject *object,
+read_array (const ResultReading *reading, const GememJsonArray *array, guint32 object,
             GememResult *result)
 {
   GArray *elements = *(GArray **) (gpointer) ((char *) result + array->offset);
-  if (array->added && !json_object_has_member (object, array->name))
+  if (array->added && find (reading, object, array->name) == 0)
     return TRUE;
-  JsonObject *source = array->rows ? member_object (reading, object, array->name) : object;
-  if (source == NULL || (array->rows && !check_columns (reading, array, source)))
+  const guint32 source = array->rows ? member_object (reading, object, array->name) : object;
+  if ((array->rows && (source == 0 || !check_columns (reading, array, source))))
     return FALSE;
-  JsonArray *nodes = member_array (reading, source, array->rows ? "rows" : array->name);
-  if (nodes == NULL)
+  const guint32 list = member_array (reading, source, array->rows ? "rows" : array->name);
+  if (list == 0)
     return FALSE;
-  g_array_set_size (elements, json_array_get_length (nodes));
-  if (elements->len > 0)
-    memset (elements->data, 0, elements->len * array->size);
-  for (guint i = 0; i < elements->len; i++)
-    {
-      JsonNode *node = json_array_get_element (nodes, i);
-      gpointer element = elements->data + i * array->size;
-      if (array->rows ? !read_row (reading, array, node, element)
-                      : !JSON_NODE_HOLDS_OBJECT (node)
-                            || !read_struct (reading, array->name, array->fields,
-                                             json_node_get_object (node), element))
-        return *reading->error != NULL
-                   ? FALSE
-                   : refuse (reading, "element %u of '%s' is no object", i, array->name);
-    }
+  guint n = 0;
+  for (guint32 i = first (reading, list); i != 0; i = next (reading, list, i))
+    n++;
+  g_array_set_size (elements, n);
+  if (n > 0)
+    memset (elements->data, 0, n * array->size);
+  gpointer element = elements->data;
+  for (guint32 i = first (reading, list); i != 0;
+       i = next (reading, list, i), element = (char *) element + array->size)
+    if (array->rows ? !read_row (reading, array, i, element)
+                    : !holds (reading, i, GEMEM_JSON_BEGIN_OBJECT)
+                          || !read_struct (reading, array->name, array->fields, i, element))
+      return *reading->error != NULL
+                 ? FALSE
+                 : refuse (reading, "element %zu of '%s' is no object",
+                           (gsize) ((char *) element - elements->data) / array->size, array->name);
   return TRUE;
 }
 
-static GememResult *read_result (ResultReading *reading, JsonObject *object);
+static GememResult *read_result (ResultReading *reading, guint32 object);
 
 /* The members that only programs on a shared device have. */
 static gboolean
-read_programs (ResultReading *reading, JsonObject *object, GememResult *result)
+read_programs (ResultReading *reading, guint32 object, GememResult *result)
 {
-  JsonNode *order = json_object_get_member (object, "share_order");
-  JsonArray *programs;
+  const guint32 order = find (reading, object, "share_order");
+  guint32 programs;
 
-  if (order == NULL)
+  if (order == 0)
     return TRUE;
-  for (guint i = 0; gemem_json_orders[i] != NULL && holds (order, G_TYPE_STRING); i++)
-    if (strcmp (gemem_json_orders[i], json_node_get_string (order)) == 0)
+  for (guint i = 0; gemem_json_orders[i] != NULL && holds (reading, order, GEMEM_JSON_STRING); i++)
+    if (strcmp (gemem_json_orders[i], text_of (reading, order)) == 0)
       result->share_order = gemem_json_orders[i];
   if (result->share_order == NULL || ++reading->depth > 1)
     return refuse (reading, "'share_order' is not one of a run of several programs");
   if (!read_array (reading, &gemem_json_shares, object, result)
-      || (programs = member_array (reading, object, "programs")) == NULL)
+      || (programs = member_array (reading, object, "programs")) == 0)
     return FALSE;
   result->programs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
-  for (guint i = 0; i < json_array_get_length (programs); i++)
+  for (guint32 i = first (reading, programs); i != 0; i = next (reading, programs, i))
     {
-      JsonNode *node = json_array_get_element (programs, i);
-      GememResult *one = JSON_NODE_HOLDS_OBJECT (node)
-                             ? read_result (reading, json_node_get_object (node))
-                             : NULL;
+      GememResult *one = holds (reading, i, GEMEM_JSON_BEGIN_OBJECT) ? read_result (reading, i)
+                                                                     : NULL;
       if (one == NULL)
-        return *reading->error != NULL ? FALSE : refuse (reading, "program %u is no object", i);
+        return *reading->error != NULL
+                   ? FALSE
+                   : refuse (reading, "program %u is no object", result->programs->len);
       g_ptr_array_add (result->programs, one);
     }
   reading->depth--;
@@ -471,12 +438,12 @@ read_programs (ResultReading *reading, JsonObject *object, GememResult *result)
 }
 
 static GememResult *
-read_result (ResultReading *reading, JsonObject *object)
+read_result (ResultReading *reading, guint32 object)
 {
   GememResult *result = gemem_result_new ();
   reading->texts = result->texts;
-  JsonObject *values = member_object (reading, object, "values");
-  gboolean ok = values != NULL && read_struct (reading, "values", gemem_json_values, values, result)
+  const guint32 values = member_object (reading, object, "values");
+  gboolean ok = values != 0 && read_struct (reading, "values", gemem_json_values, values, result)
                 && read_texts (reading, object, result) && read_calls (reading, object, result);
   for (const GememJsonMember *list = gemem_json_settings; ok && list->name != NULL; list++)
     ok = read_settings (reading, object, list,
@@ -487,8 +454,8 @@ read_result (ResultReading *reading, JsonObject *object)
                          (GememHistogram *) (gpointer) ((char *) result + histogram->offset));
   for (const GememJsonArray *array = gemem_json_arrays; ok && array->name != NULL; array++)
     ok = read_array (reading, array, object, result);
-  JsonObject *fidelity = ok ? member_object (reading, object, "fidelity") : NULL;
-  ok = fidelity != NULL
+  const guint32 fidelity = ok ? member_object (reading, object, "fidelity") : 0;
+  ok = fidelity != 0
        && read_struct (reading, "fidelity", gemem_json_fidelity, fidelity, &result->fidelity)
        && read_programs (reading, object, result);
   if (!ok)
@@ -498,106 +465,105 @@ read_result (ResultReading *reading, JsonObject *object)
 
 /* ---- the file */
 
-/* The array of results in the document, or NULL. */
-static JsonArray *
-find_results (const char *path, JsonNode *root, GError **error)
-{
-  JsonObject *object = root != NULL && JSON_NODE_HOLDS_OBJECT (root) ? json_node_get_object (root)
-                                                                     : NULL;
-  JsonNode *schema = object != NULL ? json_object_get_member (object, "schema") : NULL;
-  JsonNode *version = object != NULL ? json_object_get_member (object, "version") : NULL;
-  JsonNode *results = object != NULL ? json_object_get_member (object, "results") : NULL;
-  if (!holds (schema, G_TYPE_STRING)
-      || strcmp (json_node_get_string (schema), GEMEM_JSON_SCHEMA) != 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not a file of schema %s" ADVICE, path,
-                 GEMEM_JSON_SCHEMA);
-  else if (!holds (version, G_TYPE_INT64))
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no version" ADVICE, path);
-  else if (json_node_get_int (version) != GEMEM_JSON_VERSION)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                 "%s: version %" G_GINT64_FORMAT
-                 " of schema %s, but this program reads version %d; "
-                 "replay the trace again with this program",
-                 path, json_node_get_int (version), GEMEM_JSON_SCHEMA, GEMEM_JSON_VERSION);
-  else if (results == NULL || !JSON_NODE_HOLDS_ARRAY (results))
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: no array 'results'" ADVICE, path);
-  else
-    return json_node_get_array (results);
-  return NULL;
-}
-
 static gboolean
-read_results (const char *path, JsonArray *source, GPtrArray *results, GError **error)
+read_results (ResultReading *reading, GememJson *json, const char *name)
 {
-  const guint before = results->len;
-  GError *local = NULL;
-  ResultReading reading = { .path = path, .error = &local };
-  for (; reading.index < json_array_get_length (source); reading.index++)
+  int token;
+
+  if (reading->has_results)
+    return refuse (reading, "'results' is given twice");
+  reading->has_results = TRUE;
+  for (guint i = 0; (token = gemem_json_next (json, reading->error)) != GEMEM_JSON_END_ARRAY; i++)
     {
-      JsonNode *node = json_array_get_element (source, reading.index);
-      GememResult *result = NULL;
-      if (JSON_NODE_HOLDS_OBJECT (node))
-        result = read_result (&reading, json_node_get_object (node));
-      else
-        refuse (&reading, "no object");
+      GememResult *result;
+
+      gemem_json_tree_set_where (reading->tree, "%s: result %u", name, i);
+      if (token < 0 || !gemem_json_tree_read (reading->tree, json, token, reading->error)
+          || !gemem_json_tree_check_names (reading->tree, reading->error))
+        return FALSE;
+      if (token != GEMEM_JSON_BEGIN_OBJECT)
+        return refuse (reading, "no object");
+      result = read_result (reading, 0);
       if (result == NULL)
-        {
-          while (results->len > before)
-            gemem_result_free (g_ptr_array_steal_index (results, results->len - 1));
-          g_propagate_error (error, local);
-          return FALSE;
-        }
-      g_ptr_array_add (results, result);
+        return FALSE;
+      g_ptr_array_add (reading->results, result);
     }
   return TRUE;
 }
 
-/* The decompressed bytes of @path ("-": standard input), NUL-terminated. */
-static char *
-read_text (const char *path, gsize *length, GError **error)
+/* Reads the member whose name was just read. */
+static gboolean
+read_member (ResultReading *reading, GememJson *json, const char *name)
 {
-  GememInput *input = gemem_input_open (path, error);
-  const guint8 *data;
-  char *text = NULL;
-  gssize n;
+  const gboolean is_schema = strcmp (gemem_json_text (json), "schema") == 0,
+                 is_version = strcmp (gemem_json_text (json), "version") == 0,
+                 is_results = strcmp (gemem_json_text (json), "results") == 0;
+  const int token = gemem_json_next (json, reading->error);
 
-  if (input == NULL)
-    return NULL;
-  gemem_input_set_single_pass (input);
-  n = gemem_input_fill (input, G_MAXSSIZE, &data, error);
-  if (n >= 0)
-    {
-      text = g_malloc ((gsize) n + 1);
-      memcpy (text, data, (gsize) n);
-      text[n] = '\0';
-      *length = (gsize) n;
-    }
-  gemem_input_close (input);
-  return text;
+  if (is_schema)
+    reading->schema = token == GEMEM_JSON_STRING
+                      && strcmp (gemem_json_text (json), GEMEM_JSON_SCHEMA) == 0;
+  if (is_version)
+    reading->has_version = token == GEMEM_JSON_NUMBER
+                           && g_ascii_string_to_signed (gemem_json_text (json), 10, G_MININT64,
+                                                        G_MAXINT64, &reading->version, NULL);
+  return is_results && token == GEMEM_JSON_BEGIN_ARRAY && reading->version == GEMEM_JSON_VERSION
+             ? read_results (reading, json, name)
+             : token >= 0 && gemem_json_skip (json, token, reading->error);
+}
+
+static gboolean
+read_document (ResultReading *reading, GememJson *json, const char *name)
+{
+  int token = gemem_json_next (json, reading->error);
+
+  if (token == GEMEM_JSON_BEGIN_OBJECT)
+    while ((token = gemem_json_next (json, reading->error)) == GEMEM_JSON_KEY)
+      if (!read_member (reading, json, name))
+        return FALSE;
+  return token >= 0 && gemem_json_skip (json, token, reading->error)
+         && gemem_json_next (json, reading->error) == GEMEM_JSON_END;
+}
+
+/* Checks what read_document() found at the top. */
+static gboolean
+check_document (const ResultReading *reading)
+{
+  return (reading->schema || refuse (reading, "not a file of schema %s", GEMEM_JSON_SCHEMA))
+         && (reading->has_version || refuse (reading, "no version"))
+         && (reading->version != GEMEM_JSON_VERSION || reading->has_results
+             || refuse (reading, "no array 'results'"));
 }
 
 gboolean
 gemem_results_read_json (const char *path, GPtrArray *results, GError **error)
 {
-  g_autoptr (GError) local = NULL;
-  gsize length = 0;
-  g_autofree char *text = read_text (path, &length, error);
-  const char *problem;
-  if (text == NULL)
+  const guint before = results->len;
+  GememInput *input = gemem_input_open (path, error);
+  GError *local = NULL;
+  ResultReading reading = { .results = results, .version = GEMEM_JSON_VERSION, .error = &local };
+  if (input == NULL)
     return FALSE;
-  path = strcmp (path, "-") == 0 ? "standard input" : path;
-  if ((problem = check_text (text, length)) != NULL)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s" ADVICE, path, problem);
-      return FALSE;
-    }
-  g_autoptr (JsonParser) parser = json_parser_new_immutable ();
-  if (!json_parser_load_from_data (parser, text, (gssize) length, &local))
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not JSON (%s)" ADVICE, path,
-                   g_strdelimit (local->message, "\r\n", ' ')); /* it quotes the file */
-      return FALSE;
-    }
-  JsonArray *source = find_results (path, json_parser_get_root (parser), error);
-  return source != NULL && read_results (path, source, results, error);
+  g_autofree char *name = g_strdup (gemem_input_name (input));
+  GememJson *json = gemem_json_new_long (input, MAX_TEXT);
+  gemem_input_set_single_pass (input);
+  reading.tree = gemem_json_tree_new ();
+  gemem_json_tree_set_limits (reading.tree, MAX_VALUES, MAX_TEXTS);
+  gemem_json_tree_set_where (reading.tree, "%s", name);
+  if (!read_document (&reading, json, name) || !check_document (&reading))
+    g_set_error (error, local->domain, local->code, "%s" ADVICE, local->message);
+  else if (reading.version != GEMEM_JSON_VERSION)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                 "%s: version %" G_GINT64_FORMAT
+                 " of schema %s, but this program reads version %d; "
+                 "replay the trace again with this program",
+                 name, reading.version, GEMEM_JSON_SCHEMA, GEMEM_JSON_VERSION);
+  const gboolean ok = local == NULL && reading.version == GEMEM_JSON_VERSION;
+  while (!ok && results->len > before)
+    gemem_result_free (g_ptr_array_steal_index (results, results->len - 1));
+  g_clear_error (&local);
+  gemem_json_tree_free (reading.tree);
+  gemem_json_free (json);
+  gemem_input_close (input);
+  return ok;
 }

@@ -2,8 +2,7 @@
  *
  * Shape: {"schema", "version", "results": [{identity, "measures": {...}, "values": {...}, "calls",
  * latencies, arrays}]}.  "measures" are those of measures.def under their keys, meant for reading;
- * "values" are the numbers from which they are computed.  Written without json-glib, whose tree
- * takes fifteen times the text in memory and can print NaN.  Ratios are decimals of six digits,
+ * "values" are the numbers from which they are computed.  Ratios are decimals of six digits,
  * finite by construction (gemem_result_*() are 0 when undefined).  Form of numbers: json-fields.h.
  * A measure is null where it is unknown: what failed requests make look better.
  * Latency buckets are sparse: [largest value of the bucket in ns, count].
@@ -48,25 +47,25 @@ append_field (GString *out, const GememJsonField *field, gconstpointer base)
   gconstpointer at = (const char *) base + field->offset;
   switch (field->type)
     {
-    case GEMEM_JSON_NUMBER:
+    case GEMEM_FIELD_NUMBER:
       gemem_json_append_number (out, *(const guint64 *) at);
       break;
-    case GEMEM_JSON_HEX:
+    case GEMEM_FIELD_HEX:
       if (*(const guint64 *) at == G_MAXUINT64)
         g_string_append (out, "null");
       else
         g_string_append_printf (out, "\"0x%" G_GINT64_MODIFIER "x\"", *(const guint64 *) at);
       break;
-    case GEMEM_JSON_INDEX:
+    case GEMEM_FIELD_INDEX:
       g_string_append_printf (out, "%u", *(const guint32 *) at);
       break;
-    case GEMEM_JSON_BOOL:
+    case GEMEM_FIELD_BOOL:
       g_string_append (out, *(const gboolean *) at ? "true" : "false");
       break;
-    case GEMEM_JSON_STATE:
+    case GEMEM_FIELD_STATE:
       g_string_append_printf (out, "\"%s\"", gemem_json_states[*(const GememSpanState *) at]);
       break;
-    case GEMEM_JSON_ORIGIN:
+    case GEMEM_FIELD_ORIGIN:
       append_origin (out, at);
       break;
     }

@@ -9,7 +9,6 @@
  */
 #include "config.h"
 
-#include <json-glib/json-glib.h>
 #include <string.h>
 #include <zstd.h>
 
@@ -70,7 +69,6 @@ append_environment (GString *out)
     { "compiler", GEMEM_COMPILER " " __VERSION__ },
     { "cflags", GEMEM_CFLAGS },
     { "glib", glib },
-    { "json_glib", JSON_VERSION_S },
     { "zstd", ZSTD_versionString () },
     { "kernel", kernel },
     { "machine", machine },

@@ -9,7 +9,7 @@ top=$folders folders="${folders%sim record dry}sim/engine sim/report sim/plots s
   dry/protocol dry/images dry/driver dry/runtime dry/nvml dry/libraries dry/launch dry/verdict"
 
 # shellcheck disable=SC2086 # a list
-find $folders \( -name '*.[ch]' -o -name '*.def' \) ! -name '*.pb-c.[ch]' -exec grep -Hn '^ *# *include' {} + |
+find $folders \( -name '*.[ch]' -o -name '*.def' \) -exec grep -Hn '^ *# *include' {} + |
   sed -E "s#<(($(echo "$top" | tr ' ' '|'))/.*)>#\"\1\"#" | grep '"' | awk -F'[:"]' -v list="$folders" '
   BEGIN { n = split(list, name, " "); for (i = 1; i <= n; i++) rank[name[i]] = i }
   function folder (path) { return match (path, /^(sim|dry)\/[a-z]*/) || match (path, /^[^\/]*/) ? substr (path, 1, RLENGTH) : "" }
@@ -27,7 +27,7 @@ sed 's/^/# /' "$GEMEM_TMP/up"
 cd "$GEMEM_BUILDDIR" || exit 99
 if command -v nm >/dev/null && [ -e base/units.lo ]; then
   # shellcheck disable=SC2086
-  find $folders -name '*.o' ! -name '*.pb-c.o' \( -path '*/.libs/*' -o -name 'gemem_*' -o -path 'sim/cli/*' \) -exec nm -A {} + |
+  find $folders -name '*.o' \( -path '*/.libs/*' -o -name 'gemem_*' -o -path 'sim/cli/*' \) -exec nm -A {} + |
     sed -E 's#/\.libs/#/#; s#/([a-z0-9_]+_la|gemem_record|gemem_dry_run)-#/#' | awk -F'\\.o:' '
     function visit (f, top,  n, i, to) { # marks everything that @top reaches
       if (reach[top, f]++) return

@@ -8,7 +8,7 @@
 cd "$GEMEM_SRCDIR" || exit 99
 
 # shellcheck disable=SC2086 # a list
-find $folders tests doc \( -path tests/data -o -path tests/oracle/built \) -prune -o -name '*.[ch]' ! -name '*.pb-c.[ch]' \
+find $folders tests doc \( -path tests/data -o -path tests/oracle/built \) -prune -o -name '*.[ch]' \
   ! -name profiles-builtin.h ! -name '*-image.h' -type f -print | LC_ALL=C sort | xargs awk -v most=10 '
   function start () { n = 0; comment = 0; last = "" }
   FNR == 1 { start() }

@@ -8,12 +8,11 @@
  */
 #include "config.h"
 
-#include <json-glib/json-glib.h>
-
 #include "sim/engine/replay.h"
+#include "tests/util/json.h"
 #include "tests/util/testutil.h"
 
-static JsonNode *expected_root;
+static GememJsonTree *expected; /* expected.json */
 
 typedef struct
 {
@@ -44,22 +43,20 @@ open_recording (gpointer data, GError **error)
   return gemem_trace_open (data, NULL, &options, error);
 }
 
-static JsonObject *
+static guint32
 facts_of (const char *name)
 {
-  JsonObject *snapshots = json_object_get_object_member (json_node_get_object (expected_root),
-                                                         "snapshots");
-  JsonObject *file = json_object_get_object_member (snapshots, name);
-  JsonObject *devices = json_object_get_object_member (file, "devices");
-  g_assert_cmpuint (json_object_get_size (devices), ==, 1);
-  return json_object_get_object_member (devices, "0");
+  const guint32 snapshots = test_json_member (expected, 0, "snapshots"),
+                file = test_json_member (expected, snapshots, name),
+                devices = test_json_member (expected, file, "devices");
+  g_assert_cmpuint (test_json_count (expected, devices), ==, 1);
+  return test_json_member (expected, devices, "0");
 }
 
 static guint64
-fact (JsonObject *facts, const char *name)
+fact (guint32 facts, const char *name)
 {
-  g_assert_true (json_object_has_member (facts, name));
-  return (guint64) json_object_get_int_member (facts, name);
+  return (guint64) test_json_int (expected, facts, name);
 }
 
 static gboolean
@@ -93,7 +90,7 @@ recorded_event (const char *path, guint64 seq)
 #define equal(a, b) g_assert_cmpuint ((a), ==, (b))
 
 static void
-check_fidelity (const GememResult *result, JsonObject *facts)
+check_fidelity (const GememResult *result, guint32 facts)
 {
   const GememFidelity *fidelity = &result->fidelity;
   guint64 calls = fact (facts, "segment_alloc") + fact (facts, "segment_free")
@@ -112,15 +109,15 @@ check_fidelity (const GememResult *result, JsonObject *facts)
 }
 
 static void
-check_counts (const GememResult *result, const char *path, JsonObject *facts)
+check_counts (const GememResult *result, const char *path, guint32 facts)
 {
-  JsonObject *initial = json_object_get_object_member (facts, "initial");
+  const guint32 initial = test_json_member (expected, facts, "initial");
 
   g_assert_false (result->partial);
   equal (result->initial_blocks, fact (initial, "live_blocks"));
   equal (result->initial_events, fact (initial, "live_blocks") + fact (initial, "segments"));
   g_assert_cmpint (recorded_event (path, result->events - 1) + 1, ==,
-                   json_object_get_int_member (facts, "events"));
+                   test_json_int (expected, facts, "events"));
   equal (result->allocs, fact (facts, "alloc"));
   equal (result->frees, fact (facts, "free_completed"));
   equal (result->ooms, fact (facts, "oom"));
@@ -129,19 +126,19 @@ check_counts (const GememResult *result, const char *path, JsonObject *facts)
 }
 
 static void
-check_state (const GememResult *result, const char *path, JsonObject *facts)
+check_state (const GememResult *result, const char *path, guint32 facts)
 {
-  JsonObject *final = json_object_get_object_member (facts, "final");
+  const guint32 final = test_json_member (expected, facts, "final");
 
   equal (result->peak_live, fact (facts, "peak_live_requested_bytes"));
   g_assert_cmpint (recorded_event (path, result->peak_live_seq), ==,
-                   json_object_get_int_member (facts, "peak_live_event"));
+                   test_json_int (expected, facts, "peak_live_event"));
   equal (result->peak_allocated, fact (facts, "peak_allocated_bytes"));
   equal (result->peak_reserved, fact (facts, "peak_reserved_bytes"));
   /* The recording notes a segment before the request that caused it; the segment is held after that
    * request. */
   gint64 reserved = recorded_event (path, result->peak_reserved_seq),
-         noted = json_object_get_int_member (facts, "peak_reserved_event");
+         noted = test_json_int (expected, facts, "peak_reserved_event");
   g_assert_cmpint (reserved, ==, noted < 0 ? noted : noted + 1);
   equal (result->end_live, fact (final, "live_requested_bytes"));
   equal (result->end_allocated, fact (final, "allocated_bytes"));
@@ -172,7 +169,7 @@ test_recording (gconstpointer data)
                    .full_checks = recording->full_checks };
   result = gemem_job_run (&job, &error);
   g_assert_no_error (error);
-  JsonObject *facts = facts_of (recording->name);
+  const guint32 facts = facts_of (recording->name);
   check_fidelity (result, facts);
   check_counts (result, path, facts);
   check_state (result, path, facts);
@@ -183,7 +180,6 @@ int
 main (int argc, char **argv)
 {
   g_autofree char *path = NULL;
-  g_autoptr (GError) error = NULL;
 
   g_test_init (&argc, &argv, NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (recordings); i++)
@@ -195,14 +191,8 @@ main (int argc, char **argv)
                                                              : "../shared",
                            "traces", "pytorch", "expected.json", NULL);
   if (g_file_test (path, G_FILE_TEST_EXISTS))
-    {
-      JsonParser *parser = json_parser_new ();
-      json_parser_load_from_file (parser, path, &error);
-      g_assert_no_error (error);
-      expected_root = json_node_copy (json_parser_get_root (parser));
-      g_object_unref (parser);
-    }
+    expected = test_json_load (path);
   int status = g_test_run ();
-  g_clear_pointer (&expected_root, json_node_unref);
+  g_clear_pointer (&expected, gemem_json_tree_free);
   return status;
 }

@@ -48,6 +48,8 @@ test_figures (void)
   check ("{\"a\": [{\"b\": 18446744073709551}, {\"b\": \"x\"}]}", "input", "json $.a[*].b",
          "18446744073709551, x", "18446744073709551, x");
   check ("{\"a\": {\"b\": true}}", "input", "json $.a.b", "true", "true");
+  check ("{\"a\": [[1, null], [2.50, 3]]}", "input", "json $.a[*][1]", "null, 3", "null, 3");
+  check ("{\"a\": [[1, null], [2.50, 3]]}", "input", "json $.a[1][0]", "2.50", "2.50");
   check (NULL, "messages", "line ^peak (.*)$", "two", "two");
   check (NULL, "messages", "count ^peak", "2", "2");
   check (NULL, "messages", "count ^nothing", "0", "0");
@@ -86,9 +88,20 @@ test_changed (void)
     GEMEM_SENTENCE ("4", "", "{\"a\": ", "input", "json $.a", "B", "1", "1", ""),
     GEMEM_SENTENCE ("5", "", NULL, "fails", "line ^peak (.*)$", "B", "1", "1", ""),
     GEMEM_SENTENCE ("6", "", NULL, "killed", "status", "", "0", "0", ""),
+    GEMEM_SENTENCE ("7", "", "{\"a\": [1]}", "input", "json $.a", "B", "1", "1", ""),
+    GEMEM_SENTENCE ("8", "", "{\"a\": [1]}", "input", "json $.a[-1]", "B", "1", "1", ""),
+    GEMEM_SENTENCE ("9", "", "{\"a\": [1]}", "input", "json $..b", "B", "1", "1", ""),
   };
   static const char *const errors[] = {
-    NULL, NULL, "nothing at $.b", "", "no line like '^peak (.*)$'; it said: no such thing", NULL
+    NULL,
+    NULL,
+    "nothing at $.b",
+    "standard output:1: the JSON text ends too early",
+    "no line like '^peak (.*)$'; it said: no such thing",
+    NULL,
+    "standard output: a: holds values; the path must go on",
+    "'[-1]' is no path of .NAME, [N] and [*]",
+    "'..b' is no path of .NAME, [N] and [*]",
   };
   const GememSentence *pointers[G_N_ELEMENTS (rows)];
   GememShown *shown;

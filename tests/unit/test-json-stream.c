@@ -96,7 +96,8 @@ static void
 test_depth (void)
 {
   g_autofree char *deep = g_strnfill (513, '['), *got = run (deep, 513, FALSE);
-  g_assert_true (g_str_has_suffix (got, "x.json:1: nested more than 512 deep; this is no trace"));
+  g_assert_true (g_str_has_suffix (
+      got, "x.json:1: nested more than 512 deep; the file is damaged or of another format"));
   memset (deep + 256, ']', 256);
   g_autofree char *fits = run (deep, 512, FALSE);
   g_assert_true (g_str_has_suffix (fits, "]."));

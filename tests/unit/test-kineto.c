@@ -2,12 +2,12 @@
  * ones of several versions of PyTorch (tests/data/kineto), and traces made by hand. */
 #include "config.h"
 
-#include <json-glib/json-glib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/idmap.h"
 #include "base/io/input.h"
+#include "tests/util/json.h"
 #include "tests/util/testutil.h"
 #include "traces/origin.h"
 
@@ -483,8 +483,8 @@ typedef struct
 } Facts;
 
 static void
-check_device (const char *path, int device, JsonObject *expected, Facts *facts,
-              GememTraceReader **reader)
+check_device (const char *path, int device, const GememJsonTree *tree, guint32 expected,
+              Facts *facts, GememTraceReader **reader)
 {
   GememReadOptions options = { FALSE, device };
   g_autoptr (GError) error = NULL;
@@ -525,7 +525,7 @@ check_device (const char *path, int device, JsonObject *expected, Facts *facts,
       }
   g_assert_no_error (error);
 #define SAME(value, member) \
-  g_assert_cmpuint (value, ==, (guint64) json_object_get_int_member (expected, member))
+  g_assert_cmpuint (value, ==, (guint64) test_json_int (tree, expected, member))
   SAME (facts->events, "events");
   SAME (facts->allocs, "allocs");
   SAME (facts->frees, "frees");
@@ -534,8 +534,7 @@ check_device (const char *path, int device, JsonObject *expected, Facts *facts,
   SAME (facts->peak, "peak_total_allocated");
   SAME (facts->reserved, "peak_total_reserved");
   SAME (facts->live, "final_total_allocated");
-  SAME ((facts->last - facts->first) / 1000
-            + (guint64) json_object_get_int_member (expected, "first_ts"),
+  SAME ((facts->last - facts->first) / 1000 + (guint64) test_json_int (tree, expected, "first_ts"),
         "last_ts");
 }
 
@@ -546,19 +545,17 @@ test_recording (void)
   g_autofree char *path = expected_path != NULL
                               ? test_shared_path ("traces/pytorch/kineto-memory.json.gz")
                               : NULL;
-  g_autoptr (JsonParser) parser = json_parser_new ();
   GememTraceReader *reader;
   Facts facts;
 
   if (path == NULL)
     return;
-  g_assert_true (json_parser_load_from_file (parser, expected_path, NULL));
-  JsonObject *files = json_object_get_object_member (
-      json_node_get_object (json_parser_get_root (parser)), "kineto");
-  JsonObject *file = json_object_get_object_member (files, "kineto-memory.json.gz");
-  JsonObject *devices = json_object_get_object_member (file, "devices");
+  g_autoptr (GememJsonTree) tree = test_json_load (expected_path);
+  const guint32 files = test_json_member (tree, 0, "kineto"),
+                file = test_json_member (tree, files, "kineto-memory.json.gz"),
+                devices = test_json_member (tree, file, "devices");
 
-  check_device (path, -1, json_object_get_object_member (devices, "1:1"), &facts, &reader);
+  check_device (path, -1, tree, test_json_member (tree, devices, "1:1"), &facts, &reader);
   g_assert_cmphex (reader->info.flags, ==,
                    GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_BLOCK_SIZES
                        | GEMEM_TRACE_STARTS_IN_MIDDLE);
@@ -572,7 +569,7 @@ test_recording (void)
   g_assert_cmpuint (facts.phases, ==, 40 * 2);
   gemem_trace_close (reader);
 
-  check_device (path, GEMEM_DEVICE_HOST, json_object_get_object_member (devices, "0:-1"), &facts,
+  check_device (path, GEMEM_DEVICE_HOST, tree, test_json_member (tree, devices, "0:-1"), &facts,
                 &reader);
   g_assert_cmphex (reader->info.flags, ==, GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES);
   g_assert_cmpuint (reader->info.provenance->len, ==, 0);
@@ -585,78 +582,56 @@ test_recording (void)
 /* What surrounds @event in the file, by looking at every other one: the names of operators and
  * annotations on its thread from outside to inside. */
 static char *
-naive_operators (JsonArray *all, JsonObject *event)
+naive_operators (const GememJsonTree *tree, guint32 all, guint32 event)
 {
-  const double time = json_object_get_double_member (event, "ts");
-  const gint64 thread = json_object_get_int_member (event, "tid");
-  g_autoptr (GPtrArray) around = g_ptr_array_new ();
+  const double time = test_json_double (tree, event, "ts");
+  const gint64 thread = test_json_int (tree, event, "tid");
+  g_autoptr (GArray) around = g_array_new (FALSE, FALSE, sizeof (guint32));
   g_autoptr (GString) out = g_string_new (NULL);
 
-  for (guint i = 0; i < json_array_get_length (all); i++)
+  for (guint32 other = gemem_json_tree_first (tree, all); other != 0;
+       other = gemem_json_tree_next (tree, all, other))
     {
-      JsonObject *other = json_array_get_object_element (all, i);
-      const char *cat = json_object_get_string_member_with_default (other, "cat", "");
+      const char *cat = gemem_json_tree_text (tree, gemem_json_tree_find (tree, other, "cat"));
       if (strcmp (cat, "cpu_op") != 0 && strcmp (cat, "user_annotation") != 0)
         continue;
-      const double begin = json_object_get_double_member (other, "ts"),
-                   end = begin + json_object_get_double_member (other, "dur");
+      const double begin = test_json_double (tree, other, "ts"),
+                   end = begin + test_json_double (tree, other, "dur");
       guint at = around->len;
-      if (json_object_get_int_member (other, "tid") != thread || begin > time || end < time)
+      if (test_json_int (tree, other, "tid") != thread || begin > time || end < time)
         continue;
-      while (at > 0 && json_object_get_double_member (around->pdata[at - 1], "ts") > begin)
+      while (at > 0
+             && test_json_double (tree, g_array_index (around, guint32, at - 1), "ts") > begin)
         at--;
-      g_ptr_array_insert (around, (gint) at, other);
+      g_array_insert_val (around, at, other);
     }
   for (guint i = around->len; i-- > 0;)
-    g_string_append_printf (out, "%s; ", json_object_get_string_member (around->pdata[i], "name"));
+    g_string_append_printf (out, "%s; ",
+                            test_json_text (tree, g_array_index (around, guint32, i), "name"));
   return g_strdup (out->str);
 }
 
 static gint
-compare_times (gconstpointer a, gconstpointer b)
+compare_times (gconstpointer a, gconstpointer b, gpointer tree)
 {
-  const double x = json_object_get_double_member (*(JsonObject *const *) a, "ts"),
-               y = json_object_get_double_member (*(JsonObject *const *) b, "ts");
+  const double x = test_json_double (tree, *(const guint32 *) a, "ts"),
+               y = test_json_double (tree, *(const guint32 *) b, "ts");
   return (x > y) - (x < y);
 }
 
-/* The memory events of the GPU, in order of time. */
-static GPtrArray *
-memory_events (JsonArray *all)
+/* The memory events of the GPU (guint32), in order of time. */
+static GArray *
+memory_events (GememJsonTree *tree, guint32 all)
 {
-  GPtrArray *found = g_ptr_array_new ();
+  GArray *found = g_array_new (FALSE, FALSE, sizeof (guint32));
 
-  for (guint i = 0; i < json_array_get_length (all); i++)
-    {
-      JsonObject *event = json_array_get_object_element (all, i);
-      if (strcmp (json_object_get_string_member (event, "name"), "[memory]") == 0
-          && json_object_get_int_member (json_object_get_object_member (event, "args"),
-                                         "Device Type")
-                 == 1)
-        g_ptr_array_add (found, event);
-    }
-  g_ptr_array_sort (found, compare_times);
+  for (guint32 event = gemem_json_tree_first (tree, all); event != 0;
+       event = gemem_json_tree_next (tree, all, event))
+    if (strcmp (test_json_text (tree, event, "name"), "[memory]") == 0
+        && test_json_int (tree, test_json_member (tree, event, "args"), "Device Type") == 1)
+      g_array_append_val (found, event);
+  g_array_sort_with_data (found, compare_times, tree);
   return found;
-}
-
-static char *
-unpacked (const char *path)
-{
-  g_autoptr (GError) error = NULL;
-  GString *text = g_string_new (NULL);
-  GememInput *input = gemem_input_open (path, &error);
-  const guint8 *data;
-  gssize n;
-
-  g_assert_no_error (error);
-  while ((n = gemem_input_fill (input, 1, &data, &error)) > 0)
-    {
-      g_string_append_len (text, (const char *) data, n);
-      gemem_input_consume (input, (gsize) n);
-    }
-  g_assert_no_error (error);
-  gemem_input_close (input);
-  return g_string_free (text, FALSE);
 }
 
 /* The stacks of a real file against those found naively: operators exactly, and the line of the
@@ -664,18 +639,15 @@ unpacked (const char *path)
 static void
 test_real_stacks (void)
 {
-  g_autofree char *path = test_source_path ("tests/data/kineto/train-2.15.0.json.gz"),
-                  *text = unpacked (path);
-  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_autofree char *path = test_source_path ("tests/data/kineto/train-2.15.0.json.gz");
+  g_autoptr (GememJsonTree) tree = test_json_load (path);
   g_autoptr (GError) error = NULL;
   const GememTraceEvent *events;
   guint compared = 0, gradients = 0, lines = 0;
   gssize n;
 
-  g_assert_true (json_parser_load_from_data (parser, text, -1, &error));
-  JsonArray *all = json_object_get_array_member (
-      json_node_get_object (json_parser_get_root (parser)), "traceEvents");
-  g_autoptr (GPtrArray) memory = memory_events (all);
+  const guint32 all = test_json_member (tree, 0, "traceEvents");
+  g_autoptr (GArray) memory = memory_events (tree, all);
   GememTraceReader *reader = gemem_trace_open (path, NULL, NULL, &error);
   g_assert_no_error (error);
   while ((n = gemem_trace_next (reader, &events, &error)) > 0)
@@ -703,11 +675,10 @@ test_real_stacks (void)
                     && frame->line > 0;
           }
         g_assert_cmpuint (compared, <, memory->len);
-        JsonObject *event = memory->pdata[compared++];
+        const guint32 event = g_array_index (memory, guint32, compared++);
         g_assert_cmphex (events[i].address, ==,
-                         (guint64) json_object_get_int_member (
-                             json_object_get_object_member (event, "args"), "Addr"));
-        g_autofree char *expected = naive_operators (all, event);
+                         test_json_int (tree, test_json_member (tree, event, "args"), "Addr"));
+        g_autofree char *expected = naive_operators (tree, all, event);
         g_assert_cmpstr (got->str, ==, expected);
         gradients += !own && waits;
         lines += line;

@@ -2,12 +2,12 @@
  * needs no replay. */
 #include "config.h"
 
-#include <json-glib/json-glib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/idmap.h"
 #include "base/io/input.h"
+#include "tests/util/json.h"
 #include "tests/util/testutil.h"
 #include "traces/trace.h"
 
@@ -121,39 +121,41 @@ read_facts (GememTraceReader *reader, Facts *facts)
   gemem_idmap_free (sizes);
 }
 
+/* expected.json */
+static GememJsonTree *tree;
+
 static guint64
-number (JsonObject *object, const char *member)
+number (guint32 object, const char *member)
 {
-  g_assert_true (json_object_has_member (object, member));
-  return (guint64) json_object_get_int_member (object, member);
+  return (guint64) test_json_int (tree, object, member);
 }
 
 static void
-check_initial (const Facts *facts, JsonObject *expected)
+check_initial (const Facts *facts, guint32 expected)
 {
-  JsonObject *initial = json_object_get_object_member (expected, "initial");
-  JsonArray *tails = json_object_get_array_member (expected, "initial_blocks_with_tail");
+  const guint32 initial = test_json_member (tree, expected, "initial"),
+                tails = test_json_member (tree, expected, "initial_blocks_with_tail");
+  guint32 tail = gemem_json_tree_first (tree, tails);
 
   g_assert_cmpuint (facts->initial_segments, ==, number (initial, "segments"));
   g_assert_cmpuint (facts->initial_reserved, ==, number (initial, "reserved_bytes"));
   g_assert_cmpuint (facts->initial_live, ==, number (initial, "live_blocks"));
   g_assert_cmpuint (facts->initial_requested, ==, number (initial, "live_requested_bytes"));
   g_assert_cmpuint (facts->initial_allocated, ==, number (initial, "allocated_bytes"));
-  g_assert_cmpuint (facts->tails->len, ==, json_array_get_length (tails));
-  for (guint i = 0; i < facts->tails->len; i++)
+  g_assert_cmpuint (facts->tails->len, ==, test_json_count (tree, tails));
+  for (guint i = 0; i < facts->tails->len; i++, tail = gemem_json_tree_next (tree, tails, tail))
     {
       const GememTraceEvent *block = &g_array_index (facts->tails, GememTraceEvent, i);
-      JsonObject *tail = json_array_get_object_element (tails, i);
       g_assert_cmpuint (block->address, ==, number (tail, "address"));
       g_assert_cmpuint (block->size, ==, number (tail, "requested_bytes"));
       g_assert_cmpuint (block->aux, ==, number (tail, "size"));
       g_assert_cmpint ((block->flags & GEMEM_EVENT_AMBIGUOUS) != 0, ==,
-                       g_str_equal (json_object_get_string_member (tail, "source"), "inferred"));
+                       g_str_equal (test_json_text (tree, tail, "source"), "inferred"));
     }
 }
 
 static void
-check_facts (const Facts *facts, JsonObject *expected)
+check_facts (const Facts *facts, guint32 expected)
 {
   static const struct
   {
@@ -170,7 +172,7 @@ check_facts (const Facts *facts, JsonObject *expected)
     { "oom", GEMEM_EVENT_OOM },
     { "snapshot", GEMEM_EVENT_SNAPSHOT },
   };
-  JsonObject *final = json_object_get_object_member (expected, "final");
+  const guint32 final = test_json_member (tree, expected, "final");
 
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
     g_assert_cmpuint (facts->kinds[kinds[i].kind], ==, number (expected, kinds[i].name));
@@ -188,9 +190,9 @@ check_facts (const Facts *facts, JsonObject *expected)
 }
 
 static void
-check_info (const GememTraceInfo *info, JsonObject *expected)
+check_info (const GememTraceInfo *info, guint32 expected)
 {
-  gboolean empty = json_object_get_boolean_member (expected, "starts_from_empty_allocator");
+  gboolean empty = test_json_bool (tree, expected, "starts_from_empty_allocator");
   guint32 always = GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS
                    | GEMEM_TRACE_HAS_COMPLETION;
 
@@ -208,18 +210,14 @@ test_recording (gconstpointer data)
   g_autofree char *expected_path = test_shared_path (FOLDER "/expected.json");
   g_autofree char *relative = g_build_filename (FOLDER, name, NULL);
   g_autofree char *path = expected_path != NULL ? test_shared_path (relative) : NULL;
-  g_autoptr (JsonParser) parser = json_parser_new ();
   g_autoptr (GError) error = NULL;
   Facts facts;
 
   if (path == NULL)
     return;
-  g_assert_true (json_parser_load_from_file (parser, expected_path, &error));
-  JsonObject *files = json_object_get_object_member (
-      json_node_get_object (json_parser_get_root (parser)), "snapshots");
-  JsonObject *devices = json_object_get_object_member (json_object_get_object_member (files, name),
-                                                       "devices");
-  JsonObject *expected = json_object_get_object_member (devices, "0");
+  tree = test_json_load (expected_path);
+  const guint32 file = test_json_member (tree, test_json_member (tree, 0, "snapshots"), name),
+                expected = test_json_member (tree, test_json_member (tree, file, "devices"), "0");
 
   GememTraceReader *reader = gemem_trace_open (path, NULL, NULL, &error);
   g_assert_no_error (error);
@@ -227,6 +225,7 @@ test_recording (gconstpointer data)
   read_facts (reader, &facts);
   check_facts (&facts, expected);
   check_initial (&facts, expected);
+  g_clear_pointer (&tree, gemem_json_tree_free);
   g_array_unref (facts.tails);
   gemem_trace_close (reader);
 }

@@ -922,7 +922,7 @@ test_complete (void)
     cover (bytes, member->offset, sizeof (GememHistogram));
   for (const GememJsonField *field = gemem_json_values; field->name != NULL; field++)
     cover (bytes, field->offset,
-           field->type == GEMEM_JSON_BOOL ? sizeof (gboolean) : sizeof (guint64));
+           field->type == GEMEM_FIELD_BOOL ? sizeof (gboolean) : sizeof (guint64));
   for (const GememJsonArray *array = gemem_json_arrays; array->name != NULL; array++)
     cover (bytes, array->offset, sizeof (GArray *));
   cover (bytes, G_STRUCT_OFFSET (GememResult, device_ordinal), sizeof (int));
@@ -953,7 +953,7 @@ fill_numbers (GememResult *result)
 {
   guint64 next = 1000;
   for (const GememJsonField *field = gemem_json_values; field->name != NULL; field++)
-    if (field->type == GEMEM_JSON_NUMBER)
+    if (field->type == GEMEM_FIELD_NUMBER)
       *(guint64 *) (gpointer) ((char *) result + field->offset) = next++;
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     {
@@ -997,7 +997,7 @@ test_round_trip (void)
   const GememResult *read = back->pdata[0];
   for (const GememJsonField *field = gemem_json_values; field->name != NULL; field++)
     {
-      const gsize size = field->type == GEMEM_JSON_BOOL ? sizeof (gboolean) : sizeof (guint64);
+      const gsize size = field->type == GEMEM_FIELD_BOOL ? sizeof (gboolean) : sizeof (guint64);
       g_assert_cmpmem ((const char *) read + field->offset, size,
                        (const char *) results[0] + field->offset, size);
     }
@@ -1108,7 +1108,7 @@ refused (const char *text, gssize length, const char *reason)
   g_assert_false (read_text (text, length, results, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
   g_assert_cmpuint (results->len, ==, 1);
-  assert_contains (error->message, "/result.json: ");
+  assert_contains (error->message, "/result.json:");
   assert_contains (error->message, reason);
   g_assert_null (strchr (error->message, '\n'));
 }
@@ -1117,8 +1117,10 @@ static void
 test_refused (void)
 {
   g_autofree char *deep = g_strnfill (1000000, '['), *objects = g_strnfill (17, '{');
-  refused ("", -1, "not a file of schema gemem-result");
-  refused ("{", -1, "not JSON");
+  refused ("", -1,
+           "result.json:1: the JSON text ends too early; the file was cut off, fetch it again;"
+           " give a file written by 'replay'");
+  refused ("{", -1, ":1: the JSON text ends too early");
   refused ("[]", -1, "not a file of schema gemem-result");
   refused ("{\"schema\": \"gemem-results\", \"version\": 2, \"results\": []}", -1,
            "not a file of schema gemem-result");
@@ -1132,19 +1134,29 @@ test_refused (void)
            "result 0: no object");
   refused ("{\"schema\": \"gemem-result\", \"version\": 2, \"results\": [{}]}", -1,
            "result 0: no object 'values'");
-  refused (deep, -1, "nested deeper than any result");
-  refused (objects, -1, "nested deeper than any result");
-  refused ("/* \" */ [[[[", -1, "not JSON");
-  refused ("{'schema': 1}", -1, "not JSON");
-  refused ("2{}", -1, "not JSON");
-  refused ("]", -1, "not JSON");
+  refused ("{\"results\": [], \"schema\": \"gemem-result\", \"version\": 1}", -1,
+           "version 1 of schema gemem-result, but this program reads version 2");
+  refused ("{\"schema\": \"gemem-result\", \"version\": 2, \"results\": [], \"results\": []}", -1,
+           "'results' is given twice");
+  refused ("{\"schema\": \"gemem-result\", \"version\": 2, \"results\": [{\"a\": {\"b\": 1, \"b\": "
+           "2}}]}",
+           -1, "result 0: a.b: given twice");
+  refused ("{\"schema\": \"gemem-result\", \"version\": 2,\n\"results\": [{\"a\": \"\\u0000\"}]}",
+           -1,
+           "result 0: line 2: a text that is not UTF-8, or holds a zero byte; the file is damaged");
+  refused (deep, -1, ":1: nested more than 512 deep");
+  refused (objects, -1, ":1: a key in quotes is missing");
+  refused ("/* \" */ [[[[", -1, ":1: \"\" is no JSON value");
+  refused ("{'schema': 1}", -1, ":1: a key in quotes is missing");
+  refused ("2{}", -1, ":1: something follows the end of the JSON text");
+  refused ("]", -1, ":1: \"\" is no JSON value");
   refused ("{\"schema\": \"gemem-result\", \"version\": 2, \"results\": []}\n{}", -1,
-           "goes on after its end");
-  refused ("{} 1", -1, "goes on after its end");
-  refused ("{\"schema", -1, "breaks off within a string");
-  refused ("{\"schema\\", -1, "breaks off within a string");
-  refused ("{\"\377\"}", -1, "not UTF-8");
-  refused ("{}\0{}", 5, "not UTF-8");
+           ":2: something follows the end of the JSON text");
+  refused ("{} 1", -1, ":1: something follows the end of the JSON text");
+  refused ("{\"schema", -1, ":1: the JSON text ends too early");
+  refused ("{\"schema\\", -1, ":1: the JSON text ends too early");
+  refused ("{\"\377\"}", -1, ":1: no ':' behind the key \"\\377\"; the file is damaged");
+  refused ("{}\0{}", 5, ":1: something follows the end of the JSON text");
   g_autoptr (GPtrArray) results = g_ptr_array_new ();
   g_autoptr (GError) error = NULL;
   g_assert_false (gemem_results_read_json ("/nonexistent/r.json", results, &error));

@@ -2,11 +2,11 @@
  * chunks, number of holes) and its plans of 120 graphs (chunks, and where each tensor lies). */
 #include "config.h"
 
-#include <json-glib/json-glib.h>
 #include <string.h>
 
 #include "planners/ggml/gallocr.h"
 #include "planners/ggml/model.h"
+#include "tests/util/json.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
 
@@ -98,99 +98,109 @@ test_operations (gconstpointer data)
 /* ---- graphs */
 
 static void
-add_numbers (JsonObject *object, const char *member, GArray *numbers)
+add_numbers (const GememJsonTree *tree, const char *member, GArray *numbers)
 {
-  JsonArray *array = json_object_get_array_member (object, member);
+  const guint32 list = test_json_member (tree, 0, member);
 
-  for (guint i = 0; i < json_array_get_length (array); i++)
+  for (guint32 i = gemem_json_tree_first (tree, list); i != 0;
+       i = gemem_json_tree_next (tree, list, i))
     {
-      const guint32 number = (guint32) json_array_get_int_element (array, i);
+      const guint32 number = (guint32) test_json_value (tree, i);
 
       g_array_append_val (numbers, number);
     }
 }
 
 static gboolean
-flag (JsonObject *object, const char *member)
+flag (const GememJsonTree *tree, guint32 object, const char *member)
 {
-  return json_object_has_member (object, member) && json_object_get_boolean_member (object, member);
+  return gemem_json_tree_find (tree, object, member) != 0 && test_json_bool (tree, object, member);
+}
+
+static gboolean
+is_null (const GememJsonTree *tree, guint32 entry)
+{
+  return gemem_json_tree_token (tree, entry) == GEMEM_JSON_NULL;
 }
 
 static void
-add_tensor (GgmlGraph *graph, GHashTable *layouts, JsonObject *object)
+add_tensor (GgmlGraph *graph, GHashTable *layouts, const GememJsonTree *tree, guint32 object)
 {
-  const char *op = json_object_get_string_member (object, "op"),
-             *layout = json_object_get_string_member (object, "layout");
-  JsonArray *sources = json_object_get_array_member (object, "src");
-  const gboolean has_view = !json_object_get_null_member (object, "view");
-  GgmlTensor tensor = { .bytes = (guint64) json_object_get_int_member (object, "size"),
-                        .view = has_view ? (guint32) json_object_get_int_member (object, "view")
+  const char *op = test_json_text (tree, object, "op"),
+             *layout = test_json_text (tree, object, "layout");
+  const guint32 sources = test_json_member (tree, object, "src");
+  const gboolean has_view = !is_null (tree, test_json_member (tree, object, "view"));
+  GgmlTensor tensor = { .bytes = (guint64) test_json_int (tree, object, "size"),
+                        .view = has_view ? (guint32) test_json_int (tree, object, "view")
                                          : GGML_NO_TENSOR,
                         .is_operator = strcmp (op, "NONE") != 0,
-                        .input = flag (object, "in"),
-                        .output = flag (object, "out"),
-                        .has_data = flag (object, "data") };
+                        .input = flag (tree, object, "in"),
+                        .output = flag (tree, object, "out"),
+                        .has_data = flag (tree, object, "data") };
 
   if (!g_hash_table_contains (layouts, layout))
     g_hash_table_insert (layouts, g_strdup (layout),
                          GUINT_TO_POINTER (g_hash_table_size (layouts) + 1));
   tensor.layout = GPOINTER_TO_UINT (g_hash_table_lookup (layouts, layout));
   g_array_append_val (graph->tensors, tensor);
-  for (guint i = 0; i < json_array_get_length (sources); i++)
+  for (guint32 i = gemem_json_tree_first (tree, sources); i != 0;
+       i = gemem_json_tree_next (tree, sources, i))
     gemem_ggml_graph_add_source (graph, graph->tensors->len - 1,
-                                 (guint32) json_array_get_int_element (sources, i),
+                                 (guint32) test_json_value (tree, i),
                                  gemem_ggml_runs_in_place (op));
 }
 
 static void
-assert_places (const GgmlGraph *graph, const GgmlOffsets *offsets, JsonObject *expect)
+assert_places (const GgmlGraph *graph, const GgmlOffsets *offsets, const GememJsonTree *tree,
+               guint32 expect)
 {
-  JsonArray *chunks = json_object_get_array_member (expect, "chunks"),
-            *at = json_object_get_array_member (expect, "at");
+  const guint32 chunks = test_json_member (tree, expect, "chunks"),
+                at = test_json_member (tree, expect, "at");
+  guint32 chunk = gemem_json_tree_first (tree, chunks), place = gemem_json_tree_first (tree, at);
 
-  g_assert_cmpuint (gemem_ggml_offsets_total (offsets), ==,
-                    json_object_get_int_member (expect, "total"));
-  g_assert_cmpuint (offsets->n_chunks, ==, json_array_get_length (chunks));
-  for (guint c = 0; c < offsets->n_chunks; c++)
-    g_assert_cmpuint (offsets->chunks[c].high, ==, json_array_get_int_element (chunks, c));
-  g_assert_cmpuint (graph->tensors->len, ==, json_array_get_length (at));
-  for (guint i = 0; i < graph->tensors->len; i++)
+  g_assert_cmpuint (gemem_ggml_offsets_total (offsets), ==, test_json_int (tree, expect, "total"));
+  g_assert_cmpuint (offsets->n_chunks, ==, test_json_count (tree, chunks));
+  for (guint c = 0; c < offsets->n_chunks; c++, chunk = gemem_json_tree_next (tree, chunks, chunk))
+    g_assert_cmpuint (offsets->chunks[c].high, ==, test_json_value (tree, chunk));
+  g_assert_cmpuint (graph->tensors->len, ==, test_json_count (tree, at));
+  for (guint i = 0; i < graph->tensors->len; i++, place = gemem_json_tree_next (tree, at, place))
     {
       const GgmlTensor *tensor = &g_array_index (graph->tensors, GgmlTensor, i);
-      JsonArray *place;
+      guint32 first;
 
-      if (json_array_get_null_element (at, i))
+      if (is_null (tree, place))
         {
           g_assert_false (tensor->placed);
           continue;
         }
-      place = json_array_get_array_element (at, i);
-      g_assert_cmpuint (tensor->chunk, ==, json_array_get_int_element (place, 0));
-      g_assert_cmpuint (tensor->offset, ==, json_array_get_int_element (place, 1));
+      first = gemem_json_tree_first (tree, place);
+      g_assert_cmpuint (tensor->chunk, ==, test_json_value (tree, first));
+      g_assert_cmpuint (tensor->offset, ==,
+                        test_json_value (tree, gemem_json_tree_next (tree, place, first)));
     }
 }
 
 static void
 run_graph (const char *line)
 {
-  g_autoptr (JsonNode) root = json_from_string (line, NULL);
-  JsonObject *object = json_node_get_object (root);
-  JsonArray *tensors = json_object_get_array_member (object, "t");
-  const guint64 max_chunk = (guint64) json_object_get_int_member (object, "max_chunk");
+  g_autoptr (GememJsonTree) tree = test_json_parse (line);
+  const guint32 tensors = test_json_member (tree, 0, "t");
+  const guint64 max_chunk = (guint64) test_json_int (tree, 0, "max_chunk");
   g_autoptr (GHashTable) layouts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   GgmlOffsets offsets;
   GgmlGraph graph;
 
   gemem_ggml_graph_init (&graph);
-  gemem_ggml_offsets_init (&offsets, (guint64) json_object_get_int_member (object, "align"),
+  gemem_ggml_offsets_init (&offsets, (guint64) test_json_int (tree, 0, "align"),
                            max_chunk != 0 ? max_chunk : GGML_ENDLESS);
-  for (guint i = 0; i < json_array_get_length (tensors); i++)
-    add_tensor (&graph, layouts, json_array_get_object_element (tensors, i));
-  add_numbers (object, "leafs", graph.leafs);
-  add_numbers (object, "nodes", graph.nodes);
+  for (guint32 i = gemem_json_tree_first (tree, tensors); i != 0;
+       i = gemem_json_tree_next (tree, tensors, i))
+    add_tensor (&graph, layouts, tree, i);
+  add_numbers (tree, "leafs", graph.leafs);
+  add_numbers (tree, "nodes", graph.nodes);
   g_assert_true (gemem_ggml_graph_plan (&graph, &offsets));
   g_assert_true (gemem_ggml_offsets_check (&offsets));
-  assert_places (&graph, &offsets, json_object_get_object_member (object, "expect"));
+  assert_places (&graph, &offsets, tree, test_json_member (tree, 0, "expect"));
   gemem_ggml_graph_clear (&graph);
   gemem_ggml_offsets_clear (&offsets);
 }
