@@ -54,15 +54,12 @@ count_sections (const GememElf *elf)
 gboolean
 gemem_elf_read (GememElf *elf, GememBytes file)
 {
-  static const guint8 own[] = { ELFMAG0,
-                                ELFMAG1,
-                                ELFMAG2,
-                                ELFMAG3,
-                                sizeof (void *) == 8 ? ELFCLASS64 : ELFCLASS32,
-                                G_BYTE_ORDER == G_LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB };
+  const guint8 own_class = sizeof (gpointer) == 8 ? ELFCLASS64 : ELFCLASS32;
+  const guint8 own_order = G_BYTE_ORDER == G_LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB;
 
   *elf = (GememElf){ .file = file };
-  if (file.size < sizeof elf->header || memcmp (file.data, own, sizeof own) != 0)
+  if (file.size < sizeof elf->header || memcmp (file.data, ELFMAG, SELFMAG) != 0
+      || file.data[EI_CLASS] != own_class || file.data[EI_DATA] != own_order)
     return FALSE;
   memcpy (&elf->header, file.data, sizeof elf->header);
   elf->n_sections = count_sections (elf);

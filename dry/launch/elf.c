@@ -59,6 +59,17 @@ loaded (const GememDryElf *elf, guint64 address, guint64 size, guint64 *left)
   return NULL;
 }
 
+/* Copies the bytes [address, address + size) to @to; FALSE: not in the file. */
+static gboolean
+get (const GememDryElf *elf, guint64 address, gpointer to, gsize size)
+{
+  const guint8 *at = loaded (elf, address, size, NULL);
+
+  if (at != NULL)
+    memcpy (to, at, size);
+  return at != NULL;
+}
+
 /* ---- versions */
 
 static void
@@ -78,18 +89,14 @@ read_needed_versions (GememDryElf *elf, guint64 address, guint64 count)
   for (guint64 i = 0; i < MIN (count, 4096); i++)
     {
       Elf64_Verneed need;
-      const guint8 *at = loaded (elf, address, sizeof need, NULL);
-      if (at == NULL)
+      if (!get (elf, address, &need, sizeof need))
         return;
-      memcpy (&need, at, sizeof need);
       guint64 entry = address + need.vn_aux;
       for (guint j = 0; j < need.vn_cnt; j++)
         {
           Elf64_Vernaux one;
-          const guint8 *from = loaded (elf, entry, sizeof one, NULL);
-          if (from == NULL)
+          if (!get (elf, entry, &one, sizeof one))
             break;
-          memcpy (&one, from, sizeof one);
           add_node (elf, one.vna_other, gemem_bytes_string (elf->strings, one.vna_name),
                     gemem_bytes_string (elf->strings, need.vn_file));
           if (one.vna_next == 0)
@@ -109,14 +116,9 @@ read_defined_versions (GememDryElf *elf, guint64 address, guint64 count)
     {
       Elf64_Verdef node;
       Elf64_Verdaux name;
-      const guint8 *at = loaded (elf, address, sizeof node, NULL);
-      if (at == NULL)
+      if (!get (elf, address, &node, sizeof node)
+          || !get (elf, address + node.vd_aux, &name, sizeof name))
         return;
-      memcpy (&node, at, sizeof node);
-      at = loaded (elf, address + node.vd_aux, sizeof name, NULL);
-      if (at == NULL)
-        return;
-      memcpy (&name, at, sizeof name);
       add_node (elf, node.vd_ndx, gemem_bytes_string (elf->strings, name.vda_name), NULL);
       if (node.vd_next == 0)
         return;
@@ -132,13 +134,11 @@ count_by_gnu_hash (const GememDryElf *elf, guint64 address)
 {
   guint32 head[4]; /* buckets, first symbol, words of the filter, shift */
   guint32 last = 0;
-  const guint8 *at = loaded (elf, address, sizeof head, NULL);
 
-  if (at == NULL)
+  if (!get (elf, address, head, sizeof head))
     return 0;
-  memcpy (head, at, sizeof head);
   const guint64 buckets = address + sizeof head + (guint64) head[2] * 8;
-  at = loaded (elf, buckets, (guint64) head[0] * 4, NULL);
+  const guint8 *at = loaded (elf, buckets, (guint64) head[0] * 4, NULL);
   for (guint32 i = 0; at != NULL && i < head[0]; i++)
     {
       guint32 bucket;
@@ -151,10 +151,8 @@ count_by_gnu_hash (const GememDryElf *elf, guint64 address)
   for (guint64 i = last; i < MOST_SYMBOLS; i++)
     {
       guint32 hash;
-      at = loaded (elf, chains + (i - head[1]) * 4, 4, NULL);
-      if (at == NULL)
+      if (!get (elf, chains + (i - head[1]) * 4, &hash, 4))
         return 0;
-      memcpy (&hash, at, 4);
       if ((hash & 1) != 0)
         return i + 1;
     }
@@ -165,11 +163,8 @@ static guint64
 count_by_hash (const GememDryElf *elf, guint64 address)
 {
   guint32 head[2]; /* buckets, chains: one per symbol */
-  const guint8 *at = loaded (elf, address, sizeof head, NULL);
-  if (at == NULL)
-    return 0;
-  memcpy (head, at, sizeof head);
-  return head[1];
+
+  return get (elf, address, head, sizeof head) ? head[1] : 0;
 }
 
 /* ---- the dynamic section */
@@ -385,24 +380,21 @@ gemem_dry_elf_frames (const GememDryElf *elf)
   static const guint8 usual[] = { 1, 0x1b, 3, 0x3b }; /* version, encodings: 4 bytes, relative */
   GArray *frames = g_array_new (FALSE, FALSE, sizeof (GememDryFrame));
   const guint64 base = elf->frames.p_vaddr;
-  const guint8 *head = loaded (elf, base, 12, NULL);
-  guint32 n = 0;
+  guint32 head[3]; /* usual, begin of .eh_frame, pairs */
 
-  if (elf->frames.p_filesz < 12 || head == NULL || memcmp (head, usual, sizeof usual) != 0)
+  if (elf->frames.p_filesz < sizeof head || !get (elf, base, head, sizeof head)
+      || memcmp (head, usual, sizeof usual) != 0)
     return frames;
-  memcpy (&n, head + 8, 4);
+  const guint32 n = head[2];
   const guint8 *pairs = loaded (elf, base + 12, (guint64) n * 8, NULL);
   for (guint32 i = 0; pairs != NULL && i < n; i++)
     {
       gint32 pair[2];
-      guint32 size;
+      guint32 entry[4]; /* length, distance to the common entry, begin, size */
       memcpy (pair, pairs + (gsize) i * 8, 8);
-      /* after length, pointer to the common entry, and beginning, of 4 bytes each */
-      const guint8 *entry = loaded (elf, base + (guint64) (gint64) pair[1], 16, NULL);
-      if (entry == NULL)
+      if (!get (elf, base + (guint64) (gint64) pair[1], entry, sizeof entry))
         break;
-      memcpy (&size, entry + 12, 4);
-      const GememDryFrame frame = { base + (guint64) (gint64) pair[0], size };
+      const GememDryFrame frame = { base + (guint64) (gint64) pair[0], entry[3] };
       g_array_append_val (frames, frame);
     }
   return frames;
