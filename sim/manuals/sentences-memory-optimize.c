@@ -11,6 +11,8 @@
 #define VAR(name, shape) "\"" name "\":{\"shape\":[" shape "],\"dtype\":\"float32\"}"
 #define OP(type, in, out) "{\"type\":\"" type "\",\"inputs\":[" in "],\"outputs\":[\"" out "\"]}"
 
+/* clang-format off: texts in pieces, a line each */
+
 /* z = sum(x, y); m = matmul(y, z); all of the same size. */
 #define SUM_MATMUL \
   "{\"vars\":{" VAR ("x", "8,8") "," VAR ("y", "8,8") "," VAR ("z", "8,8") "," VAR ( \
@@ -35,25 +37,24 @@
 #define TRAINING \
   "{\"variables\":[\n" TENSOR ("x") "," TENSOR ("fc") "," TENSOR ("a") "," TENSOR ("a@GRAD") "," TENSOR ("fc@GRAD") "," TENSOR ( \
       "w@GRAD") ",\n" \
-                "{\"name\":\"w\",\"shape\":[8,8]," \
-                "\"dtype\":\"float32\"," \
-                "\"persistable\":true}," \
-                "{\"name\":\"loss\",\"shape\":[1]," \
-                "\"dtype\":\"float32\"}],\n" \
+                "{\"name\":\"w\",\"shape\":[8,8],\"dtype\":\"float32\",\"persistable\":true}," \
+                "{\"name\":\"loss\",\"shape\":[1],\"dtype\":\"float32\"}],\n" \
                 "\"nodes\":[\n" \
                 "{\"name\":\"mul\",\"type\":\"mul\",\"inputs\":[\"x\",\"w\"]," OUT ( \
                     "fc") "},\n" \
                           "{\"name\":\"relu\",\"type\":\"relu\",\"inputs\":[[\"mul\",0]]," OUT ( \
                               "a") "},\n" \
                                    "{\"name\":\"mean\",\"type\":\"mean\",\"inputs\":[[\"relu\",0]" \
-                                   "],\"outputs\":[{\"variable\":" \
-                                   "\"loss\",\"shape\":[1],\"dtype\":\"float32\"}]},\n" \
+                                   "]," \
+                                   "\"outputs\":[{\"variable\":\"loss\",\"shape\":[1],\"dtype\":" \
+                                   "\"float32\"}]},\n" \
                                    "{\"name\":\"mean_grad\",\"type\":\"mean_grad\",\"role\":1," \
                                    "\"inputs\":[[\"mean\",0]]," OUT ( \
                                        "a@GRAD") "},\n" \
                                                  "{\"name\":\"relu_grad\",\"type\":\"relu_grad\"," \
-                                                 "\"role\":1,\"inputs\":[[\"mean_grad\",0]," \
-                                                 "[\"relu\",0]]," OUT ( \
+                                                 "\"role\":1," \
+                                                 "\"inputs\":[[\"mean_grad\",0],[\"relu\",0]]" \
+                                                 "," OUT ( \
                                                      "fc@GRAD") "},\n" \
                                                                 "{\"name\":\"mul_grad\",\"type\":" \
                                                                 "\"mul_grad\",\"role\":1," \
@@ -72,6 +73,8 @@
                                                                               "\"w\",\"w@GRAD\"]}" \
                                                                               "," OUT ( \
                                                                                   "w") "}]}\n"
+
+/* clang-format on */
 
 #define PLAN "plan - --no-time -p paddle-memory-optimize:print_log=True,"
 #define REUSES "count =>"
