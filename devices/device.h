@@ -230,9 +230,8 @@ const GememDeviceClass *gemem_device_class_beneath (const GememDeviceClass *klas
 /* One of the devices that the user's text stands for. */
 typedef struct
 {
-  char *spec; /* for gemem_device_new() */
-  char *
-      difference; /* the settings that tell it from the others, "capacity=8GiB"; NULL: it is alone */
+  char *spec;       /* for gemem_device_new() */
+  char *difference; /* settings that tell it from the others, "capacity=8GiB"; NULL: it is alone */
 } GememDeviceSpec;
 
 /* The devices that @text denotes, GememDeviceSpec: value lists ("sim:capacity=8GiB|16GiB") and "*"

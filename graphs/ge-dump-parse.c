@@ -372,8 +372,8 @@ take_inner_field (const Parse *parse, int token, gpointer into)
     return gemem_proto_text_fail (
         parse->text, parse->error,
         "a model in ONNX's text form (GE: ge_onnx_*.pbtxt) is not read; of GE name the "
-        "ge_proto_*.txt of the same "
-        "stage (DUMP_GE_GRAPH=2 DUMP_GRAPH_FORMAT=ge_proto), any other save as binary .onnx");
+        "ge_proto_*.txt of the same stage (DUMP_GE_GRAPH=2 DUMP_GRAPH_FORMAT=ge_proto), any other "
+        "save as binary .onnx");
   return take_graph_field (parse, token, into);
 }
 

@@ -1,23 +1,14 @@
 /* symbols-elf.c - functions from the symbol tables of an ELF file (symbols-private.h).
  *
- * The file is mapped and read as it is; every offset is checked against the size of the file, since
- * a journal can name any file.  Only files of the machine's own class and byte order are read: a
- * recorded process ran on such a machine.
+ * The file is read as it is (base/io/elf.h): a journal can name any file.
  */
 #include "config.h"
 
-#include <elf.h>
-#include <fcntl.h>
-#include <link.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/io/elf.h"
 #include "traces/symbols-private.h"
 
-typedef ElfW (Ehdr) Header;
-typedef ElfW (Shdr) Section;
-typedef ElfW (Sym) ElfSymbol;
 typedef ElfW (Nhdr) Note;
 
 typedef struct
@@ -28,63 +19,19 @@ typedef struct
 
 struct _SymbolsElf
 {
-  GMappedFile *file;
-  const guint8 *data;
-  gsize size;
-  const guint8 *sections;
-  guint n_sections;
+  GememElf file;
   GArray *functions; /* by address; NULL: not read yet */
 };
-
-/* The bytes [offset, offset + size) of the file; NULL: it is shorter. */
-static const guint8 *
-part (const SymbolsElf *elf, guint64 offset, guint64 size)
-{
-  return offset <= elf->size && size <= elf->size - offset ? elf->data + offset : NULL;
-}
-
-static Section
-section (const SymbolsElf *elf, guint number)
-{
-  Section result;
-  memcpy (&result, elf->sections + (gsize) number * sizeof result, sizeof result);
-  return result;
-}
 
 SymbolsElf *
 gemem_symbols_elf_open (const char *path)
 {
-  static const guint8 own[] = { ELFMAG0,
-                                ELFMAG1,
-                                ELFMAG2,
-                                ELFMAG3,
-                                sizeof (void *) == 8 ? ELFCLASS64 : ELFCLASS32,
-                                G_BYTE_ORDER == G_LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB };
-  const int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  struct stat facts;
-  GMappedFile *file = fd >= 0 && fstat (fd, &facts) == 0 && S_ISREG (facts.st_mode)
-                          ? g_mapped_file_new_from_fd (fd, FALSE, NULL)
-                          : NULL;
-  Header header;
+  GememElf file;
 
-  if (fd >= 0)
-    close (fd);
-  if (file == NULL)
+  if (!gemem_elf_open (&file, path))
     return NULL;
   SymbolsElf *elf = g_new0 (SymbolsElf, 1);
   elf->file = file;
-  elf->data = (const guint8 *) g_mapped_file_get_contents (file);
-  elf->size = g_mapped_file_get_length (file);
-  if (elf->size < sizeof header || memcmp (elf->data, own, sizeof own) != 0)
-    {
-      gemem_symbols_elf_close (elf);
-      return NULL;
-    }
-  memcpy (&header, elf->data, sizeof header);
-  elf->sections = header.e_shentsize == sizeof (Section)
-                      ? part (elf, header.e_shoff, (guint64) header.e_shnum * sizeof (Section))
-                      : NULL;
-  elf->n_sections = elf->sections != NULL ? header.e_shnum : 0;
   return elf;
 }
 
@@ -94,7 +41,7 @@ gemem_symbols_elf_close (SymbolsElf *elf)
   if (elf == NULL)
     return;
   g_clear_pointer (&elf->functions, g_array_unref);
-  g_mapped_file_unref (elf->file);
+  gemem_elf_close (&elf->file);
   g_free (elf);
 }
 
@@ -103,19 +50,20 @@ gemem_symbols_elf_close (SymbolsElf *elf)
 const guint8 *
 gemem_symbols_elf_build_id (const SymbolsElf *elf, gsize *size)
 {
-  for (guint i = 0; i < elf->n_sections; i++)
-    {
-      const Section notes = section (elf, i);
-      const guint8 *at = notes.sh_type == SHT_NOTE ? part (elf, notes.sh_offset, notes.sh_size)
-                                                   : NULL;
-      for (guint64 left = at != NULL ? notes.sh_size : 0; left >= sizeof (Note);)
+  GememElfSection section;
+  GememBytes notes;
+
+  for (gsize i = 0; gemem_elf_section (&elf->file, i, &section); i++)
+    if (section.sh_type == SHT_NOTE && gemem_elf_content (&elf->file, &section, &notes))
+      while (notes.size >= sizeof (Note))
         {
+          const guint8 *at = notes.data;
           Note note;
           memcpy (&note, at, sizeof note);
           const guint64 name = ((guint64) note.n_namesz + 3) & ~G_GUINT64_CONSTANT (3),
                         whole = sizeof note + name
                                 + (((guint64) note.n_descsz + 3) & ~G_GUINT64_CONSTANT (3));
-          if (whole > left)
+          if (whole > notes.size)
             break;
           if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4
               && memcmp (at + sizeof note, "GNU", 4) == 0)
@@ -123,10 +71,8 @@ gemem_symbols_elf_build_id (const SymbolsElf *elf, gsize *size)
               *size = note.n_descsz;
               return at + sizeof note + name;
             }
-          at += whole;
-          left -= whole;
+          notes = (GememBytes){ at + whole, notes.size - whole };
         }
-    }
   return NULL;
 }
 
@@ -143,28 +89,24 @@ compare_functions (gconstpointer a, gconstpointer b)
 
 /* Adds the functions of a table of symbols. */
 static void
-add_table (SymbolsElf *elf, const Section *table)
+add_table (SymbolsElf *elf, const GememElfSection *table)
 {
-  const guint64 n = table->sh_size / sizeof (ElfSymbol);
-  const guint8 *symbols = part (elf, table->sh_offset, n * sizeof (ElfSymbol));
+  const guint64 n = table->sh_size / sizeof (GememElfSymbol);
+  GememBytes symbols, names;
 
-  if (symbols == NULL || table->sh_link >= elf->n_sections)
-    return;
-  const Section names = section (elf, table->sh_link);
-  const char *text = (const char *) part (elf, names.sh_offset, names.sh_size);
-  if (text == NULL)
+  if (!gemem_bytes_part (elf->file.file, table->sh_offset, n * sizeof (GememElfSymbol), &symbols)
+      || !gemem_elf_strings (&elf->file, table->sh_link, &names))
     return;
   for (guint64 i = 0; i < n; i++)
     {
-      ElfSymbol symbol;
-      memcpy (&symbol, symbols + i * sizeof symbol, sizeof symbol);
+      GememElfSymbol symbol;
+      memcpy (&symbol, symbols.data + i * sizeof symbol, sizeof symbol);
       const guint type = symbol.st_info & 15;
+      const char *name = gemem_bytes_string (names, symbol.st_name);
       if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF
-          || symbol.st_name >= names.sh_size || text[symbol.st_name] == '\0'
-          || memchr (text + symbol.st_name, '\0', names.sh_size - symbol.st_name) == NULL)
+          || name == NULL || *name == '\0')
         continue;
-      const Function function = { symbol.st_value, symbol.st_value + symbol.st_size,
-                                  text + symbol.st_name };
+      const Function function = { symbol.st_value, symbol.st_value + symbol.st_size, name };
       g_array_append_val (elf->functions, function);
     }
 }
@@ -172,13 +114,12 @@ add_table (SymbolsElf *elf, const Section *table)
 static void
 read_functions (SymbolsElf *elf)
 {
+  GememElfSection table;
+
   elf->functions = g_array_new (FALSE, FALSE, sizeof (Function));
-  for (guint i = 0; i < elf->n_sections; i++)
-    {
-      const Section table = section (elf, i);
-      if (table.sh_type == SHT_SYMTAB || table.sh_type == SHT_DYNSYM)
-        add_table (elf, &table);
-    }
+  for (gsize i = 0; gemem_elf_section (&elf->file, i, &table); i++)
+    if (table.sh_type == SHT_SYMTAB || table.sh_type == SHT_DYNSYM)
+      add_table (elf, &table);
   g_array_sort (elf->functions, compare_functions);
 }
 

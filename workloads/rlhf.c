@@ -330,7 +330,8 @@ open_rlhf (gconstpointer data, guint64 seed, G_GNUC_UNUSED GError **error)
 const GememGenerator gemem_generator_rlhf = {
   .base = {
     .name = "rlhf",
-    .summary = "Rollouts and training that take turns on one GPU, the rollouts' memory asleep meanwhile",
+    .summary = "Rollouts and training that take turns on one GPU, "
+               "the rollouts' memory asleep meanwhile",
     .origin = "gemem, after vLLM's sleep mode (peers.md 1j)",
     .params = params,
     .params_size = sizeof (Params),

@@ -151,8 +151,9 @@ gemem_bfc_merge_waiting (GememBfc *self)
     }
 }
 
-/* What did not merge with the chunk below waits no more, though it has a stamp.  What did waits on, under
- * the chunk below, ahead of all that was not tried. */
+/* Goes through the queue, and merges chunks although the frontier has not passed their stamps.  A chunk
+ * that did not merge into the one below it leaves the queue, though it keeps its stamp.  One that did
+ * stays in it, as the merged chunk, ahead of all that were not tried. */
 gboolean
 gemem_bfc_force (GememBfc *self, guint64 size)
 {

@@ -73,9 +73,8 @@ static const GememParam params[] = {
     .offset = G_STRUCT_OFFSET (Params, timestamped),
     .help =
         "Frees are stamped, and freed chunks merge only when the safe frontier has passed them: "
-        "the "
-        "stamp of the last free before the host waited for stream 0, the compute stream. Requests "
-        "on other streams take only chunks that were freed before it." },
+        "the stamp of the last free before the host waited for stream 0, the compute stream. "
+        "Requests on other streams take only chunks that were freed before it." },
   { .name = "enable_spatial_partitioning",
     .type = GEMEM_PARAM_BOOL,
     .default_text = "no",

@@ -303,9 +303,10 @@ release_pair (Caching *caching, CachingPoolPair *pair)
     release_pool (caching, &pair->large);
 }
 
-/* Releases the private pools that the program has released.  One with as many returns as requests counts as
- * empty and is forgotten: with expandable segments, of which one request may come back in parts, also while
- * some of it is in use, as in the real system, which fails at one return more (gemem_caching_unmap()). */
+/* Releases the private pools that the program has released.  PyTorch counts how often each got memory
+ * from the device and returned some, and forgets one for which both are equal.  Memory of an expandable
+ * segment may be returned in parts, so that this can come true while some of it is in use; the next
+ * return then fails in PyTorch, and here (gemem_caching_unmap()). */
 static void
 release_private (Caching *caching)
 {
@@ -582,9 +583,14 @@ caching_sleep_begin (GememAllocator *allocator, guint32 pool, const char *tag, g
 
 /* ---- life */
 
-/* Whole pages of the device, but of an odd large_segment_size_mb, of which no driver makes pages; a
- * range leaves addresses for others where the device has no limit.  FALSE: the device has no virtual
- * memory. */
+/* Sets the sizes of pages and ranges of expandable segments (peers.md 1a.6).
+ *
+ * Pages are rounded up to whole pages of the device.  Those of a large_segment_size_mb that is an odd
+ * number of MiB are not: PyTorch does not round them either, and the driver, here the device, refuses
+ * each.  A device without a limit says that it has nearly 2^64 bytes, so the memory that counts for a
+ * range is bounded: there must be addresses for further ranges.
+ *
+ * FALSE: the device has no virtual memory. */
 static gboolean
 init_ranges (Caching *caching, const GememDeviceInfo *info, const char *what, GError **error)
 {

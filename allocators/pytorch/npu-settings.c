@@ -44,9 +44,9 @@ const GememParam gemem_npu_params[] = {
                "2.7.1=2.7.1-7.3.0|2.7.1.post2=2.7.1-7.3.0|7.3=2.7.1-7.3.0|7.3.0=2.7.1-7.3.0|"
                "2.9=2.9.0.post9|2.9.0=2.9.0.post9|2.14=master|2.14.0=master|2026=master",
     CACHING_FIELD (version),
-    .help = "The branch of torch_npu, version of PyTorch and of the plug-in, or the release as pip "
-            "names "
-            "it: it decides which settings there are and how a whole string of them is read." },
+    .help = "The branch of torch_npu, version of PyTorch and of the plug-in, or the release as "
+            "pip names it: it decides which settings there are and how a whole string of them is "
+            "read." },
   CACHING_MAX_SPLIT_ROW (
       "Blocks of at least this size are never split, nor given to smaller requests; not with "
       "expandable_segments."),

@@ -313,8 +313,7 @@ gemem_rmm_cannot_begin (GememAllocator *self, const GememAllocator *resource, co
   gemem_allocator_break_rule (
       self,
       "%s takes %s at the beginning (%s), which %s%s refused: RMM's constructor throws, and "
-      "nothing "
-      "is served; let it take less, or give the device more",
+      "nothing is served; let it take less, or give the device more",
       self->klass->name, gemem_format_size (bytes, size), setting,
       resource != NULL ? resource->klass->name : "the device of ",
       resource != NULL ? "" : gemem_format_size (capacity, self->device->capacity));

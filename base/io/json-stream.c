@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "base/io/decimal.h"
+#include "base/io/fail.h"
 #include "base/io/json-stream.h"
 
 #define FILL_SIZE ((gsize) 64 << 10)
@@ -38,18 +38,8 @@ struct _GememJson
   char text[];
 };
 
-static int G_GNUC_PRINTF (3, 4)
-    fail (const GememJson *json, GError **error, const char *format, ...)
-{
-  va_list arguments;
-  va_start (arguments, format);
-  g_autofree char *raw = g_strdup_vprintf (format, arguments);
-  g_autofree char *text = g_strescape (raw, "\"\\"); /* the quoted input may contain any bytes */
-  va_end (arguments);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
-               gemem_input_name (json->input), json->line, text);
-  return -1;
-}
+#define fail(json, error, ...) \
+  (gemem_fail_line (error, gemem_input_name ((json)->input), (json)->line, __VA_ARGS__), -1)
 
 static int
 fail_end (const GememJson *json, GError **error)

@@ -31,8 +31,8 @@ void gemem_output_discard (GememOutput *output);
 typedef struct _GememTemporary
 {
   const char *path;
-  const gint *
-      writer; /* atomic: the id of a process that writes it, which is ended first; NULL or 0: none */
+  /* atomic: the id of a process that writes it, which is ended first; NULL or 0: none */
+  const gint *writer;
   struct _GememTemporary *next;
 } GememTemporary;
 

@@ -15,7 +15,6 @@
  */
 #include "config.h"
 
-#include <elf.h>
 #include <string.h>
 
 #include "dry/images/images-private.h"
@@ -43,15 +42,11 @@ typedef enum
 
 typedef struct
 {
-  GememDryBytes file;
-  Elf64_Ehdr header;
-  gsize n_sections;
-  GememDryBytes section_names;
-  Elf64_Shdr symbol_table;
-  GememDryBytes symbols, symbol_names, symbol_sections;
+  GememElf file;
+  GememBytes section_names, symbols, symbol_names, symbol_sections;
   GememDryKernel **by_symbol; /* index of a symbol -> its kernel, or NULL */
   gsize n_symbols;
-  int sm, ptx;
+  int abi, sm, ptx;
   gsize
       names_left; /* bytes of names that may still be looked at: those of a damaged image can share
                        their bytes, and reading them all would take the square of its size */
@@ -60,17 +55,8 @@ typedef struct
 
 /* ---- bytes */
 
-static gboolean
-part (GememDryBytes whole, guint64 offset, guint64 size, GememDryBytes *out)
-{
-  if (offset > whole.size || size > whole.size - offset)
-    return FALSE;
-  *out = (GememDryBytes){ whole.data + offset, size };
-  return TRUE;
-}
-
 static guint32
-word (GememDryBytes bytes, gsize index)
+word (GememBytes bytes, gsize index)
 {
   guint32 value = 0;
 
@@ -79,41 +65,19 @@ word (GememDryBytes bytes, gsize index)
   return GUINT32_FROM_LE (value);
 }
 
-/* The string at @offset; NULL: it does not end. */
+/* The string at @offset; NULL: outside, or more than may be looked at. */
 static const char *
-string (Elf *elf, GememDryBytes strings, guint64 offset, gsize *length)
+string (Elf *elf, GememBytes strings, guint64 offset, gsize *length)
 {
-  const guint8 *end;
+  const char *text = gemem_bytes_string (strings, offset);
 
-  if (offset >= strings.size
-      || (end = memchr (strings.data + offset, 0, strings.size - offset)) == NULL)
-    return NULL;
-  *length = end - (strings.data + offset);
-  if (*length >= elf->names_left)
+  if (text == NULL || (*length = strlen (text)) >= elf->names_left)
     return NULL;
   elf->names_left -= *length + 1;
-  return (const char *) strings.data + offset;
+  return text;
 }
 
 /* ---- sections */
-
-static gboolean
-section (const Elf *elf, gsize index, Elf64_Shdr *out)
-{
-  GememDryBytes bytes;
-
-  if (index >= elf->n_sections
-      || !part (elf->file, elf->header.e_shoff + index * sizeof *out, sizeof *out, &bytes))
-    return FALSE;
-  memcpy (out, bytes.data, sizeof *out);
-  return TRUE;
-}
-
-static gboolean
-content (const Elf *elf, const Elf64_Shdr *of, GememDryBytes *out)
-{
-  return of->sh_type != SHT_NOBITS && part (elf->file, of->sh_offset, of->sh_size, out);
-}
 
 static int
 figure (guint64 value)
@@ -121,45 +85,30 @@ figure (guint64 value)
   return (int) MIN (value, FIGURE_MAX);
 }
 
-/* The header, and the names of sections. Large numbers stand in section 0. */
+/* The header, and the names of sections. */
 static gboolean
-open_elf (Elf *elf, GememDryBytes file)
+open_elf (Elf *elf, GememBytes file)
 {
-  Elf64_Shdr first, names;
-  gsize names_index;
+  const GememElfHeader *header = &elf->file.header;
+  GememBytes segments;
 
-  elf->file = file;
+  if (!gemem_elf_read (&elf->file, file) || header->e_machine != MACHINE_CUDA
+      || !gemem_bytes_part (file, header->e_phoff, header->e_phnum * sizeof (GememElfSegment),
+                            &segments))
+    return FALSE;
   elf->names_left = 8 * file.size + (1 << 20);
-  if (file.size < sizeof elf->header)
-    return FALSE;
-  memcpy (&elf->header, file.data, sizeof elf->header);
-  if (memcmp (elf->header.e_ident, ELFMAG, SELFMAG) != 0
-      || elf->header.e_ident[EI_CLASS] != ELFCLASS64 || elf->header.e_machine != MACHINE_CUDA)
-    return FALSE;
-  elf->sm = elf->header.e_ident[EI_ABIVERSION] >= 8 ? elf->header.e_flags >> 8 & 0xff
-                                                    : elf->header.e_flags & 0xff;
-  elf->ptx = elf->header.e_ident[EI_ABIVERSION] >= 8 ? 0 : elf->header.e_flags >> 16 & 0xff;
-  if (elf->header.e_phoff > file.size
-      || elf->header.e_phnum * sizeof (Elf64_Phdr) > file.size - elf->header.e_phoff)
-    return FALSE;
-  if (elf->header.e_shoff == 0)
-    return TRUE;
-  if (elf->header.e_shentsize != sizeof first || elf->header.e_shoff >= file.size)
-    return FALSE;
-  elf->n_sections = 1;
-  if (!section (elf, 0, &first))
-    return FALSE;
-  elf->n_sections = elf->header.e_shnum != 0 ? elf->header.e_shnum : first.sh_size;
-  names_index = elf->header.e_shstrndx == SHN_XINDEX ? first.sh_link : elf->header.e_shstrndx;
-  return elf->n_sections <= (file.size - elf->header.e_shoff) / sizeof first
-         && section (elf, names_index, &names) && content (elf, &names, &elf->section_names);
+  elf->abi = header->e_ident[EI_ABIVERSION];
+  elf->sm = elf->abi >= 8 ? header->e_flags >> 8 & 0xff : header->e_flags & 0xff;
+  elf->ptx = elf->abi >= 8 ? 0 : header->e_flags >> 16 & 0xff;
+  return header->e_shoff == 0
+         || gemem_elf_strings (&elf->file, gemem_elf_names (&elf->file), &elf->section_names);
 }
 
 /* Section @index and its name; FALSE: damaged. */
 static gboolean
-named_section (Elf *elf, gsize index, Elf64_Shdr *out, const char **name, gsize *length)
+named_section (Elf *elf, gsize index, GememElfSection *out, const char **name, gsize *length)
 {
-  return section (elf, index, out)
+  return gemem_elf_section (&elf->file, index, out)
          && (*name = string (elf, elf->section_names, out->sh_name, length)) != NULL;
 }
 
@@ -167,7 +116,7 @@ named_section (Elf *elf, gsize index, Elf64_Shdr *out, const char **name, gsize 
 
 /* Whether .nv.compat says that the code is for one GPU alone. */
 static gboolean
-compat_one_gpu (GememDryBytes bytes)
+compat_one_gpu (GememBytes bytes)
 {
   for (gsize at = 0; at + 4 <= bytes.size;
        at += 4 + (bytes.data[at] == FORMAT_LONG ? bytes.data[at + 2] | bytes.data[at + 3] << 8 : 0))
@@ -180,15 +129,16 @@ compat_one_gpu (GememDryBytes bytes)
 static void
 read_target (Elf *elf, gboolean *exact)
 {
-  Elf64_Shdr of;
+  GememElfSection of;
   const char *name;
   gsize length;
-  GememDryBytes bytes;
+  GememBytes bytes;
 
-  *exact = elf->header.e_ident[EI_ABIVERSION] < 8 && (elf->header.e_flags & ONE_GPU_FLAG) != 0;
-  for (gsize i = 1; i < elf->n_sections; i++)
+  *exact = elf->abi < 8 && (elf->file.header.e_flags & ONE_GPU_FLAG) != 0;
+  for (gsize i = 1; i < elf->file.n_sections; i++)
     {
-      if (!named_section (elf, i, &of, &name, &length) || !content (elf, &of, &bytes))
+      if (!named_section (elf, i, &of, &name, &length)
+          || !gemem_elf_content (&elf->file, &of, &bytes))
         continue;
       if (strcmp (name, ".nv.compat") == 0)
         *exact = compat_one_gpu (bytes);
@@ -199,7 +149,7 @@ read_target (Elf *elf, gboolean *exact)
 }
 
 int
-gemem_dry_elf_target (GememDryBytes file, gboolean *exact)
+gemem_dry_elf_target (GememBytes file, gboolean *exact)
 {
   Elf elf = { 0 };
 
@@ -213,7 +163,7 @@ gemem_dry_elf_target (GememDryBytes file, gboolean *exact)
 
 /* The number of the section that symbol @index is in. */
 static guint32
-symbol_section (const Elf *elf, gsize index, const Elf64_Sym *symbol)
+symbol_section (const Elf *elf, gsize index, const GememElfSymbol *symbol)
 {
   return symbol->st_shndx == SHN_XINDEX ? word (elf->symbol_sections, index) : symbol->st_shndx;
 }
@@ -228,8 +178,8 @@ is_variable (const char *section_name)
 static gboolean
 read_symbol (Elf *elf, gsize index)
 {
-  Elf64_Sym symbol;
-  Elf64_Shdr of;
+  GememElfSymbol symbol;
+  GememElfSection of;
   const char *name, *section_name;
   gsize length, section_length;
 
@@ -254,20 +204,21 @@ read_symbol (Elf *elf, gsize index)
 static gboolean
 read_symbols (Elf *elf)
 {
-  Elf64_Shdr of, names;
+  GememElfSection of;
   gboolean found = FALSE, indices = FALSE;
 
-  for (gsize i = 1; i < elf->n_sections; i++)
+  for (gsize i = 1; i < elf->file.n_sections; i++)
     {
-      if (!section (elf, i, &of))
+      if (!gemem_elf_section (&elf->file, i, &of))
         return FALSE;
       if (of.sh_type == SHT_SYMTAB && !found)
-        found = of.sh_entsize == sizeof (Elf64_Sym) && content (elf, &of, &elf->symbols)
-                && section (elf, of.sh_link, &names) && content (elf, &names, &elf->symbol_names);
+        found = of.sh_entsize == sizeof (GememElfSymbol)
+                && gemem_elf_content (&elf->file, &of, &elf->symbols)
+                && gemem_elf_strings (&elf->file, of.sh_link, &elf->symbol_names);
       if (of.sh_type == SHT_SYMTAB_SHNDX && !indices)
-        indices = content (elf, &of, &elf->symbol_sections);
+        indices = gemem_elf_content (&elf->file, &of, &elf->symbol_sections);
     }
-  elf->n_symbols = elf->symbols.size / sizeof (Elf64_Sym);
+  elf->n_symbols = elf->symbols.size / sizeof (GememElfSymbol);
   elf->by_symbol = g_new0 (GememDryKernel *, elf->n_symbols + 1);
   for (gsize i = 1; i < elf->n_symbols; i++)
     if (!read_symbol (elf, i))
@@ -281,7 +232,7 @@ read_symbols (Elf *elf)
 
 /* One parameter of @kernel, which ends at *@end or before. */
 static void
-read_parameter (GememDryKernel *kernel, GememDryBytes value, guint *end)
+read_parameter (GememDryKernel *kernel, GememBytes value, guint *end)
 {
   const guint number = word (value, 1) & 0xffff, offset = word (value, 1) >> 16;
   const guint16 size = (guint16) (word (value, 2) >> 18);
@@ -295,7 +246,7 @@ read_parameter (GememDryKernel *kernel, GememDryBytes value, guint *end)
 }
 
 static void
-read_attribute (const Elf *elf, GememDryKernel *kernel, guint8 number, GememDryBytes value)
+read_attribute (const Elf *elf, GememDryKernel *kernel, guint8 number, GememBytes value)
 {
   GememDryKernel *named = word (value, 0) < elf->n_symbols ? elf->by_symbol[word (value, 0)] : NULL;
 
@@ -314,9 +265,9 @@ read_attribute (const Elf *elf, GememDryKernel *kernel, guint8 number, GememDryB
 
 /* @kernel: NULL in .nv.info. */
 static gboolean
-read_attributes (const Elf *elf, GememDryKernel *kernel, GememDryBytes bytes)
+read_attributes (const Elf *elf, GememDryKernel *kernel, GememBytes bytes)
 {
-  GememDryBytes value;
+  GememBytes value;
   gsize at = 0;
   guint end = 0, all = 0;
 
@@ -327,7 +278,7 @@ read_attributes (const Elf *elf, GememDryKernel *kernel, GememDryBytes bytes)
       const gboolean is_long = bytes.data[at] == FORMAT_LONG;
       const guint small = bytes.data[at + 2] | bytes.data[at + 3] << 8;
 
-      if (!part (bytes, at + 4, is_long ? small : 0, &value))
+      if (!gemem_bytes_part (bytes, at + 4, is_long ? small : 0, &value))
         return FALSE;
       if (kernel != NULL && is_long && bytes.data[at + 1] == ATTRIBUTE_PARAMETER)
         read_parameter (kernel, value, &end);
@@ -349,19 +300,19 @@ read_attributes (const Elf *elf, GememDryKernel *kernel, GememDryBytes bytes)
 static gboolean
 read_section (Elf *elf, gsize index, int *constant)
 {
-  Elf64_Shdr of;
+  GememElfSection of;
   const char *name;
   gsize length;
-  GememDryBytes bytes;
+  GememBytes bytes;
   GememDryKernel *kernel;
 
   if (!named_section (elf, index, &of, &name, &length))
     return FALSE;
   if (strcmp (name, INFO) == 0)
-    return content (elf, &of, &bytes) && read_attributes (elf, NULL, bytes);
+    return gemem_elf_content (&elf->file, &of, &bytes) && read_attributes (elf, NULL, bytes);
   if (g_str_has_prefix (name, INFO ".")
       && (kernel = g_hash_table_lookup (elf->image->kernels, name + strlen (INFO "."))) != NULL)
-    return content (elf, &of, &bytes) && read_attributes (elf, kernel, bytes);
+    return gemem_elf_content (&elf->file, &of, &bytes) && read_attributes (elf, kernel, bytes);
   if (g_str_has_prefix (name, SHARED)
       && (kernel = g_hash_table_lookup (elf->image->kernels, name + strlen (SHARED))) != NULL)
     {
@@ -374,7 +325,7 @@ read_section (Elf *elf, gsize index, int *constant)
 }
 
 gboolean
-gemem_dry_elf_read (GememDryBytes file, GememDryImage *image)
+gemem_dry_elf_read (GememBytes file, GememDryImage *image)
 {
   Elf elf = { .image = image };
   gboolean good = open_elf (&elf, file), exact;
@@ -384,8 +335,8 @@ gemem_dry_elf_read (GememDryBytes file, GememDryImage *image)
 
   if (good)
     read_target (&elf, &exact);
-  good = good && (elf.n_sections == 0 || read_symbols (&elf));
-  for (gsize i = 1; good && i < elf.n_sections; i++)
+  good = good && (elf.file.n_sections == 0 || read_symbols (&elf));
+  for (gsize i = 1; good && i < elf.file.n_sections; i++)
     good = read_section (&elf, i, &constant);
   g_hash_table_iter_init (&iter, image->kernels);
   while (good && g_hash_table_iter_next (&iter, NULL, &value))

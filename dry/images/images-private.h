@@ -1,13 +1,8 @@
 /* images-private.h - between images.c (choice of the entry, tables) and the readers of single images. */
 #pragma once
 
+#include "base/io/elf.h"
 #include "dry/images/images.h"
-
-typedef struct
-{
-  const guint8 *data;
-  gsize size;
-} GememDryBytes;
 
 /* What is known of one image. */
 typedef struct
@@ -30,13 +25,13 @@ gboolean gemem_dry_image_add_symbol (GememDryImage *image, const char *name, gsi
 
 /* elf.c. The compute capability that the ELF image was compiled for; *@exact: it runs on no
  * other. 0: not an ELF image of a GPU. */
-int gemem_dry_elf_target (GememDryBytes elf, gboolean *exact);
-gboolean gemem_dry_elf_read (GememDryBytes elf, GememDryImage *image);
+int gemem_dry_elf_target (GememBytes elf, gboolean *exact);
+gboolean gemem_dry_elf_read (GememBytes elf, GememDryImage *image);
 
 /* ptx.c. */
-gboolean gemem_dry_is_ptx (GememDryBytes text);
-gboolean gemem_dry_ptx_read (GememDryBytes text, GememDryImage *image);
+gboolean gemem_dry_is_ptx (GememBytes text);
+gboolean gemem_dry_ptx_read (GememBytes text, GememDryImage *image);
 
 /* unpack.c. Both return @size bytes, free with g_free(); NULL: not exactly that many. */
-guint8 *gemem_dry_unpack_lz4 (GememDryBytes packed, gsize size);
-guint8 *gemem_dry_unpack_zstd (GememDryBytes packed, gsize size);
+guint8 *gemem_dry_unpack_lz4 (GememBytes packed, gsize size);
+guint8 *gemem_dry_unpack_zstd (GememBytes packed, gsize size);

@@ -5,9 +5,9 @@
  * wrapper). The rest was found by comparing the output of fatbinary with its options and with what
  * cuobjdump lists, and holds in the wheels of PyTorch 2.6 to 2.15:
  *   u32 0xba55ed50, u16 1, u16 bytes of this header (16), u64 bytes of all entries
- *   per entry: u16 kind (1 PTX, 2 ELF), u16 0x101, u32 bytes of this header, u64 bytes of the payload;
- *   at 16 u32 bytes of it before padding if compressed, at 28 u32 architecture, at 40 u64 flags, at 56
- *   u64 bytes unpacked
+ *   per entry: u16 kind (1 PTX, 2 ELF), u16 0x101, u32 bytes of this header, u64 bytes of the
+ *   payload; at 16 u32 bytes of it before padding if compressed, at 28 u32 architecture, at 40 u64
+ *   flags, at 56 u64 bytes unpacked
  *
  * Which entry: code for the same major version and the highest minor version that is not above the
  * GPU's, then what is for this GPU alone (90a), then what is for its family (100f): PyTorch's wheels
@@ -40,7 +40,7 @@ typedef struct
 {
   guint kind, architecture;
   guint64 flags, unpacked;
-  GememDryBytes payload;
+  GememBytes payload;
 } Entry;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* one that the thread sanitizer knows */
@@ -49,7 +49,7 @@ static GHashTable *images;                                /* GememDryImage, by i
 /* ---- bytes */
 
 static guint64
-number (GememDryBytes bytes, gsize at, guint size)
+number (GememBytes bytes, gsize at, guint size)
 {
   guint64 value = 0;
 
@@ -105,9 +105,9 @@ rank (const Entry *entry, guint sm)
 
 /* The entry at *@at, which moves to the next one; FALSE: damaged. */
 static gboolean
-next_entry (GememDryBytes fat, gsize *at, Entry *entry)
+next_entry (GememBytes fat, gsize *at, Entry *entry)
 {
-  const GememDryBytes here = { fat.data + *at, fat.size - *at };
+  const GememBytes here = { fat.data + *at, fat.size - *at };
   guint64 header, size, packed;
 
   if (here.size < ENTRY_HEADER)
@@ -141,7 +141,7 @@ damaged (GememDryImage *image, const char *problem)
 }
 
 static void
-read_code (GememDryImage *image, GememDryBytes code, guint kind)
+read_code (GememDryImage *image, GememBytes code, guint kind)
 {
   if (!(kind == KIND_ELF ? gemem_dry_elf_read (code, image) : gemem_dry_ptx_read (code, image)))
     damaged (image,
@@ -152,14 +152,14 @@ static void
 read_entry (GememDryImage *image, const Entry *entry)
 {
   guint8 *unpacked = NULL;
-  GememDryBytes code = entry->payload;
+  GememBytes code = entry->payload;
 
   if ((entry->flags & (FLAG_LZ4 | FLAG_ZSTD)) != 0)
     {
       unpacked = (entry->flags & FLAG_ZSTD) != 0
                      ? gemem_dry_unpack_zstd (entry->payload, entry->unpacked)
                      : gemem_dry_unpack_lz4 (entry->payload, entry->unpacked);
-      code = (GememDryBytes){ unpacked, entry->unpacked };
+      code = (GememBytes){ unpacked, entry->unpacked };
       if (unpacked == NULL)
         {
           damaged (image, "its compressed code is damaged");
@@ -173,17 +173,17 @@ read_entry (GememDryImage *image, const Entry *entry)
 
 /* FALSE: damaged. */
 static gboolean
-read_fat (GememDryImage *image, GememDryBytes bytes)
+read_fat (GememDryImage *image, GememBytes bytes)
 {
   guint64 header = bytes.size >= FAT_HEADER ? number (bytes, 6, 2) : 0;
   guint64 size = header >= FAT_HEADER ? number (bytes, 8, 8) : 0;
   Entry entry, best = { 0 };
   guint best_rank = 0, this_rank;
-  GememDryBytes entries;
+  GememBytes entries;
 
   if (header < FAT_HEADER || header > bytes.size || size > bytes.size - header)
     return damaged (image, "the fat binary is longer than its memory");
-  entries = (GememDryBytes){ bytes.data + header, size };
+  entries = (GememBytes){ bytes.data + header, size };
   for (gsize at = 0; at < entries.size;)
     {
       if (!next_entry (entries, &at, &entry))
@@ -207,7 +207,7 @@ read_fat (GememDryImage *image, GememDryBytes bytes)
 /* ---- images */
 
 static void
-read_elf (GememDryImage *image, GememDryBytes bytes)
+read_elf (GememDryImage *image, GememBytes bytes)
 {
   gboolean exact = FALSE;
   const int target = gemem_dry_elf_target (bytes, &exact);
@@ -227,7 +227,7 @@ read_elf (GememDryImage *image, GememDryBytes bytes)
 static void
 read_image (GememDryImage *image, const void *from, gsize size)
 {
-  GememDryBytes bytes = { from, size > 0 ? size : readable (from) };
+  GememBytes bytes = { from, size > 0 ? size : readable (from) };
   guint64 magic = bytes.size >= 4 ? number (bytes, 0, 4) : 0;
 
   if (magic == WRAPPER_MAGIC && bytes.size >= 24)

@@ -20,10 +20,10 @@
 /* What one kernel needs. */
 typedef struct
 {
-  int registers;     /* per thread; 0: unknown, as of PTX, which the driver would compile */
-  gboolean idle;     /* PTX that declares no registers: an empty kernel */
-  int static_shared; /* bytes per block, without reserved_shared */
-  int reserved_shared; /* bytes per block that the image sets aside for the system (sm_90 and later) */
+  int registers;       /* per thread; 0: unknown, as of PTX, which the driver would compile */
+  gboolean idle;       /* PTX that declares no registers: an empty kernel */
+  int static_shared;   /* bytes per block, without reserved_shared */
+  int reserved_shared; /* bytes per block that the image keeps for the system (since sm_90) */
   int local;           /* bytes of stack per thread */
   int constant;        /* bytes of the __constant__ variables of its module */
   int max_threads;     /* per block, by its launch bounds; 0: none given */
@@ -35,7 +35,7 @@ typedef struct
 typedef enum
 {
   GEMEM_DRY_IMAGE_READ,
-  GEMEM_DRY_IMAGE_NO_CODE, /* well-formed, without code for this GPU: CUDA_ERROR_NO_BINARY_FOR_GPU */
+  GEMEM_DRY_IMAGE_NO_CODE, /* no code in it is for this GPU: CUDA_ERROR_NO_BINARY_FOR_GPU */
   GEMEM_DRY_IMAGE_DAMAGED, /* CUDA_ERROR_INVALID_IMAGE */
 } GememDryImageState;
 

@@ -323,7 +323,7 @@ one_token (Ptx *ptx, const Token *token, gboolean is_external)
 
 /* PTX ends with its first NUL byte. */
 static const char *
-text_end (GememDryBytes text)
+text_end (GememBytes text)
 {
   const char *start = (const char *) text.data;
 
@@ -331,7 +331,7 @@ text_end (GememDryBytes text)
 }
 
 gboolean
-gemem_dry_is_ptx (GememDryBytes text)
+gemem_dry_is_ptx (GememBytes text)
 {
   Ptx ptx = { .at = (const char *) text.data, .end = text_end (text) };
   Token token;
@@ -340,7 +340,7 @@ gemem_dry_is_ptx (GememDryBytes text)
 }
 
 gboolean
-gemem_dry_ptx_read (GememDryBytes text, GememDryImage *image)
+gemem_dry_ptx_read (GememBytes text, GememDryImage *image)
 {
   Ptx ptx = { .at = (const char *) text.data, .end = text_end (text), .image = image };
   Token token;

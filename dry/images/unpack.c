@@ -18,7 +18,7 @@
 
 /* Continues a length of 4 bits: while the bytes are 255, another one follows. */
 static gboolean
-lz4_length (GememDryBytes packed, gsize *at, gsize *length)
+lz4_length (GememBytes packed, gsize *at, gsize *length)
 {
   if (*length < 15)
     return TRUE;
@@ -33,7 +33,7 @@ lz4_length (GememDryBytes packed, gsize *at, gsize *length)
 }
 
 guint8 *
-gemem_dry_unpack_lz4 (GememDryBytes packed, gsize size)
+gemem_dry_unpack_lz4 (GememBytes packed, gsize size)
 {
   gsize at = 0, made = 0;
   guint8 *out = size > 0 && size <= LARGEST && size / 255 <= packed.size ? g_try_malloc (size)
@@ -68,7 +68,7 @@ gemem_dry_unpack_lz4 (GememDryBytes packed, gsize size)
 }
 
 guint8 *
-gemem_dry_unpack_zstd (GememDryBytes packed, gsize size)
+gemem_dry_unpack_zstd (GememBytes packed, gsize size)
 {
   guint8 *out = size > 0 && size <= LARGEST ? g_try_malloc (size) : NULL;
 

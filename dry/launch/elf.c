@@ -1,18 +1,16 @@
 /* elf.c - the dynamic section and symbols of an ELF object (launch.h).
  *
- * The file is mapped and read as it is, by its program headers, as the loader does: section headers
- * may be missing or wrong, and are read for the table of all symbols alone.  Every offset is checked against the size of the file.
+ * The file is read as it is (base/io/elf.h), by its program headers, as the loader does: section
+ * headers may be missing or wrong, and are read for the table of all symbols and the section of
+ * constants alone.
  *
  * Source: the System V ABI, and the LSB for symbol versions and the GNU hash table.
  */
 #include "config.h"
 
-#include <elf.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/io/elf.h"
 #include "dry/launch/launch.h"
 
 #define MOST_LOADS 64
@@ -27,14 +25,11 @@ typedef struct
 
 struct _GememDryElf
 {
-  GMappedFile *mapped;
-  const guint8 *data;
-  gsize size;
-  Elf64_Phdr loads[MOST_LOADS];
+  GememElf file;
+  GememElfSegment loads[MOST_LOADS];
   guint n_loads;
-  Elf64_Phdr frames; /* PT_GNU_EH_FRAME */
-  const char *strings;
-  guint64 strings_size;
+  GememElfSegment frames; /* PT_GNU_EH_FRAME */
+  GememBytes strings;
   const char *soname, *run_path;
   GPtrArray *needed;
   const guint8 *symbols, *versions; /* versions: a guint16 per symbol, or NULL */
@@ -43,12 +38,6 @@ struct _GememDryElf
   GArray *nodes; /* Version, by number; name NULL: none of this number */
 };
 
-static const guint8 *
-part (const GememDryElf *elf, guint64 offset, guint64 size)
-{
-  return offset <= elf->size && size <= elf->size - offset ? elf->data + offset : NULL;
-}
-
 /* The bytes [address, address + size) as they are loaded; NULL: not in the file.  *@left, unless
  * NULL: how many follow @address in the same segment. */
 static const guint8 *
@@ -56,27 +45,29 @@ loaded (const GememDryElf *elf, guint64 address, guint64 size, guint64 *left)
 {
   for (guint i = 0; i < elf->n_loads; i++)
     {
-      const Elf64_Phdr *load = &elf->loads[i];
+      const GememElfSegment *load = &elf->loads[i];
+      GememBytes bytes;
       if (address < load->p_vaddr || address - load->p_vaddr >= load->p_filesz
           || size > load->p_filesz - (address - load->p_vaddr))
         continue;
-      if (part (elf, load->p_offset, load->p_filesz) == NULL)
+      if (!gemem_bytes_part (elf->file.file, load->p_offset, load->p_filesz, &bytes))
         return NULL;
       if (left != NULL)
         *left = load->p_filesz - (address - load->p_vaddr);
-      return elf->data + load->p_offset + (address - load->p_vaddr);
+      return bytes.data + (address - load->p_vaddr);
     }
   return NULL;
 }
 
-/* The string at @offset of the string table; NULL: outside, or without an end. */
-static const char *
-string (const GememDryElf *elf, guint64 offset)
+/* Copies the bytes [address, address + size) to @to; FALSE: not in the file. */
+static gboolean
+get (const GememDryElf *elf, guint64 address, gpointer to, gsize size)
 {
-  return elf->strings != NULL && offset < elf->strings_size
-                 && memchr (elf->strings + offset, '\0', elf->strings_size - offset) != NULL
-             ? elf->strings + offset
-             : NULL;
+  const guint8 *at = loaded (elf, address, size, NULL);
+
+  if (at != NULL)
+    memcpy (to, at, size);
+  return at != NULL;
 }
 
 /* ---- versions */
@@ -98,19 +89,16 @@ read_needed_versions (GememDryElf *elf, guint64 address, guint64 count)
   for (guint64 i = 0; i < MIN (count, 4096); i++)
     {
       Elf64_Verneed need;
-      const guint8 *at = loaded (elf, address, sizeof need, NULL);
-      if (at == NULL)
+      if (!get (elf, address, &need, sizeof need))
         return;
-      memcpy (&need, at, sizeof need);
       guint64 entry = address + need.vn_aux;
       for (guint j = 0; j < need.vn_cnt; j++)
         {
           Elf64_Vernaux one;
-          const guint8 *from = loaded (elf, entry, sizeof one, NULL);
-          if (from == NULL)
+          if (!get (elf, entry, &one, sizeof one))
             break;
-          memcpy (&one, from, sizeof one);
-          add_node (elf, one.vna_other, string (elf, one.vna_name), string (elf, need.vn_file));
+          add_node (elf, one.vna_other, gemem_bytes_string (elf->strings, one.vna_name),
+                    gemem_bytes_string (elf->strings, need.vn_file));
           if (one.vna_next == 0)
             break;
           entry += one.vna_next;
@@ -128,15 +116,10 @@ read_defined_versions (GememDryElf *elf, guint64 address, guint64 count)
     {
       Elf64_Verdef node;
       Elf64_Verdaux name;
-      const guint8 *at = loaded (elf, address, sizeof node, NULL);
-      if (at == NULL)
+      if (!get (elf, address, &node, sizeof node)
+          || !get (elf, address + node.vd_aux, &name, sizeof name))
         return;
-      memcpy (&node, at, sizeof node);
-      at = loaded (elf, address + node.vd_aux, sizeof name, NULL);
-      if (at == NULL)
-        return;
-      memcpy (&name, at, sizeof name);
-      add_node (elf, node.vd_ndx, string (elf, name.vda_name), NULL);
+      add_node (elf, node.vd_ndx, gemem_bytes_string (elf->strings, name.vda_name), NULL);
       if (node.vd_next == 0)
         return;
       address += node.vd_next;
@@ -151,13 +134,11 @@ count_by_gnu_hash (const GememDryElf *elf, guint64 address)
 {
   guint32 head[4]; /* buckets, first symbol, words of the filter, shift */
   guint32 last = 0;
-  const guint8 *at = loaded (elf, address, sizeof head, NULL);
 
-  if (at == NULL)
+  if (!get (elf, address, head, sizeof head))
     return 0;
-  memcpy (head, at, sizeof head);
   const guint64 buckets = address + sizeof head + (guint64) head[2] * 8;
-  at = loaded (elf, buckets, (guint64) head[0] * 4, NULL);
+  const guint8 *at = loaded (elf, buckets, (guint64) head[0] * 4, NULL);
   for (guint32 i = 0; at != NULL && i < head[0]; i++)
     {
       guint32 bucket;
@@ -170,10 +151,8 @@ count_by_gnu_hash (const GememDryElf *elf, guint64 address)
   for (guint64 i = last; i < MOST_SYMBOLS; i++)
     {
       guint32 hash;
-      at = loaded (elf, chains + (i - head[1]) * 4, 4, NULL);
-      if (at == NULL)
+      if (!get (elf, chains + (i - head[1]) * 4, &hash, 4))
         return 0;
-      memcpy (&hash, at, 4);
       if ((hash & 1) != 0)
         return i + 1;
     }
@@ -184,11 +163,8 @@ static guint64
 count_by_hash (const GememDryElf *elf, guint64 address)
 {
   guint32 head[2]; /* buckets, chains: one per symbol */
-  const guint8 *at = loaded (elf, address, sizeof head, NULL);
-  if (at == NULL)
-    return 0;
-  memcpy (head, at, sizeof head);
-  return head[1];
+
+  return get (elf, address, head, sizeof head) ? head[1] : 0;
 }
 
 /* ---- the dynamic section */
@@ -245,15 +221,16 @@ read_dynamic (GememDryElf *elf, const guint8 *at, guint64 size)
   guint64 left = 0, n;
 
   read_entries (elf, at, size, &found);
-  elf->strings = (const char *) loaded (elf, found.strings, 1, &left);
-  elf->strings_size = MIN (found.strings_size, left);
-  elf->soname = found.soname != 0 ? string (elf, found.soname) : NULL;
-  elf->run_path = found.run_path != 0 ? string (elf, found.run_path) : NULL;
+  const guint8 *strings = loaded (elf, found.strings, 1, &left);
+  elf->strings = gemem_bytes_strings ((GememBytes){ strings, MIN (found.strings_size, left) });
+  elf->soname = found.soname != 0 ? gemem_bytes_string (elf->strings, found.soname) : NULL;
+  elf->run_path = found.run_path != 0 ? gemem_bytes_string (elf->strings, found.run_path) : NULL;
   if (elf->run_path == NULL && found.old_path != 0)
-    elf->run_path = string (elf, found.old_path);
+    elf->run_path = gemem_bytes_string (elf->strings, found.old_path);
   for (guint i = elf->needed->len; i-- > 0;) /* offsets become names */
     {
-      const char *name = string (elf, GPOINTER_TO_SIZE (elf->needed->pdata[i]));
+      const char *name = gemem_bytes_string (elf->strings,
+                                             GPOINTER_TO_SIZE (elf->needed->pdata[i]));
       elf->needed->pdata[i] = (gpointer) name;
       if (name == NULL || *name == '\0')
         g_ptr_array_remove_index (elf->needed, i);
@@ -262,7 +239,7 @@ read_dynamic (GememDryElf *elf, const guint8 *at, guint64 size)
       : found.gnu_hash != 0 ? count_by_gnu_hash (elf, found.gnu_hash)
                             : 0;
   n = MIN (n, MOST_SYMBOLS);
-  elf->symbols = loaded (elf, found.symbols, n * sizeof (Elf64_Sym), NULL);
+  elf->symbols = loaded (elf, found.symbols, n * sizeof (GememElfSymbol), NULL);
   elf->n_symbols = elf->symbols != NULL ? (guint) n : 0;
   if (found.versions != 0)
     elf->versions = loaded (elf, found.versions, n * 2, NULL);
@@ -278,23 +255,17 @@ read_dynamic (GememDryElf *elf, const guint8 *at, guint64 size)
 static gboolean
 read_headers (GememDryElf *elf)
 {
-  static const guint8 own[] = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB };
-  Elf64_Ehdr header;
-  Elf64_Phdr dynamic = { 0 };
+  const GememElfHeader *header = &elf->file.header;
+  GememElfSegment one, dynamic = { 0 };
+  GememBytes bytes;
 
-  if (elf->size < sizeof header || memcmp (elf->data, own, sizeof own) != 0)
+  if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64
+      || (header->e_type != ET_DYN && header->e_type != ET_EXEC))
     return FALSE;
-  memcpy (&header, elf->data, sizeof header);
-  const guint8 *at = header.e_phentsize == sizeof dynamic
-                         ? part (elf, header.e_phoff, (guint64) header.e_phnum * sizeof dynamic)
-                         : NULL;
-  if (header.e_machine != EM_X86_64 || (header.e_type != ET_DYN && header.e_type != ET_EXEC)
-      || at == NULL)
-    return FALSE;
-  for (guint i = 0; i < header.e_phnum; i++, at += sizeof (Elf64_Phdr))
+  for (guint i = 0; i < header->e_phnum; i++)
     {
-      Elf64_Phdr one;
-      memcpy (&one, at, sizeof one);
+      if (!gemem_elf_segment (&elf->file, i, &one))
+        return FALSE;
       if (one.p_type == PT_DYNAMIC)
         dynamic = one;
       else if (one.p_type == PT_GNU_EH_FRAME)
@@ -302,34 +273,25 @@ read_headers (GememDryElf *elf)
       else if (one.p_type == PT_LOAD && elf->n_loads < MOST_LOADS)
         elf->loads[elf->n_loads++] = one;
     }
-  at = dynamic.p_filesz > 0 ? part (elf, dynamic.p_offset, dynamic.p_filesz) : NULL;
-  if (at == NULL)
+  if (dynamic.p_filesz == 0
+      || !gemem_bytes_part (elf->file.file, dynamic.p_offset, dynamic.p_filesz, &bytes))
     return FALSE;
-  read_dynamic (elf, at, dynamic.p_filesz);
+  read_dynamic (elf, bytes.data, bytes.size);
   return TRUE;
 }
 
 GememDryElf *
 gemem_dry_elf_open (const char *path)
 {
-  const int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  struct stat facts;
-  GMappedFile *mapped = fd >= 0 && fstat (fd, &facts) == 0 && S_ISREG (facts.st_mode)
-                            ? g_mapped_file_new_from_fd (fd, FALSE, NULL)
-                            : NULL;
-  GememDryElf *elf;
+  GememElf file;
 
-  if (fd >= 0)
-    close (fd);
-  if (mapped == NULL)
+  if (!gemem_elf_open (&file, path))
     return NULL;
-  elf = g_new0 (GememDryElf, 1);
-  elf->mapped = mapped;
-  elf->data = (const guint8 *) g_mapped_file_get_contents (mapped);
-  elf->size = g_mapped_file_get_length (mapped);
+  GememDryElf *elf = g_new0 (GememDryElf, 1);
+  elf->file = file;
   elf->needed = g_ptr_array_new ();
   elf->nodes = g_array_new (FALSE, TRUE, sizeof (Version));
-  if (elf->data != NULL && read_headers (elf))
+  if (read_headers (elf))
     return elf;
   gemem_dry_elf_close (elf);
   return NULL;
@@ -342,7 +304,7 @@ gemem_dry_elf_close (GememDryElf *elf)
     return;
   g_ptr_array_unref (elf->needed);
   g_array_unref (elf->nodes);
-  g_mapped_file_unref (elf->mapped);
+  gemem_elf_close (&elf->file);
   g_free (elf);
 }
 
@@ -364,35 +326,20 @@ gemem_dry_elf_run_path (const GememDryElf *elf)
   return elf->run_path;
 }
 
-/* The header of section @i. */
-static gboolean
-section (const GememDryElf *elf, const Elf64_Ehdr *header, guint i, Elf64_Shdr *found)
-{
-  const guint8 *at = i < header->e_shnum && header->e_shentsize == sizeof *found
-                         ? part (elf, header->e_shoff + (guint64) i * sizeof *found, sizeof *found)
-                         : NULL;
-  if (at != NULL)
-    memcpy (found, at, sizeof *found);
-  return at != NULL;
-}
-
 const char *
 gemem_dry_elf_section (const GememDryElf *elf, const char *name, gsize *size)
 {
-  Elf64_Ehdr header;
-  Elf64_Shdr one, names;
+  GememElfSection one;
+  GememBytes names, content;
 
-  memcpy (&header, elf->data, sizeof header);
-  if (!section (elf, &header, header.e_shstrndx, &names))
+  if (!gemem_elf_strings (&elf->file, gemem_elf_names (&elf->file), &names))
     return NULL;
-  const guint8 *text = part (elf, names.sh_offset, names.sh_size);
-  const gsize n = strlen (name) + 1;
-  for (guint i = 0; text != NULL && section (elf, &header, i, &one); i++)
-    if (one.sh_type == SHT_PROGBITS && one.sh_name < names.sh_size
-        && n <= names.sh_size - one.sh_name && memcmp (text + one.sh_name, name, n) == 0)
+  for (gsize i = 0; gemem_elf_section (&elf->file, i, &one); i++)
+    if (one.sh_type == SHT_PROGBITS
+        && g_strcmp0 (gemem_bytes_string (names, one.sh_name), name) == 0)
       {
         *size = one.sh_size;
-        return (const char *) part (elf, one.sh_offset, one.sh_size);
+        return gemem_elf_content (&elf->file, &one, &content) ? (const char *) content.data : NULL;
       }
   return NULL;
 }
@@ -400,24 +347,20 @@ gemem_dry_elf_section (const GememDryElf *elf, const char *name, gsize *size)
 gboolean
 gemem_dry_elf_use_all_symbols (GememDryElf *elf)
 {
-  Elf64_Ehdr header;
-  Elf64_Shdr table = { 0 }, names = { 0 };
-  guint i = 0;
+  GememElfSection table = { 0 };
+  GememBytes symbols, strings;
+  gsize i = 0;
 
-  memcpy (&header, elf->data, sizeof header);
-  while (section (elf, &header, i++, &table) && table.sh_type != SHT_SYMTAB)
+  while (gemem_elf_section (&elf->file, i++, &table) && table.sh_type != SHT_SYMTAB)
     ;
-  if (table.sh_type != SHT_SYMTAB || !section (elf, &header, table.sh_link, &names))
+  const guint64 n = MIN (table.sh_size / sizeof (GememElfSymbol), MOST_SYMBOLS);
+  if (table.sh_type != SHT_SYMTAB
+      || !gemem_bytes_part (elf->file.file, table.sh_offset, n * sizeof (GememElfSymbol), &symbols)
+      || !gemem_elf_strings (&elf->file, table.sh_link, &strings))
     return FALSE;
-  const guint64 n = MIN (table.sh_size / sizeof (Elf64_Sym), MOST_SYMBOLS);
-  const guint8 *symbols = part (elf, table.sh_offset, n * sizeof (Elf64_Sym));
-  const guint8 *strings = part (elf, names.sh_offset, names.sh_size);
-  if (symbols == NULL || strings == NULL)
-    return FALSE;
-  elf->symbols = symbols;
+  elf->symbols = symbols.data;
   elf->n_symbols = (guint) n;
-  elf->strings = (const char *) strings;
-  elf->strings_size = names.sh_size;
+  elf->strings = strings;
   elf->versions = NULL;
   elf->all = TRUE;
   return TRUE;
@@ -437,24 +380,21 @@ gemem_dry_elf_frames (const GememDryElf *elf)
   static const guint8 usual[] = { 1, 0x1b, 3, 0x3b }; /* version, encodings: 4 bytes, relative */
   GArray *frames = g_array_new (FALSE, FALSE, sizeof (GememDryFrame));
   const guint64 base = elf->frames.p_vaddr;
-  const guint8 *head = loaded (elf, base, 12, NULL);
-  guint32 n = 0;
+  guint32 head[3]; /* usual, begin of .eh_frame, pairs */
 
-  if (elf->frames.p_filesz < 12 || head == NULL || memcmp (head, usual, sizeof usual) != 0)
+  if (elf->frames.p_filesz < sizeof head || !get (elf, base, head, sizeof head)
+      || memcmp (head, usual, sizeof usual) != 0)
     return frames;
-  memcpy (&n, head + 8, 4);
+  const guint32 n = head[2];
   const guint8 *pairs = loaded (elf, base + 12, (guint64) n * 8, NULL);
   for (guint32 i = 0; pairs != NULL && i < n; i++)
     {
       gint32 pair[2];
-      guint32 size;
+      guint32 entry[4]; /* length, distance to the common entry, begin, size */
       memcpy (pair, pairs + (gsize) i * 8, 8);
-      /* after length, pointer to the common entry, and beginning, of 4 bytes each */
-      const guint8 *entry = loaded (elf, base + (guint64) (gint64) pair[1], 16, NULL);
-      if (entry == NULL)
+      if (!get (elf, base + (guint64) (gint64) pair[1], entry, sizeof entry))
         break;
-      memcpy (&size, entry + 12, 4);
-      const GememDryFrame frame = { base + (guint64) (gint64) pair[0], size };
+      const GememDryFrame frame = { base + (guint64) (gint64) pair[0], entry[3] };
       g_array_append_val (frames, frame);
     }
   return frames;
@@ -463,12 +403,12 @@ gemem_dry_elf_frames (const GememDryElf *elf)
 gboolean
 gemem_dry_elf_symbol (const GememDryElf *elf, guint i, GememDrySymbol *symbol)
 {
-  Elf64_Sym from;
+  GememElfSymbol from;
   Version version = { 0 };
   guint16 number = 0;
 
   memcpy (&from, elf->symbols + (gsize) i * sizeof from, sizeof from);
-  const char *name = from.st_name != 0 ? string (elf, from.st_name) : NULL;
+  const char *name = from.st_name != 0 ? gemem_bytes_string (elf->strings, from.st_name) : NULL;
   if (name == NULL || *name == '\0' || (ELF64_ST_BIND (from.st_info) == STB_LOCAL && !elf->all))
     return FALSE;
   if (elf->versions != NULL)

@@ -1,8 +1,8 @@
 /* launch.h - what the launcher of dry runs makes before the program starts: it finds what a program
  * asks of NVIDIA's libraries, and writes a shared object in the place of each.
  *
- * These files (launch-*.c) are linked into the launcher; the others of this folder are
- * libgemem-dry.so, which is preloaded into the program.
+ * These files are linked into the launcher, but audit.c: that is a library of its own, which the
+ * dynamic loader loads into the program.
  *
  * Invariants: files of the program are only read, and every offset in them is checked: a damaged
  * one is left out.  The same program gives the same bytes, in whatever order its folders are read.

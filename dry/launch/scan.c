@@ -432,9 +432,10 @@ library_of_row (const Scan *scan, guint row)
   return chosen;
 }
 
-/* The library for a symbol without a version: the one that its prefix names. Where no object needs such a
- * library and the program looks the symbol up, it opens one, by a name that is not known here: audit.c leads
- * any to the one here. */
+/* The library for a symbol without a version: the one that its prefix names.  Where no object needs
+ * such a library, but one looks the symbol up, the program opens the library while it runs, by a name
+ * that is not known here.  The library then gets a name made from its row's pattern, and audit.c gives
+ * it to whoever opens any name of that pattern. */
 static const char *
 library_for (Scan *scan, const Loose *loose)
 {
@@ -534,8 +535,10 @@ read_installed (Scan *scan)
   read_queued (scan);
 }
 
-/* The one that its stand-in calls asks for what it needs, as the program does; what it defines is not the
- * program's. */
+/* Reads the installed library that libgemem-dry calls besides its own functions of the same names (NCCL).
+ * What it imports is asked for as what the program imports.  What it defines is not counted as defined
+ * by the program: attribute() would leave those functions to it, and the program would pass by those of
+ * libgemem-dry. */
 static void
 read_beside (Scan *scan)
 {

@@ -20,8 +20,8 @@
 #define LAYOUT_TYPE 0
 #define LAYOUT_ORDER 1
 #define ORDER_COLUMNS 0
-#define ORDER_ROWS \
-  1 /* above: in tiles of TILE columns each, from one to the next of which the leading dimension is */
+/* Orders above this one are in tiles of TILE columns; the leading dimension is from tile to tile. */
+#define ORDER_ROWS 1
 #define TILE 32
 #define LAYOUT_ROWS 2
 #define LAYOUT_COLUMNS 3

@@ -1,4 +1,4 @@
-/* library.h - what the files library-*.c share: how a function of an NVIDIA library is defined, and
+/* library.h - what the files of this folder share: how a function of an NVIDIA library is defined, and
  * objects that keep what a program sets and asks for again.
  *
  * Types of these libraries are not declared here: a handle, a descriptor and a stream are pointers,

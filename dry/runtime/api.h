@@ -83,7 +83,8 @@ typedef struct /* cudaPitchedPtr */
   size_t pitch, width, height;
 } RuntimePitched;
 
-typedef struct /* cudaChannelFormatDesc: bits of each component; kind 0 signed, 1 unsigned, 2 float */
+/* cudaChannelFormatDesc: bits of each component; kind 0 signed, 1 unsigned, 2 float. */
+typedef struct
 {
   int x, y, z, w, kind;
 } RuntimeChannel;

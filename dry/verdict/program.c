@@ -7,12 +7,12 @@
  */
 #include "config.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/io/elf.h"
 #include "dry/verdict/verdict.h"
 
 #define SCRIPT_MAX 256 /* bytes of a script's first line, as the kernel reads */
@@ -59,27 +59,17 @@ executable_of (const char *path)
 static gboolean
 is_static (const char *path)
 {
-  g_autoptr (GMappedFile) file = g_mapped_file_new (path, FALSE, NULL);
-  const char *bytes = file != NULL ? g_mapped_file_get_contents (file) : NULL;
-  gsize size = file != NULL ? g_mapped_file_get_length (file) : 0;
-  Elf64_Ehdr head;
+  GememElf elf;
+  GememElfSegment segment;
+  gboolean result;
 
-  if (bytes == NULL || size < sizeof head)
+  if (!gemem_elf_open (&elf, path))
     return FALSE;
-  memcpy (&head, bytes, sizeof head);
-  if (memcmp (head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64
-      || head.e_phentsize != sizeof (Elf64_Phdr))
-    return FALSE;
-  for (guint i = 0; i < head.e_phnum; i++)
-    {
-      Elf64_Phdr part;
-      if (head.e_phoff > size || (size - head.e_phoff) / sizeof part <= i)
-        return FALSE;
-      memcpy (&part, bytes + head.e_phoff + i * sizeof part, sizeof part);
-      if (part.p_type == PT_INTERP)
-        return FALSE;
-    }
-  return TRUE;
+  result = elf.header.e_phentsize == sizeof segment;
+  for (gsize i = 0; result && i < elf.header.e_phnum; i++)
+    result = gemem_elf_segment (&elf, i, &segment) && segment.p_type != PT_INTERP;
+  gemem_elf_close (&elf);
+  return result;
 }
 
 /* TRUE if the file @path contains the name of the driver's library, which a program needs that opens

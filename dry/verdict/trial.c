@@ -1,19 +1,28 @@
-/* trial.c - whether memory follows from what a program reads from the GPU, which is zero in a dry run: torch.zeros (int (n.max ()), 64)
- * takes nothing then, and what stands under "if x.any ():" is not asked for.
+/* trial.c - runs a program again to find out whether its memory depends on values that it reads from
+ * the GPU.
  *
- * Nobody follows a value through a program, so the program runs again with another one in each of those
- * places, aside: without its streams, for a limited time, its trace removed afterwards.
+ * Kernels do nothing in a dry run, so whatever a program copies from the GPU is zero.  Then
+ * torch.zeros (int (n.max ())) takes no memory, and what stands under "if x.any ():" is not reached.
+ * A value cannot be followed through the program.  Instead the program runs again with another value
+ * in all these places, and the requests of both runs are compared.  These runs are made aside: their
+ * standard streams are /dev/null, their time is limited, and their traces are removed.
  *
- * Integers read an odd number that is larger than common divisors of sizes; a program that does not end with it
- * as it did with zero (a list that is shorter) gets 1.  If the program asks for the same memory, no size follows, as far as that number
- * tells.  The true number may be larger, so any difference counts.
+ * Integers read 17: odd and larger than the usual divisors of sizes, so that a size computed from it
+ * is unlikely to be rounded to the same one.  If the program then ends otherwise than it did with
+ * zero (it indexes a list that is shorter), 1 is tried.  If it asks for the same memory, no size
+ * depends on the values, as far as these numbers tell.  Any difference counts, more memory or less,
+ * since the true number may be larger.
  *
- * Truth values read true, and there are no others, so only a larger peak counts.  One that ends the program (assert not x.isnan ().any ()) or lets it ask for
- * less hides what others may do, so then each place is true alone.
+ * Truth values read true in all places.  Zero and true are all that there are, so only a larger peak
+ * counts: the first run has shown the other.  Where all true at once end the program
+ * (assert not x.isnan ().any ()) or let it ask for less, one may hide what another does; then they
+ * are true at one place at a time.
  *
- * Whether a difference comes from the value, or the program is another one each time, tells a further run, with zeros.
+ * A difference may also come from the program itself, if no two of its runs are alike.  A third run,
+ * with zeros again, tells: it asks for the same as the first if the values made the difference.
  *
- * Invariants: the verdict's figures are those of the first run, with zeros; only its conditions change.
+ * Invariants: the figures of the verdict are those of the first run, with zeros; only its conditions
+ * change.
  */
 #include "config.h"
 

@@ -24,16 +24,14 @@ const GememCommand gemem_command_compare = {
       "Without -a every allocator of 'gemem-sim list' is compared, each with its defaults, and "
       "pytorch-expandable. Settings recorded\n"
       "in a trace are the defaults of the allocator that recorded it. A graph is lowered to a "
-      "trace "
-      "as --lower says.\n"
-      "Runs in which a request failed stand last: they need less because they did less; so do runs "
-      "that the system's manual does\n"
+      "trace as --lower says.\n"
+      "Runs in which a request failed stand last: they need less because they did less; so do "
+      "runs that the system's manual does\n"
       "not allow. With --share-device all traces run at once on one device, and every combination "
-      "of the "
-      "allocators of -a is a row.\nBelow the tables stands which real allocator needs least, by "
-      "how much, and what "
-      "it "
-      "costs; with --find-capacity,\nwhich one fits on the smallest device.",
+      "of the allocators of -a is a row.\n"
+      "Below the tables stands which real allocator needs least, by how much, and what it costs; "
+      "with --find-capacity,\n"
+      "which one fits on the smallest device.",
   .examples =
       "  gemem-sim compare step.gmt --plots plots\n"
       "      all allocators, a table and pictures\n"

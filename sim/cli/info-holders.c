@@ -22,9 +22,8 @@ static int depth, top = TABLE_ROWS;
 
 const GOptionEntry gemem_info_holders_entries[] = {
   { "at", 0, 0, G_OPTION_ARG_STRING, &at_text,
-    "Who holds the memory then: at the peak of each device, the end, the N-th request that ran out "
-    "of "
-    "memory, after an event",
+    "Who holds the memory then: at the peak of each device, the end, the N-th request that ran "
+    "out of memory, after an event",
     "peak|end|oom|oom:N|EVENT" },
   { "by", 0, 0, G_OPTION_ARG_STRING, &by_name, "Group the blocks by this (default: stack)",
     "stack|line|file|operator|category|phase|size|stream|pool" },

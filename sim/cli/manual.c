@@ -135,11 +135,12 @@ append_measures (GString *out)
 {
   g_string_append (
       out,
-      ".SH MEASURES\nEach is defined once and means the same in every table, file and plot: its "
-      "name "
-      "in files and behind \\-\\-sort and\n\\-\\-columns, its title in tables, its definition "
-      "(gemem\\-sim help measures). What is unknown is \\- in tables,\nempty in CSV and null in "
-      "JSON.\n");
+      ".SH MEASURES\n"
+      "Each is defined once and means the same in every table, file and plot: its name in files "
+      "and behind \\-\\-sort and\n"
+      "\\-\\-columns, its title in tables, its definition (gemem\\-sim help measures). What is "
+      "unknown is \\- in tables,\n"
+      "empty in CSV and null in JSON.\n");
   for (guint i = 0; gemem_measure_name (i) != NULL; i++)
     {
       g_string_append (out, ".TP\n\\fB");

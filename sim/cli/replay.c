@@ -43,14 +43,12 @@ const GememCommand gemem_command_replay = {
   .summary = "Replay a trace through an allocator and report everything",
   .description =
       "TRACE is a file in any format of 'gemem-sim list formats', plain, .gz or .zst, or a pipe; "
-      "'-' is "
-      "standard input. A graph becomes a\n"
+      "'-' is standard input. A graph becomes a\n"
       "trace first, as --lower says; FILE#N is the N-th graph of a file, from 0. Without -a the\n"
-      "allocator that recorded the trace is used, with the settings found in the trace. Several -a "
-      "give a report each.\n"
+      "allocator that recorded the trace is used, with the settings found in the trace. Several "
+      "-a give a report each.\n"
       "With --share-device several traces, of programs that run at once, share one simulated "
-      "device: one "
-      "-a for all, or one for each trace in their order.\n"
+      "device: one -a for all, or one for each trace in their order.\n"
       "Where the trace has call stacks or tags, the report names the line, operator or tag that "
       "allocated what it tells of.\n"
       "It tells of failed requests and what stands in their way, the largest blocks at the live "

@@ -17,7 +17,8 @@ typedef struct
 {
   GememSourceFile **files;    /* owned by the caller */
   GememAllocatorSpec **specs; /* likewise */
-  GememSharer *others;        /* all but the first; complete but for what the job says */
+  /* all programs but the first, which is the job itself; what GememJob says holds for them too */
+  GememSharer *others;
   guint n;
 } GememShareRun;
 

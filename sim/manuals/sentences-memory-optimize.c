@@ -11,67 +11,46 @@
 #define VAR(name, shape) "\"" name "\":{\"shape\":[" shape "],\"dtype\":\"float32\"}"
 #define OP(type, in, out) "{\"type\":\"" type "\",\"inputs\":[" in "],\"outputs\":[\"" out "\"]}"
 
+/* clang-format off */
+
 /* z = sum(x, y); m = matmul(y, z); all of the same size. */
 #define SUM_MATMUL \
-  "{\"vars\":{" VAR ("x", "8,8") "," VAR ("y", "8,8") "," VAR ("z", "8,8") "," VAR ( \
-      "m", "8,8") "},\n" \
-                  "\"ops\":[" OP ("sum", "\"x\",\"y\"", "z") "," OP ("matmul", "\"y\",\"z\"", \
-                                                                     "m") "]}\n"
+  "{\"vars\":{" VAR ("x", "8,8") "," VAR ("y", "8,8") "," \
+  VAR ("z", "8,8") "," VAR ("m", "8,8") "},\n" \
+  "\"ops\":[" OP ("sum", "\"x\",\"y\"", "z") "," OP ("matmul", "\"y\",\"z\"", "m") "]}\n"
 
 /* a = relu(w); b = relu(a); c = relu(b); w is a parameter, c has the shape given. */
 #define CHAIN(shape) \
-  "{\"vars\":{\"w\":{\"shape\":[4,16],\"dtype\":\"float32\",\"persistable\":true},\n" VAR ( \
-      "a", "4,16") "," VAR ("b", \
-                            "4,16") "," VAR ("c", \
-                                             shape) "},\n" \
-                                                    "\"ops\":[" OP ("relu", "\"w\"", "a") "," OP ( \
-                                                        "relu", "\"a\"", \
-                                                        "b") "," OP ("relu", "\"b\"", "c") "]}\n"
+  "{\"vars\":{\"w\":{\"shape\":[4,16],\"dtype\":\"float32\",\"persistable\":true},\n" \
+  VAR ("a", "4,16") "," VAR ("b", "4,16") "," VAR ("c", shape) "},\n" \
+  "\"ops\":[" OP ("relu", "\"w\"", "a") "," OP ("relu", "\"a\"", "b") "," \
+  OP ("relu", "\"b\"", "c") "]}\n"
 
 #define OUT(name) "\"outputs\":[{\"variable\":\"" name "\",\"shape\":[8,8],\"dtype\":\"float32\"}]"
 #define TENSOR(name) "{\"name\":\"" name "\",\"shape\":[8,8],\"dtype\":\"float32\"}"
 
 /* One training step: fc = mul(x, w), a = relu(fc), loss = mean(a); then the gradients, then sgd. */
 #define TRAINING \
-  "{\"variables\":[\n" TENSOR ("x") "," TENSOR ("fc") "," TENSOR ("a") "," TENSOR ("a@GRAD") "," TENSOR ("fc@GRAD") "," TENSOR ( \
-      "w@GRAD") ",\n" \
-                "{\"name\":\"w\",\"shape\":[8,8]," \
-                "\"dtype\":\"float32\"," \
-                "\"persistable\":true}," \
-                "{\"name\":\"loss\",\"shape\":[1]," \
-                "\"dtype\":\"float32\"}],\n" \
-                "\"nodes\":[\n" \
-                "{\"name\":\"mul\",\"type\":\"mul\",\"inputs\":[\"x\",\"w\"]," OUT ( \
-                    "fc") "},\n" \
-                          "{\"name\":\"relu\",\"type\":\"relu\",\"inputs\":[[\"mul\",0]]," OUT ( \
-                              "a") "},\n" \
-                                   "{\"name\":\"mean\",\"type\":\"mean\",\"inputs\":[[\"relu\",0]" \
-                                   "],\"outputs\":[{\"variable\":" \
-                                   "\"loss\",\"shape\":[1],\"dtype\":\"float32\"}]},\n" \
-                                   "{\"name\":\"mean_grad\",\"type\":\"mean_grad\",\"role\":1," \
-                                   "\"inputs\":[[\"mean\",0]]," OUT ( \
-                                       "a@GRAD") "},\n" \
-                                                 "{\"name\":\"relu_grad\",\"type\":\"relu_grad\"," \
-                                                 "\"role\":1,\"inputs\":[[\"mean_grad\",0]," \
-                                                 "[\"relu\",0]]," OUT ( \
-                                                     "fc@GRAD") "},\n" \
-                                                                "{\"name\":\"mul_grad\",\"type\":" \
-                                                                "\"mul_grad\",\"role\":1," \
-                                                                "\"inputs\":[[\"relu_grad\",0]," \
-                                                                "\"x\"]," \
-                                                                "\"attributes\":{\"op_role_var\":" \
-                                                                "[\"w\",\"w@GRAD\"]}," OUT ( \
-                                                                    "w@GRAD") "},\n" \
-                                                                              "{\"name\":\"sgd\"," \
-                                                                              "\"type\":\"sgd\"," \
-                                                                              "\"role\":2," \
-                                                                              "\"inputs\":[\"w\"," \
-                                                                              "[\"mul_grad\",0]]," \
-                                                                              "\"attributes\":{" \
-                                                                              "\"op_role_var\":[" \
-                                                                              "\"w\",\"w@GRAD\"]}" \
-                                                                              "," OUT ( \
-                                                                                  "w") "}]}\n"
+  "{\"variables\":[\n" TENSOR ("x") "," TENSOR ("fc") "," TENSOR ("a") "," \
+  TENSOR ("a@GRAD") "," TENSOR ("fc@GRAD") "," TENSOR ("w@GRAD") ",\n" \
+  "{\"name\":\"w\",\"shape\":[8,8],\"dtype\":\"float32\",\"persistable\":true}," \
+  "{\"name\":\"loss\",\"shape\":[1],\"dtype\":\"float32\"}],\n" \
+  "\"nodes\":[\n" \
+  "{\"name\":\"mul\",\"type\":\"mul\",\"inputs\":[\"x\",\"w\"]," OUT ("fc") "},\n" \
+  "{\"name\":\"relu\",\"type\":\"relu\",\"inputs\":[[\"mul\",0]]," OUT ("a") "},\n" \
+  "{\"name\":\"mean\",\"type\":\"mean\",\"inputs\":[[\"relu\",0]]," \
+  "\"outputs\":[{\"variable\":\"loss\",\"shape\":[1],\"dtype\":\"float32\"}]},\n" \
+  "{\"name\":\"mean_grad\",\"type\":\"mean_grad\",\"role\":1," \
+  "\"inputs\":[[\"mean\",0]]," OUT ("a@GRAD") "},\n" \
+  "{\"name\":\"relu_grad\",\"type\":\"relu_grad\",\"role\":1," \
+  "\"inputs\":[[\"mean_grad\",0],[\"relu\",0]]," OUT ("fc@GRAD") "},\n" \
+  "{\"name\":\"mul_grad\",\"type\":\"mul_grad\",\"role\":1," \
+  "\"inputs\":[[\"relu_grad\",0],\"x\"]," \
+  "\"attributes\":{\"op_role_var\":[\"w\",\"w@GRAD\"]}," OUT ("w@GRAD") "},\n" \
+  "{\"name\":\"sgd\",\"type\":\"sgd\",\"role\":2,\"inputs\":[\"w\",[\"mul_grad\",0]]," \
+  "\"attributes\":{\"op_role_var\":[\"w\",\"w@GRAD\"]}," OUT ("w") "}]}\n"
+
+/* clang-format on */
 
 #define PLAN "plan - --no-time -p paddle-memory-optimize:print_log=True,"
 #define REUSES "count =>"

@@ -9,7 +9,8 @@
 
 #include "sim/manuals/manuals.h"
 
-/* clang-format off: texts in pieces, a line each */
+/* Texts in pieces, a line each. */
+/* clang-format off */
 
 #define GRAPH(name, nodes) "{\"name\": \"" name "\", \"nodes\": [\n" nodes "]}\n"
 #define NODE(name, type, more) "  {\"name\": \"" name "\", \"type\": \"" type "\"" more "}"

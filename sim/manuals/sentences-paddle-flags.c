@@ -10,7 +10,8 @@
 
 #include "sim/manuals/manuals.h"
 
-/* clang-format off: texts in pieces, a line each */
+/* Texts in pieces, a line each. */
+/* clang-format off */
 
 #define TRACE(n, events) "# gemem-trace: 1\n" events "# end: " n "\n"
 #define ALLOC(id, size) "alloc " id " size=" size "\n"

@@ -356,12 +356,12 @@ test_limits (void)
   gemem_dry_image_forget (NULL);
   /* Compressed bytes that would unpack to more than is there, and to less. */
   g_assert_null (
-      gemem_dry_unpack_lz4 ((GememDryBytes){ (const guint8 *) "\x1fz\1\0\xff\xff\xff\0", 8 }, 700));
-  g_assert_null (gemem_dry_unpack_lz4 ((GememDryBytes){ (const guint8 *) "\x10z", 2 }, 2));
+      gemem_dry_unpack_lz4 ((GememBytes){ (const guint8 *) "\x1fz\1\0\xff\xff\xff\0", 8 }, 700));
+  g_assert_null (gemem_dry_unpack_lz4 ((GememBytes){ (const guint8 *) "\x10z", 2 }, 2));
   g_assert_null (
-      gemem_dry_unpack_lz4 ((GememDryBytes){ (const guint8 *) "\x10z", 2 }, (gsize) 1 << 40));
+      gemem_dry_unpack_lz4 ((GememBytes){ (const guint8 *) "\x10z", 2 }, (gsize) 1 << 40));
   g_assert_null (
-      gemem_dry_unpack_zstd ((GememDryBytes){ (const guint8 *) "zstd", 4 }, (gsize) 1 << 40));
+      gemem_dry_unpack_zstd ((GememBytes){ (const guint8 *) "zstd", 4 }, (gsize) 1 << 40));
 }
 
 /* ---- threads */

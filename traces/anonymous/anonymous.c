@@ -33,11 +33,12 @@ struct _GememAnonymizer
   GememNumbers names[ROLE_COUNT]; /* of GEMEM_ANONYMOUS_NAMES */
 };
 
-/* A substitute: the text that it stands for, and the suffix for the next text that comes to the same. */
+/* A substitute that is in use.  Redaction can make one of several texts ("/home/a/train.py" and
+ * "/home/b/train.py"); to keep them apart, those after the first get a number: "train-2.py". */
 typedef struct
 {
-  char *text;
-  guint next;
+  char *text; /* of the source */
+  guint next; /* the number for the next text of which redaction makes the same */
 } Substitute;
 
 typedef struct

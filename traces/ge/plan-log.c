@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
+#include "base/io/fail.h"
 #include "base/io/input.h"
 #include "traces/ge/log.h"
 #include "traces/trace.h"
@@ -58,20 +58,9 @@ free_part (gpointer data)
   g_free (part);
 }
 
-static gboolean G_GNUC_PRINTF (3, 4)
-    fail (const PlanLog *log, GError **error, const char *format, ...)
-{
-  va_list args;
-  g_autofree char *raw = NULL, *text = NULL;
-
-  va_start (args, format);
-  raw = g_strdup_vprintf (format, args);
-  va_end (args);
-  text = g_strescape (raw, "\"\\"); /* the quoted input may contain any bytes */
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
-               gemem_input_name (log->input), MAX (gemem_input_line_number (log->input), 1), text);
-  return FALSE;
-}
+#define fail(log, error, ...) \
+  gemem_fail_line (error, gemem_input_name ((log)->input), \
+                   MAX (gemem_input_line_number ((log)->input), 1), __VA_ARGS__)
 
 static char *
 piece_text (GememGeLogPiece piece)

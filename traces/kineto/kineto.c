@@ -24,6 +24,7 @@
 
 #include "base/error.h"
 #include "base/idmap.h"
+#include "base/io/fail.h"
 #include "base/io/input.h"
 #include "base/io/json-stream.h"
 #include "base/io/scan.h"
@@ -91,18 +92,9 @@ typedef struct
   GememTraceEvent batch[BATCH];
 } Kineto;
 
-static gboolean G_GNUC_PRINTF (3, 4)
-    fail (const Kineto *kineto, GError **error, const char *format, ...)
-{
-  va_list arguments;
-  va_start (arguments, format);
-  g_autofree char *raw = g_strdup_vprintf (format, arguments);
-  g_autofree char *text = g_strescape (raw, "\"\\"); /* the quoted input may contain any bytes */
-  va_end (arguments);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
-               gemem_input_name (kineto->input), gemem_json_line (kineto->json), text);
-  return FALSE;
-}
+#define fail(kineto, error, ...) \
+  gemem_fail_line (error, gemem_input_name ((kineto)->input), gemem_json_line ((kineto)->json), \
+                   __VA_ARGS__)
 
 /* ---- one event */
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/error.h"
+#include "base/io/fail.h"
 #include "traces/minimalloc/table.h"
 
 #define MAX_LINE ((gsize) 1 << 20)
@@ -47,19 +47,9 @@ typedef struct
   GHashTable *names;
 } Table;
 
-static gboolean G_GNUC_PRINTF (3, 4)
-    fail (const Table *table, GError **error, const char *format, ...)
-{
-  va_list arguments;
-  va_start (arguments, format);
-  g_autofree char *raw = g_strdup_vprintf (format, arguments);
-  g_autofree char *text = g_strescape (raw, "\"\\"); /* the quoted input may contain any bytes */
-  va_end (arguments);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
-               gemem_input_name (table->input), MAX (gemem_input_line_number (table->input), 1),
-               text);
-  return FALSE;
-}
+#define fail(table, error, ...) \
+  gemem_fail_line (error, gemem_input_name ((table)->input), \
+                   MAX (gemem_input_line_number ((table)->input), 1), __VA_ARGS__)
 
 /* ---- the header */
 

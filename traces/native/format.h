@@ -20,17 +20,11 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "traces/trace.h"
+#include "traces/native/file.h"
 
 #define NATIVE_MAGIC \
   "\x89GMT\r\n\x1a\n" /* like PNG's: reveals text-mode conversion and stripped high bits */
 #define NATIVE_END_MAGIC "GMTEND\r\n"
-/* 2: blocks of frames and stacks, and a column of stacks.  3: the kinds of memory that sleeps.  4: changes
- * of settings.  A trace is written as the lowest version that can hold it, which older readers know. */
-#define NATIVE_VERSION 4
-#define NATIVE_VERSION_WITHOUT_SETTINGS 3
-#define NATIVE_VERSION_WITHOUT_SLEEP 2
-#define NATIVE_VERSION_WITHOUT_STACKS 1
 #define NATIVE_HEADER_SIZE 24
 #define NATIVE_BLOCK_HEADER_SIZE 32
 #define NATIVE_INDEX_ENTRY_SIZE 24

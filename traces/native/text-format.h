@@ -2,15 +2,9 @@
  * text.c and doc/trace-formats.md). */
 #pragma once
 
-#include "traces/trace.h"
+#include "traces/native/file.h"
 
 #define TEXT_MAGIC "# gemem-trace: "
-/* 2: lines of frames and stacks, and the field stack= of events.  3: the kinds of memory that sleeps.
- * 4: changes of settings.  A trace is written as the lowest version that can hold it, which older readers know. */
-#define TEXT_VERSION 4
-#define TEXT_VERSION_WITHOUT_SETTINGS 3
-#define TEXT_VERSION_WITHOUT_SLEEP 2
-#define TEXT_VERSION_WITHOUT_STACKS 1
 
 /* Entry i names bit i. */
 static const char *const text_event_flags[] = { "initial", "ambiguous", "small", "failed" };

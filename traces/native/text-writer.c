@@ -10,19 +10,14 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/io/output.h"
 #include "traces/native/text-format.h"
 
 typedef struct
 {
-  GememTraceWriter base;
-  GememOutput *output;
-  const GememTraceInfo *info;
+  NativeFile file;
   GString *first_header, *line;
   GArray *frames, *stacks; /* number in `info` -> number in the file */
   guint32 n_frames, n_stacks;
-  guint64 events;
-  gboolean failed;
 } TextWriter;
 
 /* ---- parts of a line */
@@ -155,29 +150,27 @@ format_header (const GememTraceInfo *info)
 static gboolean
 take_number (GArray *numbers, guint32 index, guint32 *count, guint32 *own)
 {
-  if (index >= numbers->len)
-    g_array_set_size (numbers, index + 1);
-  *own = g_array_index (numbers, guint32, index);
+  *own = gemem_native_get_number (numbers, index);
   if (*own != 0)
     return FALSE;
-  *own = g_array_index (numbers, guint32, index) = ++*count;
+  gemem_native_set_number (numbers, index, *own = ++*count);
   return TRUE;
 }
 
 static guint32
 take_frame (TextWriter *writer, guint32 number, GString *out)
 {
-  const GememFrame *frame = gemem_call_stacks_get_frame (writer->info->stacks, number);
+  const GememFrame *frame = gemem_call_stacks_get_frame (writer->file.info->stacks, number);
   guint32 own;
 
   if (!take_number (writer->frames, number, &writer->n_frames, &own))
     return own;
   g_string_append (out, "# frame: ");
-  append_quoted (out, g_ptr_array_index (writer->info->strings, frame->name));
+  append_quoted (out, g_ptr_array_index (writer->file.info->strings, frame->name));
   if (frame->file != 0 || frame->line != 0)
     {
       g_string_append_c (out, ' ');
-      append_quoted (out, g_ptr_array_index (writer->info->strings, frame->file));
+      append_quoted (out, g_ptr_array_index (writer->file.info->strings, frame->file));
       g_string_append_c (out, ' ');
       append_uint (out, frame->line);
     }
@@ -193,7 +186,7 @@ take_stack (TextWriter *writer, guint32 number, GString *out)
   g_autoptr (GString) line = g_string_new ("# stack:");
   guint32 own;
   guint n;
-  const guint32 *frames = gemem_call_stacks_get (writer->info->stacks, number, &n);
+  const guint32 *frames = gemem_call_stacks_get (writer->file.info->stacks, number, &n);
 
   if (!take_number (writer->stacks, number, &writer->n_stacks, &own))
     return own;
@@ -255,56 +248,47 @@ format_event (GString *line, const GememTraceEvent *event, const char *tag, guin
 }
 
 static gboolean
-write_event (TextWriter *writer, const GememTraceEvent *event, GError **error)
+write_event (NativeFile *file, const GememTraceEvent *event, GError **error)
 {
+  TextWriter *writer = (TextWriter *) file;
   const char *problem = NULL;
   guint32 stack = 0;
 
   if (event->kind == 0 || event->kind >= GEMEM_EVENT_KIND_COUNT)
     problem = "it has an unknown kind";
-  else if ((gemem_event_kind_needs (event->kind) & ~writer->info->flags) != 0)
+  else if ((gemem_event_kind_needs (event->kind) & ~writer->file.info->flags) != 0)
     problem = gemem_event_kind_sleeps (event->kind)
                   ? "memory sleeps in a trace without has-sleep"
                   : "settings change in a trace without has-settings";
-  else if (event->tag >= writer->info->strings->len)
+  else if (event->tag >= writer->file.info->strings->len)
     problem = "its tag is not in the string table";
   else if (event->stack != 0
-           && (writer->info->stacks == NULL
-               || event->stack > gemem_call_stacks_count (writer->info->stacks)))
+           && (writer->file.info->stacks == NULL
+               || event->stack > gemem_call_stacks_count (writer->file.info->stacks)))
     problem = "its stack is not in the table of stacks";
   if (problem != NULL)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                    "%s: event %" G_GUINT64_FORMAT ": %s; correct the source",
-                   gemem_output_name (writer->output), writer->events, problem);
+                   gemem_output_name (writer->file.output), writer->file.events, problem);
       return FALSE;
     }
   g_string_truncate (writer->line, 0);
   if (event->stack != 0)
     stack = take_stack (writer, event->stack, writer->line);
-  format_event (writer->line, event, g_ptr_array_index (writer->info->strings, event->tag), stack);
-  writer->events++;
-  return gemem_output_write (writer->output, writer->line->str, writer->line->len, error);
+  format_event (writer->line, event, g_ptr_array_index (writer->file.info->strings, event->tag),
+                stack);
+  writer->file.events++;
+  return gemem_output_write (writer->file.output, writer->line->str, writer->line->len, error);
 }
 
 /* ---- the writer */
 
-static gboolean
-text_write (GememTraceWriter *base, const GememTraceEvent *events, gsize n, GError **error)
-{
-  TextWriter *writer = (TextWriter *) base;
-  for (gsize i = 0; i < n; i++)
-    if (!write_event (writer, &events[i], error))
-      {
-        writer->failed = TRUE;
-        return FALSE;
-      }
-  return TRUE;
-}
-
 static void
-writer_free (TextWriter *writer)
+writer_free (NativeFile *file)
 {
+  TextWriter *writer = (TextWriter *) file;
+
   g_string_free (writer->first_header, TRUE);
   g_string_free (writer->line, TRUE);
   g_array_unref (writer->frames);
@@ -312,35 +296,16 @@ writer_free (TextWriter *writer)
   g_free (writer);
 }
 
-static void
-text_discard (GememTraceWriter *base)
-{
-  TextWriter *writer = (TextWriter *) base;
-  gemem_output_discard (writer->output);
-  writer_free (writer);
-}
-
 static gboolean
-text_finish (GememTraceWriter *base, GError **error)
+write_end (NativeFile *file, GError **error)
 {
-  TextWriter *writer = (TextWriter *) base;
-  GString *end = format_header (writer->info);
+  TextWriter *writer = (TextWriter *) file;
+  g_autoptr (GString) end = format_header (file->info);
 
   if (g_string_equal (end, writer->first_header))
     g_string_truncate (end, 0);
-  g_string_append_printf (end, "# end: %" G_GUINT64_FORMAT "\n", writer->events);
-  if (writer->failed)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
-                 "%s: an earlier write failed; nothing was kept",
-                 gemem_output_name (writer->output));
-  gboolean done = !writer->failed && gemem_output_write (writer->output, end->str, end->len, error);
-  g_string_free (end, TRUE);
-  if (done)
-    done = gemem_output_finish (writer->output, error);
-  else
-    gemem_output_discard (writer->output);
-  writer_free (writer);
-  return done;
+  g_string_append_printf (end, "# end: %" G_GUINT64_FORMAT "\n", file->events);
+  return gemem_output_write (file->output, end->str, end->len, error);
 }
 
 GememTraceWriter *
@@ -351,31 +316,24 @@ gemem_text_create (const char *path, const GememTraceInfo *info, GError **error)
       "KIND [ID] [KEY=VALUE]...; what is 0 is left out.\n"
       "## size, block (as rounded by the recorded allocator), free: bytes; addr, stream, pool: as "
       "recorded; t: ns since the start.\n";
-  GememOutput *output = gemem_output_create (path, error);
+  TextWriter *writer = gemem_native_file_new (sizeof *writer, path, info, error);
 
-  if (output == NULL)
+  if (writer == NULL)
     return NULL;
-  TextWriter *writer = g_new0 (TextWriter, 1);
-  writer->base.write = text_write;
-  writer->base.finish = text_finish;
-  writer->base.discard = text_discard;
-  writer->output = output;
-  writer->info = info;
+  writer->file.add = write_event;
+  writer->file.end = write_end;
+  writer->file.free = writer_free;
   writer->first_header = format_header (info);
   writer->line = g_string_sized_new (256);
   writer->frames = g_array_new (FALSE, TRUE, sizeof (guint32));
   writer->stacks = g_array_new (FALSE, TRUE, sizeof (guint32));
-  g_string_printf (writer->line, TEXT_MAGIC "%d\n%s",
-                   (info->flags & GEMEM_TRACE_HAS_SETTINGS) != 0 ? TEXT_VERSION
-                   : (info->flags & GEMEM_TRACE_HAS_SLEEP) != 0  ? TEXT_VERSION_WITHOUT_SETTINGS
-                   : info->stacks != NULL                        ? TEXT_VERSION_WITHOUT_SLEEP
-                                                                 : TEXT_VERSION_WITHOUT_STACKS,
-                   comment);
-  if (!gemem_output_write (output, writer->line->str, writer->line->len, error)
-      || !gemem_output_write (output, writer->first_header->str, writer->first_header->len, error))
+  g_string_printf (writer->line, TEXT_MAGIC "%d\n%s", gemem_native_version (info), comment);
+  if (!gemem_output_write (writer->file.output, writer->line->str, writer->line->len, error)
+      || !gemem_output_write (writer->file.output, writer->first_header->str,
+                              writer->first_header->len, error))
     {
-      text_discard (&writer->base);
+      writer->file.base.discard (&writer->file.base);
       return NULL;
     }
-  return &writer->base;
+  return &writer->file.base;
 }

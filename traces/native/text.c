@@ -509,8 +509,7 @@ text_end (GememLineReader *lines)
              lines,
              "the last line '# end: %" G_GUINT64_FORMAT
              "' (the number of events) is missing: if the file was cut off, fetch it again, or "
-             "read "
-             "what is there with --allow-partial; if you wrote it by hand, add that line",
+             "read what is there with --allow-partial; if you wrote it by hand, add that line",
              lines->count);
 }
 
@@ -539,21 +538,21 @@ read_first_line (TextReader *reader)
   if (got == 0 || length < magic || memcmp (line, TEXT_MAGIC, magic) != 0)
     return fail (reader,
                  "the first line is not '" TEXT_MAGIC "%d'; this is not a gemem trace as text",
-                 TEXT_VERSION);
+                 NATIVE_VERSION);
   const char *p = line + magic, *end = line + length;
   if (!scan_uint_word (&p, end, &version) || p != end || version == 0)
     return fail_at (reader, line + magic, end, "is no version; correct the line");
-  if (version > TEXT_VERSION_WITHOUT_STACKS)
+  if (version > NATIVE_VERSION_WITHOUT_STACKS)
     gemem_trace_info_stacks (&reader->lines.base.info);
-  if (version > TEXT_VERSION_WITHOUT_SLEEP)
-    reader->version_flags = version > TEXT_VERSION_WITHOUT_SETTINGS ? GEMEM_TRACE_HAS_SETTINGS
-                                                                    : GEMEM_TRACE_HAS_SLEEP;
+  if (version > NATIVE_VERSION_WITHOUT_SLEEP)
+    reader->version_flags = version > NATIVE_VERSION_WITHOUT_SETTINGS ? GEMEM_TRACE_HAS_SETTINGS
+                                                                      : GEMEM_TRACE_HAS_SLEEP;
   reader->lines.base.info.flags = reader->version_flags;
-  return version <= TEXT_VERSION
+  return version <= NATIVE_VERSION
          || fail (reader,
                   "version %" G_GUINT64_FORMAT
                   " of the text format, and this gemem knows versions up to %d; use a newer gemem",
-                  version, TEXT_VERSION);
+                  version, NATIVE_VERSION);
 }
 
 /* Reads up to the first event, so that the information is complete after opening.  Damage after the

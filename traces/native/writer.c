@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/io/checksum.h"
-#include "base/io/output.h"
 #include "base/io/zstd-memory.h"
 #include "traces/native/format.h"
 
@@ -36,20 +35,16 @@ typedef struct
 
 typedef struct
 {
-  GememTraceWriter base;
-  GememOutput *output;
-  const GememTraceInfo *info;
+  NativeFile file;
   NativeEncoder *encoder;
   GememTraceEvent *chunk;
   guint32 used, chunk_events;
-  guint64 events;
   GememTraceInfo own; /* a copy of the facts, with the strings and stacks of the file */
   GArray *tags;       /* guint32: index of a string in `info` -> its number in the file */
   GArray *frame_numbers, *stack_numbers; /* the same of frames and stacks */
   NewEntries tables[TABLES];
   GByteArray *payload, *first_info, *index;
   guint64 total; /* checksum over the checksums of the blocks */
-  gboolean failed;
 } NativeWriter;
 
 /* ---- blocks */
@@ -68,15 +63,15 @@ write_block (NativeWriter *writer, guint32 type, gconstpointer payload, gsize si
   native_put64 (head + 16, first);
   guint64 checksum = gemem_checksum (payload, size, gemem_checksum (head, 24, 0));
   native_put64 (head + 24, checksum);
-  native_put64 (entry, gemem_output_offset (writer->output));
+  native_put64 (entry, gemem_output_offset (writer->file.output));
   native_put32 (entry + 8, type);
   native_put32 (entry + 12, count);
   native_put64 (entry + 16, first);
   g_byte_array_append (writer->index, entry, sizeof entry);
   native_put64 (chain, checksum);
   writer->total = gemem_checksum (chain, sizeof chain, writer->total);
-  return gemem_output_write (writer->output, head, sizeof head, error)
-         && gemem_output_write (writer->output, payload, size, error);
+  return gemem_output_write (writer->file.output, head, sizeof head, error)
+         && gemem_output_write (writer->file.output, payload, size, error);
 }
 
 static gboolean
@@ -140,7 +135,7 @@ write_info (NativeWriter *writer, const GByteArray *info, GError **error)
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                    "%s: the provenance of the trace is longer than %" G_GSIZE_FORMAT
                    " bytes; shorten it",
-                   gemem_output_name (writer->output), NATIVE_MAX_INFO);
+                   gemem_output_name (writer->file.output), NATIVE_MAX_INFO);
       return FALSE;
     }
   return write_packed_block (writer, NATIVE_INFO, info, 0, 0, error);
@@ -199,30 +194,15 @@ flush_chunk (NativeWriter *writer, GError **error)
   gemem_native_encode (writer->encoder, writer->chunk, count, writer->payload);
   writer->used = 0;
   return write_block (writer, NATIVE_EVENTS, writer->payload->data, writer->payload->len, 0, count,
-                      writer->events - count, error);
-}
-
-/* Number @index of a table of the source -> its number in the file; 0: none yet. */
-static guint32
-get_number (const GArray *numbers, guint32 index)
-{
-  return index < numbers->len ? g_array_index (numbers, guint32, index) : 0;
-}
-
-static void
-set_number (GArray *numbers, guint32 index, guint32 own)
-{
-  if (index >= numbers->len)
-    g_array_set_size (numbers, index + 1);
-  g_array_index (numbers, guint32, index) = own;
+                      writer->file.events - count, error);
 }
 
 /* Adds string @tag of the source to the file; *@own becomes its number in the file. */
 static gboolean
 add_string (NativeWriter *writer, guint32 tag, guint32 *own, GError **error)
 {
-  const char *text = tag < writer->info->strings->len
-                         ? g_ptr_array_index (writer->info->strings, tag)
+  const char *text = tag < writer->file.info->strings->len
+                         ? g_ptr_array_index (writer->file.info->strings, tag)
                          : NULL;
   gsize length = text != NULL ? strlen (text) : 0;
   guint8 head[4];
@@ -231,7 +211,7 @@ add_string (NativeWriter *writer, guint32 tag, guint32 *own, GError **error)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                    "%s: event %" G_GUINT64_FORMAT ": its tag %s; correct the source",
-                   gemem_output_name (writer->output), writer->events,
+                   gemem_output_name (writer->file.output), writer->file.events,
                    text == NULL ? "is not in the string table" : "is longer than 1 MiB");
       return FALSE;
     }
@@ -246,7 +226,7 @@ add_string (NativeWriter *writer, guint32 tag, guint32 *own, GError **error)
       g_byte_array_append (writer->tables[STRINGS].bytes, (const guint8 *) text, (guint) length);
       writer->tables[STRINGS].count++;
     }
-  set_number (writer->tags, tag, *own);
+  gemem_native_set_number (writer->tags, tag, *own);
   return TRUE;
 }
 
@@ -254,7 +234,7 @@ add_string (NativeWriter *writer, guint32 tag, guint32 *own, GError **error)
 static gboolean
 take_string (NativeWriter *writer, guint32 tag, guint32 *own, GError **error)
 {
-  *own = get_number (writer->tags, tag);
+  *own = gemem_native_get_number (writer->tags, tag);
   return tag == GEMEM_NO_TAG || *own != 0 || add_string (writer, tag, own, error);
 }
 
@@ -262,12 +242,12 @@ take_string (NativeWriter *writer, guint32 tag, guint32 *own, GError **error)
 static gboolean
 take_frame (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
 {
-  const GememFrame *frame = gemem_call_stacks_get_frame (writer->info->stacks, number);
+  const GememFrame *frame = gemem_call_stacks_get_frame (writer->file.info->stacks, number);
   GememFrame renamed = { .line = frame->line };
   guint8 bytes[NATIVE_FRAME_SIZE];
   guint32 before = gemem_call_stacks_frames (writer->own.stacks);
 
-  *own = get_number (writer->frame_numbers, number);
+  *own = gemem_native_get_number (writer->frame_numbers, number);
   if (*own != 0)
     return TRUE;
   if (!flush_if_full (writer, FRAMES, sizeof bytes, error))
@@ -284,7 +264,7 @@ take_frame (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
       g_byte_array_append (writer->tables[FRAMES].bytes, bytes, sizeof bytes);
       writer->tables[FRAMES].count++;
     }
-  set_number (writer->frame_numbers, number, *own);
+  gemem_native_set_number (writer->frame_numbers, number, *own);
   return TRUE;
 }
 
@@ -292,12 +272,12 @@ take_frame (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
 static gboolean
 take_stack (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
 {
-  const GememCallStacks *from = writer->info->stacks;
+  const GememCallStacks *from = writer->file.info->stacks;
   g_autofree guint32 *renamed = NULL;
   guint n;
   guint8 bytes[4];
 
-  *own = get_number (writer->stack_numbers, number);
+  *own = gemem_native_get_number (writer->stack_numbers, number);
   if (number == 0 || *own != 0)
     return TRUE;
   if (writer->own.stacks == NULL || number > gemem_call_stacks_count (from))
@@ -305,7 +285,7 @@ take_stack (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                    "%s: event %" G_GUINT64_FORMAT
                    ": its stack is not in the table of stacks; correct the source",
-                   gemem_output_name (writer->output), writer->events);
+                   gemem_output_name (writer->file.output), writer->file.events);
       return FALSE;
     }
   const guint32 *frames = gemem_call_stacks_get (from, number, &n);
@@ -317,7 +297,7 @@ take_stack (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
       return FALSE;
   guint32 before = gemem_call_stacks_count (writer->own.stacks);
   *own = gemem_call_stacks_extend (writer->own.stacks, 0, renamed, n);
-  set_number (writer->stack_numbers, number, *own);
+  gemem_native_set_number (writer->stack_numbers, number, *own);
   if (*own <= before)
     return TRUE;
   native_put32 (bytes, n);
@@ -332,23 +312,24 @@ take_stack (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
 }
 
 static gboolean
-add_event (NativeWriter *writer, const GememTraceEvent *event, GError **error)
+add_event (NativeFile *file, const GememTraceEvent *event, GError **error)
 {
+  NativeWriter *writer = (NativeWriter *) file;
   guint32 tag, stack;
 
   if (event->kind == 0 || event->kind >= GEMEM_EVENT_KIND_COUNT)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                    "%s: event %" G_GUINT64_FORMAT ": there is no event kind %u; correct the source",
-                   gemem_output_name (writer->output), writer->events, event->kind);
+                   gemem_output_name (writer->file.output), writer->file.events, event->kind);
       return FALSE;
     }
-  if ((gemem_event_kind_needs (event->kind) & ~writer->info->flags) != 0)
+  if ((gemem_event_kind_needs (event->kind) & ~writer->file.info->flags) != 0)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                    "%s: event %" G_GUINT64_FORMAT
                    ": it is of a kind that only traces with %s have; correct the source",
-                   gemem_output_name (writer->output), writer->events,
+                   gemem_output_name (writer->file.output), writer->file.events,
                    gemem_event_kind_sleeps (event->kind) ? "has-sleep" : "has-settings");
       return FALSE;
     }
@@ -358,28 +339,17 @@ add_event (NativeWriter *writer, const GememTraceEvent *event, GError **error)
   writer->chunk[writer->used] = *event;
   writer->chunk[writer->used].stack = stack;
   writer->chunk[writer->used++].tag = tag;
-  writer->events++;
+  writer->file.events++;
   return writer->used < writer->chunk_events || flush_chunk (writer, error);
 }
 
 /* ---- the writer */
 
-static gboolean
-native_write (GememTraceWriter *base, const GememTraceEvent *events, gsize n, GError **error)
-{
-  NativeWriter *writer = (NativeWriter *) base;
-  for (gsize i = 0; i < n; i++)
-    if (!add_event (writer, &events[i], error))
-      {
-        writer->failed = TRUE;
-        return FALSE;
-      }
-  return TRUE;
-}
-
 static void
-writer_free (NativeWriter *writer)
+writer_free (NativeFile *file)
 {
+  NativeWriter *writer = (NativeWriter *) file;
+
   gemem_native_encoder_free (writer->encoder);
   gemem_trace_info_clear (&writer->own);
   g_array_unref (writer->tags);
@@ -394,23 +364,15 @@ writer_free (NativeWriter *writer)
   g_free (writer);
 }
 
-static void
-native_discard (GememTraceWriter *base)
-{
-  NativeWriter *writer = (NativeWriter *) base;
-  gemem_output_discard (writer->output);
-  writer_free (writer);
-}
-
 static gboolean
 write_footer (NativeWriter *writer, GError **error)
 {
   g_autoptr (GByteArray) footer = g_byte_array_new ();
   guint8 head[NATIVE_FOOTER_SIZE], trailer[NATIVE_TRAILER_SIZE];
   guint32 blocks = writer->index->len / NATIVE_INDEX_ENTRY_SIZE;
-  guint64 place = gemem_output_offset (writer->output);
+  guint64 place = gemem_output_offset (writer->file.output);
 
-  native_put64 (head, writer->events);
+  native_put64 (head, writer->file.events);
   native_put64 (head + 8, writer->own.strings->len);
   native_put64 (head + 16, writer->total);
   native_put64 (head + 24, blocks);
@@ -419,29 +381,19 @@ write_footer (NativeWriter *writer, GError **error)
   native_put64 (trailer, place);
   memcpy (trailer + 8, NATIVE_END_MAGIC, 8);
   return write_block (writer, NATIVE_FOOTER, footer->data, footer->len, 0, blocks, 0, error)
-         && gemem_output_write (writer->output, trailer, sizeof trailer, error);
+         && gemem_output_write (writer->file.output, trailer, sizeof trailer, error);
 }
 
 static gboolean
-native_finish (GememTraceWriter *base, GError **error)
+write_end (NativeFile *file, GError **error)
 {
-  NativeWriter *writer = (NativeWriter *) base;
-  g_autoptr (GByteArray) info = encode_info (writer->info);
-  gboolean changed = info->len != writer->first_info->len
-                     || memcmp (info->data, writer->first_info->data, info->len) != 0;
+  NativeWriter *writer = (NativeWriter *) file;
+  g_autoptr (GByteArray) info = encode_info (file->info);
+  const gboolean changed = info->len != writer->first_info->len
+                           || memcmp (info->data, writer->first_info->data, info->len) != 0;
 
-  if (writer->failed)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
-                 "%s: an earlier write failed; nothing was kept",
-                 gemem_output_name (writer->output));
-  gboolean done = !writer->failed && flush_chunk (writer, error)
-                  && (!changed || write_info (writer, info, error)) && write_footer (writer, error);
-  if (done)
-    done = gemem_output_finish (writer->output, error);
-  else
-    gemem_output_discard (writer->output);
-  writer_free (writer);
-  return done;
+  return flush_chunk (writer, error) && (!changed || write_info (writer, info, error))
+         && write_footer (writer, error);
 }
 
 static gboolean
@@ -450,14 +402,10 @@ write_header (NativeWriter *writer, GError **error)
   guint8 head[NATIVE_HEADER_SIZE];
 
   memcpy (head, NATIVE_MAGIC, 8);
-  native_put32 (head + 8, (writer->info->flags & GEMEM_TRACE_HAS_SETTINGS) != 0 ? NATIVE_VERSION
-                          : (writer->info->flags & GEMEM_TRACE_HAS_SLEEP) != 0
-                              ? NATIVE_VERSION_WITHOUT_SETTINGS
-                          : writer->own.stacks != NULL ? NATIVE_VERSION_WITHOUT_SLEEP
-                                                       : NATIVE_VERSION_WITHOUT_STACKS);
+  native_put32 (head + 8, (guint32) gemem_native_version (writer->file.info));
   native_put32 (head + 12, writer->chunk_events);
   native_put64 (head + 16, gemem_checksum (head, 16, 0));
-  return gemem_output_write (writer->output, head, sizeof head, error)
+  return gemem_output_write (writer->file.output, head, sizeof head, error)
          && write_info (writer, writer->first_info, error);
 }
 
@@ -465,16 +413,13 @@ GememTraceWriter *
 gemem_native_create (const char *path, const GememTraceInfo *info, guint32 chunk_events,
                      GError **error)
 {
-  GememOutput *output = gemem_output_create (path, error);
+  NativeWriter *writer = gemem_native_file_new (sizeof *writer, path, info, error);
 
-  if (output == NULL)
+  if (writer == NULL)
     return NULL;
-  NativeWriter *writer = g_new0 (NativeWriter, 1);
-  writer->base.write = native_write;
-  writer->base.finish = native_finish;
-  writer->base.discard = native_discard;
-  writer->output = output;
-  writer->info = info;
+  writer->file.add = add_event;
+  writer->file.end = write_end;
+  writer->file.free = writer_free;
   writer->encoder = gemem_native_encoder_new ();
   writer->chunk_events = CLAMP (chunk_events, 1, NATIVE_CHUNK_EVENTS);
   writer->chunk = g_new (GememTraceEvent, writer->chunk_events);
@@ -491,8 +436,8 @@ gemem_native_create (const char *path, const GememTraceInfo *info, guint32 chunk
     gemem_trace_info_stacks (&writer->own);
   if (!write_header (writer, error))
     {
-      native_discard (&writer->base);
+      writer->file.base.discard (&writer->file.base);
       return NULL;
     }
-  return &writer->base;
+  return &writer->file.base;
 }

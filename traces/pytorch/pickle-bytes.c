@@ -126,8 +126,8 @@ gemem_pickle_fail_refused (GememPickle *pickle, guint8 opcode, GError **error)
   return gemem_pickle_fail (
       pickle, error,
       "opcode %s (0x%02x) is refused: a memory snapshot holds plain data only, and this could run "
-      "code or is no pickle of "
-      "protocol 2 to 5; do not load this file in Python either unless you trust it",
+      "code or is no pickle of protocol 2 to 5; do not load this file in Python either unless you "
+      "trust it",
       gemem_pickle_opcode_name (opcode), opcode);
 }
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "base/error.h"
+#include "base/io/fail.h"
 #include "traces/pytorch/record.h"
 
 #define MAX_DEVICES 4096u
@@ -181,18 +181,8 @@ gemem_pytorch_records_devices (const GememPytorchRecords *records)
   return records->counts->len;
 }
 
-static gboolean G_GNUC_PRINTF (3, 4)
-    fail (const GememPytorchRecords *records, GError **error, const char *format, ...)
-{
-  va_list arguments;
-  va_start (arguments, format);
-  g_autofree char *raw = g_strdup_vprintf (format, arguments);
-  g_autofree char *text = g_strescape (raw, "\"\\"); /* the quoted input may contain any bytes */
-  va_end (arguments);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: byte %" G_GUINT64_FORMAT ": %s",
-               records->name, gemem_pickle_offset (records->pickle), text);
-  return FALSE;
-}
+#define fail(records, error, ...) \
+  gemem_fail_byte (error, (records)->name, gemem_pickle_offset ((records)->pickle), __VA_ARGS__)
 
 /* ---- values */
 

@@ -19,9 +19,9 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "base/idmap.h"
 #include "base/io/decimal.h"
+#include "base/io/fail.h"
 #include "base/io/input.h"
 #include "traces/trace.h"
 
@@ -67,16 +67,8 @@ typedef struct
   GememTraceEvent batch[BATCH + 1]; /* a row makes two events at most */
 } Rmm;
 
-static gboolean G_GNUC_PRINTF (3, 4) fail (const Rmm *rmm, GError **error, const char *format, ...)
-{
-  va_list arguments;
-  va_start (arguments, format);
-  g_autofree char *text = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:%" G_GUINT64_FORMAT ": %s",
-               gemem_input_name (rmm->input), rmm->line, text);
-  return FALSE;
-}
+#define fail(rmm, error, ...) \
+  gemem_fail_line (error, gemem_input_name ((rmm)->input), (rmm)->line, __VA_ARGS__)
 
 /* ---- fields: each scanner stops at the end of the line and returns NULL if the field is
  * missing */
