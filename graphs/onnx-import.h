@@ -4,7 +4,7 @@
 #include "graphs/graph.h"
 
 #define GEMEM_PROTO_LIST "graphs/onnx.def"
-#include "base/io/proto-structs.h"
+#include "base/io/proto-list.h"
 
 /* The value of a name. */
 typedef struct

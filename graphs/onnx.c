@@ -26,7 +26,8 @@
 #include "graphs/format.h"
 #include "graphs/onnx-import.h"
 
-#include "base/io/proto-tables.h"
+#define GEMEM_PROTO_TABLES
+#include "base/io/proto-list.h"
 
 extern const GememGraphFormat gemem_graph_format_onnx;
 
@@ -292,8 +293,7 @@ static GememGraph *
 read_onnx (GememInput *input, guint index, GError **error)
 {
   g_autoptr (GPtrArray) memory = g_ptr_array_new_with_free_func (g_free);
-  const OnnxModel *model = gemem_proto_read_only (input, &gemem_proto_OnnxModel, index, memory,
-                                                  error);
+  const OnnxModel *model = gemem_proto_read (input, &gemem_proto_OnnxModel, index, memory, error);
 
   return model != NULL ? import_model (input, model, error) : NULL;
 }

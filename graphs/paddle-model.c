@@ -26,8 +26,9 @@
 #include "graphs/paddle-import.h"
 
 #define GEMEM_PROTO_LIST "graphs/paddle.def"
-#include "base/io/proto-structs.h"
-#include "base/io/proto-tables.h"
+#include "base/io/proto-list.h"
+#define GEMEM_PROTO_TABLES
+#include "base/io/proto-list.h"
 
 #define MAX_DEPTH 100
 #define LOD_TENSOR 7 /* type of a dense tensor variable */
@@ -374,8 +375,8 @@ static GememGraph *
 read_model (GememInput *input, guint index, GError **error)
 {
   g_autoptr (GPtrArray) memory = g_ptr_array_new_with_free_func (g_free);
-  const PaddleModel *program = gemem_proto_read_only (input, &gemem_proto_PaddleModel, index,
-                                                      memory, error);
+  const PaddleModel *program = gemem_proto_read (input, &gemem_proto_PaddleModel, index, memory,
+                                                 error);
 
   return program != NULL ? import_program (input, program, error) : NULL;
 }

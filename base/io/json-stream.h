@@ -4,7 +4,7 @@
  * counts lines.  Memory: one token of at most 4096 bytes, or what gemem_json_new_long() was given
  * (longer strings are cut, not refused), and a byte per open bracket.
  *
- * Own code, because yajl takes a quarter longer with the queue that a reader needs that asks for the
+ * Own code, because yajl takes nearly twice as long with the queue of a reader that asks for the
  * next token, has no bound on texts and levels, spends quadratic time on a long text, and names no
  * line; json-glib holds the whole file, wraps integers and keeps the last of two members of a name.
  */

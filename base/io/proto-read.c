@@ -42,7 +42,7 @@ typedef struct
   GError **error;
 } Walk;
 
-/* A repeated field, as proto-structs.h declares it. */
+/* A repeated field, as proto-list.h declares it. */
 typedef struct
 {
   gsize n;
@@ -323,21 +323,14 @@ read_message (Walk *walk, const GememProtoMessage *type, gpointer message, guint
 }
 
 gpointer
-gemem_proto_read (GememInput *input, const GememProtoMessage *type, GPtrArray *memory,
+gemem_proto_read (GememInput *input, const GememProtoMessage *type, guint index, GPtrArray *memory,
                   GError **error)
 {
   Walk walk = { .input = input, .memory = memory, .error = error };
   gpointer message = take (&walk, type->size);
 
-  return read_message (&walk, type, message, G_MAXUINT64, 0) ? message : NULL;
-}
-
-gpointer
-gemem_proto_read_only (GememInput *input, const GememProtoMessage *type, guint index,
-                       GPtrArray *memory, GError **error)
-{
   if (index == 0)
-    return gemem_proto_read (input, type, memory, error);
+    return read_message (&walk, type, message, G_MAXUINT64, 0) ? message : NULL;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                "%s: a file of this format holds one graph; leave out #%u", gemem_input_name (input),
                index);

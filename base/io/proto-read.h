@@ -2,7 +2,7 @@
  *
  * The messages of a format are a list, NAME.def, by the public numbers of their fields; the rest of
  * a message is skipped and not stored, so weights of gigabytes cost no memory.  Of such a list
- * proto-structs.h makes structs and proto-tables.h the tables by which they are read.  A row is
+ * proto-list.h makes structs, and the tables by which they are read.  A row is
  *   BEGIN (Message), END (Message)
  *   NUMBER, TEXT (Message, number, field)          gint64, 0 if absent; const char *, NULL if absent
  *   NUMBERS, TEXTS (Message, number, field)        repeated: a struct of n and at[]
@@ -41,13 +41,9 @@ struct _GememProtoMessage
 };
 
 /* The rest of @input as a struct of @type, which @memory owns: a new array that frees with g_free().
- * Texts are printable UTF-8 of at most 2040 bytes.
- * Errors: GEMEM_ERROR_INPUT "FILE: byte N: what; what to do": cut off, not this format, nested more
- * than 100 deep, more than 1 GiB or (small messages apart) 24 bytes for each that is read, 65536
- * numbers in a message. */
-gpointer gemem_proto_read (GememInput *input, const GememProtoMessage *type, GPtrArray *memory,
-                           GError **error);
-/* The same for a format with one message per file: @index, the number of the requested graph, must
- * be 0. */
-gpointer gemem_proto_read_only (GememInput *input, const GememProtoMessage *type, guint index,
-                                GPtrArray *memory, GError **error);
+ * @index, the number of the requested graph, must be 0.  Texts are printable UTF-8 of at most 2040
+ * bytes.  Errors: GEMEM_ERROR_INPUT "FILE: byte N: what; what to do": cut off, not this format, nested
+ * more than 100 deep, more than 65536 numbers in a message, more memory than 1 GiB or than 16 MiB and
+ * 24 times the bytes of the listed fields. */
+gpointer gemem_proto_read (GememInput *input, const GememProtoMessage *type, guint index,
+                           GPtrArray *memory, GError **error);

@@ -19,7 +19,7 @@
 
 #define MAX_VALUES (1u << 26)
 #define MAX_TEXTS (1u << 30)
-#define MAX_TEXT ((gsize) 1 << 20)
+#define MAX_TEXT ((gsize) 16 << 20)
 #define ADVICE "; give a file written by 'replay' or 'compare' with --format=json"
 
 typedef struct

@@ -207,6 +207,31 @@ test_depth (void)
       strstr (message, "messages are nested more than 100 deep; this is no model of a program"));
 }
 
+/* Many messages of two bytes, each of which becomes a struct, end before they take much memory. */
+static void
+test_empty_messages (void)
+{
+  const gsize size = 4 << 20;
+  static const guint8 head[] = { 0x3a, 0x80, 0x80, 0x80, 0x02 }; /* a graph of 4 MiB */
+  g_autofree guint8 *bytes = g_malloc0 (sizeof head + size);
+  g_autofree char *message = NULL;
+
+  memcpy (bytes, head, sizeof head);
+  for (gsize i = 0; i < size; i += 2)
+    bytes[sizeof head + i] = 0x0a;
+  message = test_graph_refusal (bytes, sizeof head + size, "onnx");
+  g_assert_true (g_str_has_suffix (
+      message, ": messages that hold next to nothing; this is no model of a program"));
+}
+
+/* A message given in two parts is one. */
+static void
+test_parts_of_a_message (void)
+{
+  expect_bytes (BYTES ("\x3a\x05\x0a\x03\x0a\x01x\x3a\x03\x12\x01y"),
+                "x: tensor 'x': is read before it is made; nodes must be in an order of execution");
+}
+
 /* The content of weights is skipped. */
 static void
 test_weights_are_skipped (void)
@@ -258,6 +283,8 @@ main (int argc, char **argv)
   g_test_add_func ("/graph-onnx/refused-models", test_refused_models);
   g_test_add_func ("/graph-onnx/refused-bytes", test_refused_bytes);
   g_test_add_func ("/graph-onnx/depth", test_depth);
+  g_test_add_func ("/graph-onnx/empty-messages", test_empty_messages);
+  g_test_add_func ("/graph-onnx/parts-of-a-message", test_parts_of_a_message);
   g_test_add_func ("/graph-onnx/weights-are-skipped", test_weights_are_skipped);
   g_test_add_func ("/graph-onnx/index", test_index);
   return g_test_run ();

@@ -1098,6 +1098,22 @@ test_round_trip_origins (void)
   gemem_result_free (result);
 }
 
+/* A call stack is a text of any length. */
+static void
+test_long_text (void)
+{
+  GememResult *result = test_served_result ("x.gmt", "direct");
+  g_autoptr (GPtrArray) back = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  g_autoptr (GError) error = NULL;
+  g_free (result->failure);
+  result->failure = g_strnfill (1000000, 'y');
+  g_autofree char *text = report (GEMEM_FORMAT_JSON, &result, 1, FALSE, 0);
+  read_text (text, -1, back, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (((GememResult *) back->pdata[0])->failure, ==, result->failure);
+  gemem_result_free (result);
+}
+
 /* A foreign file is refused with its name, and leaves the array unchanged. */
 static void
 refused (const char *text, gssize length, const char *reason)
@@ -1356,6 +1372,7 @@ main (int argc, char **argv)
   g_test_add_func ("/report/json-complete", test_complete);
   g_test_add_func ("/report/json-round-trip", test_round_trip);
   g_test_add_func ("/report/json-round-trip-origins", test_round_trip_origins);
+  g_test_add_func ("/report/json-long-text", test_long_text);
   g_test_add_func ("/report/json-refused", test_refused);
   g_test_add_func ("/report/json-altered", test_altered);
   g_test_add_func ("/report/json-truncated", test_truncated);

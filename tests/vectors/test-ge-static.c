@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "base/io/json-tree.h"
 #include "tests/util/graphs.h"
+#include "tests/util/json.h"
 #include "tests/util/plans.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
@@ -18,49 +18,20 @@ typedef struct
   guint32 winner, candidates, total, zero_copy, totals, outputs, workspaces;
 } Expect;
 
-static guint32
-member (const GememJsonTree *tree, guint32 object, const char *name)
-{
-  for (guint32 i = gemem_json_tree_first (tree, object); i != 0;
-       i = gemem_json_tree_next (tree, object, i))
-    if (strcmp (gemem_json_tree_key (tree, i), name) == 0)
-      return i;
-  g_error ("no field '%s'", name);
-}
-
-static guint64
-number (const GememJsonTree *tree, guint32 entry)
-{
-  GError *error = NULL;
-  gint64 value = 0;
-
-  gemem_json_tree_int (tree, entry, 0, &value, &error);
-  g_assert_no_error (error);
-  return (guint64) value;
-}
-
 static Expect
 read_expect (const char *line)
 {
-  g_autoptr (GBytes) bytes = g_bytes_new_static (line, strlen (line));
-  GememInput *input = gemem_input_new_from_bytes (bytes, "expect");
-  GememJson *json = gemem_json_new (input);
-  Expect expect = { .tree = gemem_json_tree_new () };
-  GError *error = NULL;
+  Expect expect = { .tree = test_json_parse (line) };
   guint32 at;
 
-  gemem_json_tree_read (expect.tree, json, gemem_json_next (json, &error), &error);
-  g_assert_no_error (error);
-  at = member (expect.tree, 0, "expect");
-  expect.winner = member (expect.tree, at, "winner");
-  expect.candidates = member (expect.tree, at, "candidates");
-  expect.total = member (expect.tree, at, "feature_map_plus_tail");
-  expect.zero_copy = member (expect.tree, at, "zero_copy");
-  expect.totals = member (expect.tree, at, "totals");
-  expect.outputs = member (expect.tree, at, "outputs");
-  expect.workspaces = member (expect.tree, at, "workspaces");
-  gemem_json_free (json);
-  gemem_input_close (input);
+  at = test_json_member (expect.tree, 0, "expect");
+  expect.winner = test_json_member (expect.tree, at, "winner");
+  expect.candidates = test_json_member (expect.tree, at, "candidates");
+  expect.total = test_json_member (expect.tree, at, "feature_map_plus_tail");
+  expect.zero_copy = test_json_member (expect.tree, at, "zero_copy");
+  expect.totals = test_json_member (expect.tree, at, "totals");
+  expect.outputs = test_json_member (expect.tree, at, "outputs");
+  expect.workspaces = test_json_member (expect.tree, at, "workspaces");
   return expect;
 }
 
@@ -99,7 +70,7 @@ compare_candidates (const GememPlan *plan, const Expect *expect, const char *nam
       const GememPlanCandidate *candidate = find_candidate (plan,
                                                             gemem_json_tree_text (tree, first));
 
-      if (!same (name, candidate->name, number (tree, second), candidate->total))
+      if (!same (name, candidate->name, (guint64) test_json_value (tree, second), candidate->total))
         return FALSE;
     }
   return same (name, "number of candidates", n, plan->candidates->len);
@@ -120,7 +91,7 @@ compare_totals (const GememPlan *plan, const Expect *expect, const char *name)
       while (k < plan->totals->len
              && g_array_index (plan->totals, GememPlanTotal, k).space != space)
         k++;
-      if (!same (name, gemem_json_tree_key (tree, i), number (tree, i),
+      if (!same (name, gemem_json_tree_key (tree, i), (guint64) test_json_value (tree, i),
                  k < plan->totals->len ? g_array_index (plan->totals, GememPlanTotal, k).bytes
                                        : G_MAXUINT64))
         return FALSE;
@@ -153,7 +124,8 @@ compare_offsets (const GememGraph *graph, const GememPlan *plan, const Expect *e
                                           : gemem_node_output_item (node, index);
           g_autofree char *text = gemem_graph_item_text (graph, item);
 
-          if (!same (gemem_graph_name (graph), text, number (tree, k), plan->offsets[item]))
+          if (!same (gemem_graph_name (graph), text, (guint64) test_json_value (tree, k),
+                     plan->offsets[item]))
             return FALSE;
         }
     }
@@ -176,9 +148,10 @@ compare (const GememGraph *graph, const GememPlan *plan, const Expect *expect)
       return FALSE;
     }
   return compare_candidates (plan, expect, name) && compare_totals (plan, expect, name)
-         && same (name, "total", number (expect->tree, expect->total),
+         && same (name, "total", (guint64) test_json_value (expect->tree, expect->total),
                   g_array_index (plan->totals, GememPlanTotal, 0).bytes)
-         && same (name, "zero_copy", number (expect->tree, expect->zero_copy), plan->zero_copy)
+         && same (name, "zero_copy", (guint64) test_json_value (expect->tree, expect->zero_copy),
+                  plan->zero_copy)
          && compare_offsets (graph, plan, expect, FALSE)
          && compare_offsets (graph, plan, expect, TRUE);
 }
