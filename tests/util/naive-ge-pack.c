@@ -422,6 +422,8 @@ insert_clones (NaivePack *pack, const NaivePackBlock *p, guint j, const GPtrArra
 void
 naive_pack_run (NaivePack *pack)
 {
+  g_autoptr (GPtrArray) clones = g_ptr_array_new ();
+
   for (guint i = 0; i < pack->blocks->len; i++)
     {
       find_align_size (BLOCK (pack->blocks, i));
@@ -432,11 +434,10 @@ naive_pack_run (NaivePack *pack)
     for (guint j = i + 1; j < pack->blocks->len; j++)
       {
         NaivePackBlock *p = BLOCK (pack->blocks, i), *c = BLOCK (pack->blocks, j);
-        GPtrArray *clones = g_ptr_array_new ();
 
+        g_ptr_array_set_size (clones, 0);
         if (!p->continuous || FIRST (c)->node >= pack->last_memset)
           try (pack, p, c, 0, clones);
         insert_clones (pack, p, j, clones);
-        g_ptr_array_unref (clones);
       }
 }
