@@ -254,25 +254,6 @@ do_limit (GememRun *run, const GememTraceEvent *event)
   run->held_back = g_array_new (FALSE, FALSE, sizeof (GememBlock));
 }
 
-/* A recorded failure.  Where the recorded device is followed, the request is made, as it changed
- * what the allocator held; else the event is a mark. */
-static gboolean
-do_oom (GememRun *run, const GememTraceEvent *event, GError **error)
-{
-  GememTraceEvent request = *event;
-
-  if (run->held_back == NULL || event->size == 0)
-    return TRUE;
-  request.kind = GEMEM_EVENT_ALLOC;
-  request.id = G_MAXUINT64;
-  request.address = request.aux = 0;
-  request.flags = GEMEM_EVENT_FAILED;
-  if (!gemem_block_alloc (run, &request, TRUE, error))
-    return FALSE;
-  request.kind = GEMEM_EVENT_FREE;
-  return gemem_block_free (run, &request, TRUE, error);
-}
-
 static void
 do_pool_release (GememRun *run, const GememTraceEvent *event)
 {
@@ -355,7 +336,7 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
     case GEMEM_EVENT_WAKE:
       return gemem_run_sleep (run, event, error);
     case GEMEM_EVENT_OOM:
-      return do_oom (run, event, error);
+      return gemem_run_refused (run, event, error);
     case GEMEM_EVENT_STEP:
     case GEMEM_EVENT_PHASE:
     case GEMEM_EVENT_PHASE_END:
@@ -429,6 +410,18 @@ raise_bar (GememRun *run, guint64 stream)
   run->bar.live = MIN (accounts->peak_live, open->live_max);
   run->bar.allocated = MIN (accounts->peak_allocated, open->allocated_max);
   run->bar.reserved = MIN (accounts->peak_reserved, open->reserved_max);
+}
+
+void
+gemem_run_hold (GememRun *run, guint64 stream)
+{
+  GememAccounts *accounts = &run->accounts;
+
+  run->refused.live = accounts->live;
+  run->refused.allocated = accounts->allocated;
+  gemem_accounts_sample (accounts, run->device->held, run->device->peak_held);
+  raise_bar (run, stream);
+  gemem_run_leave_live_peak (run);
 }
 
 /* The peak of the next event starts at what is held now. */
