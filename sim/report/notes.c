@@ -323,9 +323,9 @@ add_refused (GememReportNotes *notes, GememResult *const *results, guint n)
     g_string_append_printf (text, "; served by %s", all == n ? "each" : by_all);
   if (some > 0 && n > 1)
     g_string_append_printf (text, "; in part by %s", by_some);
-  if (all > 0 || some > 0)
-    g_string_append_printf (text, "; %s", beyond (any));
   gemem_report_notes_add (notes, any, text->str);
+  if (all > 0 || some > 0)
+    gemem_report_notes_add (notes, any, beyond (any));
 }
 
 void
