@@ -60,6 +60,13 @@ says out '^fidelity: 4 of 4 decisions'; says out '^  peak reserved +100\.0 MiB +
 snapshot=$data/pytorch/refused-2.15.pickle.gz
 run 0 gemem-sim replay "$snapshot" -d sim:address=recorded --find-capacity; says out '^fidelity: 105 of 105 decisions and 156 of 156 device calls as recorded$'
 check "a least capacity where the recorded device is followed" sh -c "! grep -q 'least capacity  *none' $out"
+if command -v python3 >/dev/null; then
+  python3 "$GEMEM_SRCDIR/tests/util/snapshots.py" refused observed.pickle # 600 MiB are live, 500 MiB are asked for
+  run 0 gemem-sim replay observed.pickle -d sim:address=recorded; says out '^fidelity: 4 of 4 decisions and 4 of 4 device calls as recorded$'; says out '^  failed +1$'
+  run 4 gemem-sim replay observed.pickle -d sim:capacity=1GiB --fail-on-oom; says out 'the request that failed when recorded, 500\.0 MiB by train\.py:20 forward failed with 600\.0 MiB live'
+  run 0 gemem-sim replay observed.pickle -d sim:capacity=2GiB --find-capacity; says out '^  least capacity +1\.074 GiB '; says out '^ +500\.0 MiB +refused .*train\.py:20 forward'
+  run 0 gemem-sim info observed.pickle; says out '1 request ran out of memory \(500\.0 MiB\), and the recording ends there'
+fi
 log=$data/tensorflow/whole.log
 run 0 gemem-sim replay "$log" -a direct; says out '^  1 request ran out of memory when recorded \(18\.76 MiB, event [0-9]+\), and is served here$'
 
