@@ -397,33 +397,6 @@ close_point (GememRun *run, guint64 stream)
   memset (&run->bar, 0, sizeof run->bar);
 }
 
-/* The state after an event exceeds the bar. */
-static G_GNUC_NO_INLINE void
-raise_bar (GememRun *run, guint64 stream)
-{
-  const GememAccounts *accounts = &run->accounts;
-  const GememTimelinePoint *open = &run->timeline.open;
-
-  if (gemem_accounts_at_peak (accounts))
-    gemem_run_raise_peaks (run, stream);
-  gemem_timeline_raise (&run->timeline, accounts->live, accounts->allocated, accounts->high);
-  run->bar.live = MIN (accounts->peak_live, open->live_max);
-  run->bar.allocated = MIN (accounts->peak_allocated, open->allocated_max);
-  run->bar.reserved = MIN (accounts->peak_reserved, open->reserved_max);
-}
-
-void
-gemem_run_hold (GememRun *run, guint64 stream)
-{
-  GememAccounts *accounts = &run->accounts;
-
-  run->refused.live = accounts->live;
-  run->refused.allocated = accounts->allocated;
-  gemem_accounts_sample (accounts, run->device->held, run->device->peak_held);
-  raise_bar (run, stream);
-  gemem_run_leave_live_peak (run);
-}
-
 /* The peak of the next event starts at what is held now. */
 static G_GNUC_NO_INLINE void
 lower_device_peaks (GememDevice *device)
@@ -442,7 +415,7 @@ after_event (GememRun *run, const GememTraceEvent *event)
     lower_device_peaks (run->device);
   if (G_UNLIKELY (accounts->live > run->bar.live || accounts->allocated > run->bar.allocated
                   || accounts->high > run->bar.reserved))
-    raise_bar (run, event->stream);
+    gemem_run_raise_bar (run, event->stream);
   if (!run->has_time)
     gemem_accounts_weigh (accounts, 1);
   if (G_UNLIKELY (gemem_timeline_count (&run->timeline)))

@@ -58,7 +58,7 @@ end_item (const Pass *pass, guint64 item, guint64 number)
   life->end = life->safe_end = number;
 }
 
-/* A replay makes the request and gives it back at once (refused.c). */
+/* A replay makes the request, and frees it at once (refused.c). */
 static gboolean
 on_refused (const Pass *pass, const GememTraceEvent *event, guint64 number, GError **error)
 {

@@ -5,7 +5,7 @@
  * the very GPU that had just run out.
  *
  * The request has the recorded size: as the recorder rounded it, so at most 511 bytes more than the
- * program asked PyTorch for.  Where it is served it is given back at once, since what the program
+ * program asked PyTorch for.  Where it is served it is freed at once, since what the program
  * did next followed from the refusal; peaks count it, and the result says how many there were: what
  * is needed is then a lower bound.  Where it fails, it is a failed request like any other.
  *
@@ -36,29 +36,27 @@ is_again (const GememRun *run, const GememTraceEvent *event)
          && run->refused.reached == reached (run);
 }
 
-void
-gemem_run_count_refused (GememRun *run, guint64 size, gboolean served)
+/* Raises the peaks to the present state, which ends with the current event. */
+static void
+hold (GememRun *run, guint64 stream)
 {
-  GememResult *result = run->result;
+  GememAccounts *accounts = &run->accounts;
 
-  result->recorded_ooms++;
-  result->recorded_ooms_served += served;
-  if (size >= result->recorded_oom_size)
-    {
-      result->recorded_oom_size = size;
-      result->recorded_oom_seq = run->seq;
-    }
-  run->refused.allocs = result->allocs;
+  run->refused.live = accounts->live;
+  run->refused.allocated = accounts->allocated;
+  gemem_accounts_sample (accounts, run->device->held, run->device->peak_held);
+  gemem_run_raise_bar (run, stream);
+  gemem_run_leave_live_peak (run);
 }
 
-/* The peaks while the request of @event is held, and its end. */
+/* The peaks while the block of @event is held, and its end. */
 static void
-give_back (GememRun *run, const GememTraceEvent *event, const GememLive *live)
+release (GememRun *run, const GememTraceEvent *event, const GememLive *live)
 {
   GememTraceEvent end = *event;
 
   end.kind = GEMEM_EVENT_FREE;
-  gemem_run_hold (run, event->stream);
+  hold (run, event->stream);
   gemem_block_release (run, &live->block, FALSE, TRUE);
   gemem_block_account_end (run, live);
   gemem_block_decided (run, &end, FALSE, live->requested, &live->block, TRUE);
@@ -86,7 +84,7 @@ request (GememRun *run, const GememTraceEvent *event, gboolean again, gboolean *
   run->refused.demand = event->size;
   gemem_block_decided (run, event, TRUE, event->size, *served ? &live.block : NULL, TRUE);
   if (*served)
-    give_back (run, event, &live);
+    release (run, event, &live);
   else
     gemem_accounts_end_demand (&run->accounts, event->size);
   return TRUE;

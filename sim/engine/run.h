@@ -158,8 +158,6 @@ gboolean gemem_run_refused (GememRun *run, const GememTraceEvent *event, GError 
 /* Counts a request of @size bytes that the recorded program was refused, and whether it was @served
  * here. */
 void gemem_run_count_refused (GememRun *run, guint64 size, gboolean served);
-/* Raises the peaks to the present state, which ends with the current event. */
-void gemem_run_hold (GememRun *run, guint64 stream);
 /* USE_ON_STREAM, STREAM_FREE, EVENT_RECORD, EVENT_WAIT (streams.c). */
 gboolean gemem_run_stream (GememRun *run, const GememTraceEvent *event, GError **error);
 /* Unloads every graph without counting it as part of the workload. */
@@ -174,6 +172,8 @@ gboolean gemem_ledger_begins (GememRun *run, const GememTraceEvent *events, gsiz
 
 /* Raises the peaks of the epoch, and those of the run, to the present state. */
 void gemem_run_raise_peaks (GememRun *run, guint64 stream);
+/* The present state exceeds `bar`: raises what it exceeds, and the bar. */
+void gemem_run_raise_bar (GememRun *run, guint64 stream);
 /* Starts the peaks of an epoch at the present state. */
 void gemem_run_restart_peaks (GememRun *run);
 /* Saves the measures taken at the live peak, if live memory still stands at it.  Called when it is

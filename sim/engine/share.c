@@ -262,7 +262,7 @@ note_host (Sharing *sharing)
   sharing->result->end_host_backup = host;
 }
 
-/* The peaks of all together while a request was held that was given back at once (refused.c). */
+/* The peaks of all together while a block was held that was freed at once (refused.c). */
 static void
 hold (Sharing *sharing, GememRun *run, guint64 live, guint64 allocated)
 {

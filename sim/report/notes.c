@@ -248,6 +248,16 @@ beyond (const GememResult *result)
              : "the recording ends there: peaks and least capacity are lower bounds";
 }
 
+static char *
+went_on (const GememResult *result)
+{
+  const guint64 after = result->after_recorded_oom;
+
+  return g_strdup_printf ("the program went on without, with %" G_GUINT64_FORMAT
+                          " request%s after that",
+                          after, after == 1 ? "" : "s");
+}
+
 void
 gemem_report_append_refused (GString *out, const GememResult *result)
 {
@@ -268,10 +278,10 @@ gemem_report_append_refused (GString *out, const GememResult *result)
   if (served > 0)
     g_string_append_printf (out, "    %s\n", beyond (result));
   else if (result->after_recorded_oom > 0)
-    g_string_append_printf (out,
-                            "    the program went on without, with %" G_GUINT64_FORMAT
-                            " requests after the last of them\n",
-                            result->after_recorded_oom);
+    {
+      g_autofree char *on = went_on (result);
+      g_string_append_printf (out, "    %s\n", on);
+    }
 }
 
 #define LABELS_MOST 6 /* named; of more only the number is said */
@@ -326,6 +336,11 @@ add_refused (GememReportNotes *notes, GememResult *const *results, guint n)
   gemem_report_notes_add (notes, any, text->str);
   if (all > 0 || some > 0)
     gemem_report_notes_add (notes, any, beyond (any));
+  else if (any->after_recorded_oom > 0)
+    {
+      g_autofree char *on = went_on (any);
+      gemem_report_notes_add (notes, any, on);
+    }
 }
 
 void

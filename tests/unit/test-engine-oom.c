@@ -195,7 +195,7 @@ test_oom_kept (void)
     .kind = GEMEM_EVENT_OOM, .size = (bytes) \
   }
 
-/* Served: held for a moment, counted in every peak, and given back. */
+/* Served: held for a moment, counted in every peak, and freed. */
 static void
 test_refused_served (void)
 {
