@@ -51,8 +51,10 @@ append_released (GString *out, const GememDeviceSummary *s)
     g_string_append_printf (out, ", and the program emptied the cache " COUNT " time%s", trims,
                             plural (trims));
   if (s->failed > 0)
-    g_string_append_printf (out, "; " COUNT " request%s ran out of memory", s->failed,
-                            plural (s->failed));
+    g_string_append_printf (out, "; " COUNT " request%s ran out of memory (%s%s), and the %s",
+                            s->failed, plural (s->failed), s->failed > 1 ? "the largest " : "",
+                            gemem_format_size (size, s->failed_size),
+                            s->after_failed > 0 ? "program went on" : "recording ends there");
 }
 
 static void

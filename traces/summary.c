@@ -91,6 +91,21 @@ by_device (gconstpointer a, gconstpointer b)
   return (x->summary->device > y->summary->device) - (x->summary->device < y->summary->device);
 }
 
+/* A request for which there was no memory. */
+static void
+on_failed (DeviceState *state, const GememTraceEvent *event)
+{
+  GememDeviceSummary *s = state->summary;
+
+  s->failed++;
+  s->failed_size = MAX (s->failed_size, event->size);
+  s->after_failed = 0;
+  s->lower_bound_256 = MAX (s->lower_bound_256,
+                            state->rounded_256 + gemem_round_up (event->size, 256));
+  s->lower_bound_512 = MAX (s->lower_bound_512,
+                            state->rounded_512 + gemem_round_up (event->size, 512));
+}
+
 static void
 on_alloc (Pass *pass, DeviceState *state, const GememTraceEvent *event, guint64 seq)
 {
@@ -110,9 +125,10 @@ on_alloc (Pass *pass, DeviceState *state, const GememTraceEvent *event, guint64 
     }
   if (event->flags & GEMEM_EVENT_FAILED)
     {
-      s->failed++;
+      on_failed (state, event);
       return;
     }
+  s->after_failed++;
   LiveBlock *block = gemem_idmap_insert (pass->live, event->id, &existed);
   if (existed)
     return; /* reported by validate.c */
@@ -186,7 +202,7 @@ on_event (Pass *pass, const GememTraceEvent *event, guint64 seq)
       s->released_bytes += event->size;
       break;
     case GEMEM_EVENT_OOM:
-      s->failed++;
+      on_failed (state, event);
       break;
     default:
       break;

@@ -29,11 +29,14 @@ typedef struct
   /* static memory: sum over the loads of graphs; maximum of one graph.  Not part of any other
    * figure, because policies share this memory */
   guint64 graph_bytes, largest_graph;
-  guint64 lower_bound_256, lower_bound_512; /* max over time of live bytes, each rounded up */
-  guint64 peak_reserved;                    /* recorded segments; 0 if there are none */
-  guint64 reserved_at_peak;                 /* recorded segments at the moment of peak_live */
-  guint64 released, released_bytes;         /* segments released, as recorded */
-  guint64 failed;                           /* recorded requests that ran out of memory */
+  /* max over time of live bytes, each rounded up, with a request that ran out of memory then */
+  guint64 lower_bound_256, lower_bound_512;
+  guint64 peak_reserved;            /* recorded segments; 0 if there are none */
+  guint64 reserved_at_peak;         /* recorded segments at the moment of peak_live */
+  guint64 released, released_bytes; /* segments released, as recorded */
+  /* recorded requests that ran out of memory; the largest of them; requests that were served after
+   * the last of them */
+  guint64 failed, failed_size, after_failed;
   guint64 end_live, end_blocks;
   GememHistogram sizes;            /* requested bytes per ALLOC */
   GememHistogram lifetimes_events; /* events between ALLOC and FREE */

@@ -52,7 +52,9 @@ typedef enum
    * any PHASE_END until the next PHASE */
   GEMEM_EVENT_PHASE = 14,
   GEMEM_EVENT_TRIM = 15, /* empty_cache / Release / recycle, by the program */
-  GEMEM_EVENT_OOM = 16,  /* size (rounded), aux = device free bytes; as recorded */
+  /* a request that ran out of memory: size (as the recorder rounded it; 0: unknown), stream, pool,
+   * aux = device free bytes */
+  GEMEM_EVENT_OOM = 16,
   /* address, size, stream: the recorded allocator's own device calls */
   GEMEM_EVENT_SEGMENT_ALLOC = 17,
   GEMEM_EVENT_SEGMENT_FREE = 18,
@@ -128,6 +130,9 @@ enum
 /* The id of the block that holds the static memory of a graph, for policies that use a block
  * (sim/engine/graphs.h); distinct from all ids of blocks. */
 #define GEMEM_GRAPH_BLOCK_ID(graph) ((graph) ^ G_GUINT64_CONSTANT (1) << 63)
+
+/* The id of the request of an OOM event, where it is made again. */
+#define GEMEM_REFUSED_ID G_MAXUINT64
 
 #define GEMEM_DEVICE_HOST 0xffff /* GememTraceEvent.device of CPU memory */
 #define GEMEM_NO_TAG 0           /* string 0 of the table is "" */

@@ -219,7 +219,7 @@ replay_orders (const DryOptions *options, DryFinding *found, GError **error)
       if (result == NULL)
         return FALSE;
       order.peak_reserved = result->peak_reserved;
-      order.ooms = result->ooms;
+      order.ooms = gemem_result_new_ooms (result);
       g_array_append_val (found->orders, order);
     }
   return TRUE;

@@ -114,7 +114,7 @@ gemem_library_bfc_replay (const DryOptions *options, DryFinding *found, GError *
   if ((own = replay (options, found, TRUE, error)) == NULL
       || (least = replay (options, found, FALSE, error)) == NULL)
     return FALSE;
-  found->refused = own->ooms;
+  found->refused = gemem_result_new_ooms (own);
   found->least = least->least_capacity;
   return TRUE;
 }

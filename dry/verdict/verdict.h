@@ -81,7 +81,8 @@ typedef enum
 typedef struct
 {
   const char *order; /* "ascending", "random 1" */
-  guint64 peak_reserved, ooms;
+  guint64 peak_reserved;
+  guint64 ooms; /* requests that fail in this order, and did not in the run */
 } DryOrder;
 
 /* What one process did on one GPU. */

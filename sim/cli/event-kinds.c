@@ -41,7 +41,7 @@ static const struct
   [GEMEM_EVENT_TRIM] = { "The program asks the allocator to give cached memory back to the device.",
                          "torch.cuda.empty_cache|paddle.device.cuda.empty_cache|Release|recycle",
                          "rlhf" },
-  [GEMEM_EVENT_OOM] = { "The recorded program ran out of memory.", "torch.OutOfMemoryError", NULL },
+  [GEMEM_EVENT_OOM] = { "The recorded program ran out of memory: the request is made again.", "torch.OutOfMemoryError", NULL },
   [GEMEM_EVENT_SEGMENT_ALLOC] = { "The recorded allocator obtained a segment from the device.",
                                   "segment_alloc", NULL },
   [GEMEM_EVENT_SEGMENT_FREE] = { "The recorded allocator gave a segment back to the device.",

@@ -101,6 +101,8 @@ gemem_block_alloc (GememRun *run, const GememTraceEvent *event, gboolean watched
         return gemem_run_take_refusal (run, error);
       gemem_run_out_of_memory (run, event, &request);
     }
+  if (G_UNLIKELY ((event->flags & GEMEM_EVENT_FAILED) != 0))
+    gemem_run_count_refused (run, event->size, served);
   gemem_block_decided (run, event, TRUE, event->size, served ? &live->block : NULL, watched);
   return TRUE;
 }

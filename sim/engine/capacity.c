@@ -1,6 +1,7 @@
 /* capacity.c - the least capacity that fits (`--find-capacity`), to the byte.
  *
- * A capacity fits when the whole trace replays without a failed request.  No capacity below the
+ * A capacity fits when the whole trace replays without a failed request; one that ran out of memory when
+ * recorded is a request like all others (refused.c).  No capacity below the
  * lower bound can fit, and a run on an unlimited device shows how much the allocator takes when
  * nothing limits it.  Bisection between the two finds the answer; each step is a replay that ends
  * at its first failure.  Allocators that size their chunks by the capacity may need more than the
@@ -130,6 +131,7 @@ gemem_capacity_find (const GememJob *job, GememResult *result, GError **error)
       search.job.keep_origins = FALSE;
   search.job.repeat = job->warm_up + MAX (job->repeat, 1); /* no request may fail in any epoch */
   search.job.warm_up = 0;
+  search.job.ignore_refusals = TRUE;
   search.job.events_path = search.job.calls_path = NULL;
   answer = fits (&search, UNLIMITED, &unlimited, error);
   search.job.stop_at_oom = TRUE;

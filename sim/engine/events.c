@@ -254,25 +254,6 @@ do_limit (GememRun *run, const GememTraceEvent *event)
   run->held_back = g_array_new (FALSE, FALSE, sizeof (GememBlock));
 }
 
-/* A recorded failure.  Where the recorded device is followed, the request is made, as it changed
- * what the allocator held; else the event is a mark. */
-static gboolean
-do_oom (GememRun *run, const GememTraceEvent *event, GError **error)
-{
-  GememTraceEvent request = *event;
-
-  if (run->held_back == NULL || event->size == 0)
-    return TRUE;
-  request.kind = GEMEM_EVENT_ALLOC;
-  request.id = G_MAXUINT64;
-  request.address = request.aux = 0;
-  request.flags = GEMEM_EVENT_FAILED;
-  if (!gemem_block_alloc (run, &request, TRUE, error))
-    return FALSE;
-  request.kind = GEMEM_EVENT_FREE;
-  return gemem_block_free (run, &request, TRUE, error);
-}
-
 static void
 do_pool_release (GememRun *run, const GememTraceEvent *event)
 {
@@ -355,7 +336,7 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
     case GEMEM_EVENT_WAKE:
       return gemem_run_sleep (run, event, error);
     case GEMEM_EVENT_OOM:
-      return do_oom (run, event, error);
+      return gemem_run_refused (run, event, error);
     case GEMEM_EVENT_STEP:
     case GEMEM_EVENT_PHASE:
     case GEMEM_EVENT_PHASE_END:
@@ -416,21 +397,6 @@ close_point (GememRun *run, guint64 stream)
   memset (&run->bar, 0, sizeof run->bar);
 }
 
-/* The state after an event exceeds the bar. */
-static G_GNUC_NO_INLINE void
-raise_bar (GememRun *run, guint64 stream)
-{
-  const GememAccounts *accounts = &run->accounts;
-  const GememTimelinePoint *open = &run->timeline.open;
-
-  if (gemem_accounts_at_peak (accounts))
-    gemem_run_raise_peaks (run, stream);
-  gemem_timeline_raise (&run->timeline, accounts->live, accounts->allocated, accounts->high);
-  run->bar.live = MIN (accounts->peak_live, open->live_max);
-  run->bar.allocated = MIN (accounts->peak_allocated, open->allocated_max);
-  run->bar.reserved = MIN (accounts->peak_reserved, open->reserved_max);
-}
-
 /* The peak of the next event starts at what is held now. */
 static G_GNUC_NO_INLINE void
 lower_device_peaks (GememDevice *device)
@@ -449,7 +415,7 @@ after_event (GememRun *run, const GememTraceEvent *event)
     lower_device_peaks (run->device);
   if (G_UNLIKELY (accounts->live > run->bar.live || accounts->allocated > run->bar.allocated
                   || accounts->high > run->bar.reserved))
-    raise_bar (run, event->stream);
+    gemem_run_raise_bar (run, event->stream);
   if (!run->has_time)
     gemem_accounts_weigh (accounts, 1);
   if (G_UNLIKELY (gemem_timeline_count (&run->timeline)))

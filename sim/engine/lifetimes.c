@@ -13,6 +13,17 @@ typedef struct
 } Pass;
 
 static gboolean
+has_room (const Pass *pass, GError **error)
+{
+  if (pass->lifetimes->items->len < GEMEM_MOST_LIFETIMES)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+               "%s: more than %u allocations; plan a part of the trace", pass->path,
+               GEMEM_MOST_LIFETIMES);
+  return FALSE;
+}
+
+static gboolean
 on_alloc (const Pass *pass, const GememTraceEvent *event, guint64 number, GError **error)
 {
   const guint32 item = pass->lifetimes->items->len;
@@ -20,13 +31,8 @@ on_alloc (const Pass *pass, const GememTraceEvent *event, guint64 number, GError
   gboolean existed;
   guint64 *record;
 
-  if (item >= GEMEM_MOST_LIFETIMES)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s: more than %u allocations; plan a part of the trace", pass->path,
-                   GEMEM_MOST_LIFETIMES);
-      return FALSE;
-    }
+  if (!has_room (pass, error))
+    return FALSE;
   record = gemem_idmap_insert (pass->live, event->id, &existed);
   if (existed)
     {
@@ -50,6 +56,22 @@ end_item (const Pass *pass, guint64 item, guint64 number)
   GememLifetime *life = gemem_lifetimes_get (pass->lifetimes, item);
 
   life->end = life->safe_end = number;
+}
+
+/* A replay makes the request, and frees it at once (refused.c). */
+static gboolean
+on_refused (const Pass *pass, const GememTraceEvent *event, guint64 number, GError **error)
+{
+  const guint32 item = pass->lifetimes->items->len;
+
+  if (event->size == 0)
+    return TRUE;
+  if (!has_room (pass, error))
+    return FALSE;
+  gemem_lifetimes_add (pass->lifetimes, number, number + 1, event->size);
+  gemem_lifetimes_get (pass->lifetimes, item)->id = GEMEM_REFUSED_ID;
+  gemem_lifetimes_get (pass->lifetimes, item)->tag = 0;
+  return TRUE;
 }
 
 /* For allocators that know no graphs, the static memory of a graph is a block (graphs.h). */
@@ -76,7 +98,9 @@ on_event (const Pass *pass, const GememTraceEvent *event, guint64 number, GError
     return TRUE;
   if (event->kind == GEMEM_EVENT_GRAPH_LOAD || event->kind == GEMEM_EVENT_GRAPH_UNLOAD)
     return on_graph (pass, event, number, error);
-  if (event->kind == GEMEM_EVENT_ALLOC && !(event->flags & GEMEM_EVENT_FAILED))
+  if (event->kind == GEMEM_EVENT_OOM)
+    return on_refused (pass, event, number, error);
+  if (event->kind == GEMEM_EVENT_ALLOC)
     return on_alloc (pass, event, number, error);
   if ((event->kind == GEMEM_EVENT_FREE || event->kind == GEMEM_EVENT_FREE_COMPLETED)
       && gemem_idmap_remove (pass->live, event->id, &item))

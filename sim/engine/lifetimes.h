@@ -4,10 +4,10 @@
  * Time is the number of an event in the trace, counted from 0 over all events of all devices.  An
  * allocation is alive from its ALLOC to its FREE (to FREE_COMPLETED where frees come in two steps:
  * until then streams may use it); an allocation never freed lives to one past the last event; a
- * block of the initial state lives from 0.
+ * block of the initial state lives from 0.  A request that ran out of memory when it was recorded is one
+ * like all others; that of an OOM event, with the id GEMEM_REFUSED_ID, lives for that event.
  *
- * Ordinals: item i belongs to the i-th ALLOC of the device that did not fail, initial blocks
- * included; FAILED ones have no item and are not counted.  A request of 0 bytes counts as 1 byte,
+ * Ordinals: item i belongs to the i-th ALLOC or OOM of the device, initial blocks included.  A request of 0 bytes counts as 1 byte,
  * so that it has an address; its tag is 1, that of others 0.
  *
  * Cost: one pass; memory linear in the allocations (56 bytes each), which planning needs anyway.

@@ -172,6 +172,16 @@ name_blocks (const GememRun *run, const LargeList *list, GArray *out)
     }
 }
 
+static void
+keep_refused (Origins *origins, const GememRun *run, const GememTraceEvent *event)
+{
+  const Source source = {
+    .seq = run->seq, .size = event->size, .stack = event->stack, .tag = event->tag, .known = TRUE
+  };
+
+  keep_large (&origins->freed, GEMEM_REFUSED_ID, &source);
+}
+
 static gboolean
 was_at_peak (const Origins *origins, const Source *source)
 {
@@ -277,6 +287,8 @@ after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **
       origins->peak_seq = run->seq;
       origins->raised = TRUE;
       origins->freed.n = 0;
+      if (event->kind == GEMEM_EVENT_OOM) /* the request was held at the peak, and is gone */
+        keep_refused (origins, run, event);
     }
   for (; origins->ooms < result->oom->len; origins->ooms++)
     {

@@ -198,6 +198,7 @@ static void
 open_epoch (GememRun *run)
 {
   run->epoch_ooms = 0;
+  memset (&run->refused, 0, sizeof run->refused);
   run->time_base = run->last_time;
   if (run->epoch == 0)
     return;
@@ -412,6 +413,8 @@ gather (GememRun *run)
   memcpy (result->refused, run->device->refused, sizeof result->refused);
   memcpy (result->call_ns, run->device->call_ns, sizeof result->call_ns);
   result->retries = run->allocator->retries;
+  if (result->recorded_ooms > 0)
+    result->after_recorded_oom = result->allocs - run->refused.allocs;
   result->cost_numbers = run->device->cost_numbers;
   result->cost_guesses = run->device->cost_guesses;
   gemem_histogram_add_many (&run->alloc_ns, run->device->hit_ns,

@@ -101,8 +101,9 @@ typedef struct
   /* check that memory returns to the device only after the streams that use it are synchronised:
    * release-order.h */
   gboolean release_order;
-  gboolean touch;         /* blocks are filled and verified on the device: touch.c */
-  gboolean find_capacity; /* fill result.least_capacity */
+  gboolean touch;           /* blocks are filled and verified on the device: touch.c */
+  gboolean find_capacity;   /* fill result.least_capacity */
+  gboolean ignore_refusals; /* refuse no request for the reason alone that it was when recorded */
   /* observes every device call from before the allocator's creation to its destruction; or NULL */
   GememDeviceObserver *observer;
   GememJobProgress *progress; /* or NULL */

@@ -187,6 +187,12 @@ gemem_result_is_complete (const GememResult *result)
          && result->not_allowed == NULL;
 }
 
+guint64
+gemem_result_new_ooms (const GememResult *result)
+{
+  return result->ooms - MIN (result->recorded_ooms - result->recorded_ooms_served, result->ooms);
+}
+
 gboolean
 gemem_oom_is_unbegun (const GememOom *oom)
 {

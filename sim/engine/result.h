@@ -155,6 +155,12 @@ struct _GememResult
    * use would fault; sleep, pause and wake events that the allocator does not know */
   guint64 sleeps, sleeping_allocs, unslept;
   guint64 peak_host_backup, end_host_backup; /* bytes copied to the host for it */
+  /* requests that ran out of memory when they were recorded, each counted once; those of them that
+   * were served here, so that what follows is not what this program would have done: peaks, lower
+   * bound and least capacity are lower bounds; the largest of them, and its event; requests that
+   * the recorded program made after the last one */
+  guint64 recorded_ooms, recorded_ooms_served, recorded_oom_size, recorded_oom_seq,
+      after_recorded_oom;
   guint64 inconsistent; /* --allow-partial: unknown or doubled ids, not replayed */
   /* peaks, and the seq of the first event after which they held; `reserved` includes bytes held
    * only during an event */
@@ -223,6 +229,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememResult, gemem_result_free)
 /* TRUE if the run served every request to the end of the trace and broke no rule: only then do its
  * peaks say what the workload needs. */
 gboolean gemem_result_is_complete (const GememResult *result);
+
+/* Failed requests that the recorded program was not refused. */
+guint64 gemem_result_new_ooms (const GememResult *result);
 
 /* Waste at the live peak. */
 guint64 gemem_result_internal_waste (const GememResult *result); /* allocated - live */

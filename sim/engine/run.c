@@ -202,3 +202,32 @@ gemem_run_leave_live_peak (GememRun *run)
   result->reserved_at_live_peak = run->accounts.reserved;
   result->largest_free_at_live_peak = run->klass->largest_free (run->allocator, run->peak_stream);
 }
+
+void
+gemem_run_raise_bar (GememRun *run, guint64 stream)
+{
+  const GememAccounts *accounts = &run->accounts;
+  const GememTimelinePoint *open = &run->timeline.open;
+
+  if (gemem_accounts_at_peak (accounts))
+    gemem_run_raise_peaks (run, stream);
+  gemem_timeline_raise (&run->timeline, accounts->live, accounts->allocated, accounts->high);
+  run->bar.live = MIN (accounts->peak_live, open->live_max);
+  run->bar.allocated = MIN (accounts->peak_allocated, open->allocated_max);
+  run->bar.reserved = MIN (accounts->peak_reserved, open->reserved_max);
+}
+
+void
+gemem_run_count_refused (GememRun *run, guint64 size, gboolean served)
+{
+  GememResult *result = run->result;
+
+  result->recorded_ooms++;
+  result->recorded_ooms_served += served;
+  if (size >= result->recorded_oom_size)
+    {
+      result->recorded_oom_size = size;
+      result->recorded_oom_seq = run->seq;
+    }
+  run->refused.allocs = result->allocs;
+}

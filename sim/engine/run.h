@@ -94,6 +94,16 @@ struct _GememRun
   guint64 peak_stream;        /* of the event that raised the live peak */
   guint epoch;
   guint64 epoch_ooms;
+  /* The latest request that the recorded program was refused (refused.c). */
+  struct
+  {
+    guint64 size, stream;
+    guint32 pool;
+    gboolean failed;         /* here too */
+    guint64 reached, allocs; /* requests and frees; requests, until then */
+    /* while it was made: bytes of the request, and of all blocks with it if it was served */
+    guint64 demand, live, allocated;
+  } refused;
   guint64 host_backup; /* bytes on the host now of memory that sleeps (sleep.c) */
   guint64 own_copies;  /* of these: what the program copied itself */
   guint64 map_seq;     /* take the map after this event, then stop; G_MAXUINT64: never */
@@ -143,6 +153,11 @@ gboolean gemem_run_check_device (const GememRun *run, GError **error);
 gboolean gemem_run_sleep (GememRun *run, const GememTraceEvent *event, GError **error);
 /* ALLOC while memory sleeps: the block may be of it. */
 gboolean gemem_run_alloc_asleep (GememRun *run, const GememTraceEvent *event, GError **error);
+/* OOM (refused.c). */
+gboolean gemem_run_refused (GememRun *run, const GememTraceEvent *event, GError **error);
+/* Counts a request of @size bytes that the recorded program was refused, and whether it was @served
+ * here. */
+void gemem_run_count_refused (GememRun *run, guint64 size, gboolean served);
 /* USE_ON_STREAM, STREAM_FREE, EVENT_RECORD, EVENT_WAIT (streams.c). */
 gboolean gemem_run_stream (GememRun *run, const GememTraceEvent *event, GError **error);
 /* Unloads every graph without counting it as part of the workload. */
@@ -157,6 +172,8 @@ gboolean gemem_ledger_begins (GememRun *run, const GememTraceEvent *events, gsiz
 
 /* Raises the peaks of the epoch, and those of the run, to the present state. */
 void gemem_run_raise_peaks (GememRun *run, guint64 stream);
+/* The present state exceeds `bar`: raises what it exceeds, and the bar. */
+void gemem_run_raise_bar (GememRun *run, guint64 stream);
 /* Starts the peaks of an epoch at the present state. */
 void gemem_run_restart_peaks (GememRun *run);
 /* Saves the measures taken at the live peak, if live memory still stands at it.  Called when it is

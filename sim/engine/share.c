@@ -262,6 +262,30 @@ note_host (Sharing *sharing)
   sharing->result->end_host_backup = host;
 }
 
+/* The peaks of all together while a block was held that was freed at once (refused.c). */
+static void
+hold (Sharing *sharing, GememRun *run, guint64 live, guint64 allocated)
+{
+  GememAccounts *sum = &sharing->accounts;
+  const guint64 before[] = { sum->live, sum->allocated };
+
+  if (run->refused.demand == 0)
+    return;
+  sum->peak_demand = MAX (sum->peak_demand,
+                          sum->demand + gemem_accounts_round (sum, run->refused.demand));
+  if (run->refused.live > live)
+    {
+      sum->live += run->refused.live - live;
+      sum->allocated += run->refused.allocated - allocated;
+      if (gemem_accounts_at_peak (sum))
+        raise_peaks (sharing);
+      leave_live_peak (sharing);
+      sum->live = before[0];
+      sum->allocated = before[1];
+    }
+  run->refused.demand = run->refused.live = 0;
+}
+
 static gboolean
 serve (Sharing *sharing, Program *program, GError **error)
 {
@@ -284,6 +308,7 @@ serve (Sharing *sharing, Program *program, GError **error)
   program->done++;
   if (gemem_event_kind_sleeps (event->kind))
     note_host (sharing);
+  hold (sharing, run, live, allocated);
   sum->live += own->live - live;
   sum->allocated += own->allocated - allocated;
   sum->demand += own->demand - demand;
@@ -423,6 +448,9 @@ add_counts (GememResult *sum, const GememResult *one)
   sum->sleeps += one->sleeps;
   sum->sleeping_allocs += one->sleeping_allocs;
   sum->unslept += one->unslept;
+  sum->recorded_ooms += one->recorded_ooms;
+  sum->recorded_ooms_served += one->recorded_ooms_served;
+  sum->after_recorded_oom += one->after_recorded_oom;
   sum->end_live += one->end_live;
   sum->end_allocated += one->end_allocated;
   sum->end_reserved += one->end_reserved;

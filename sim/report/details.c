@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "sim/report/measures.h"
+#include "sim/report/notes.h"
 #include "sim/report/report-private.h"
 #include "sim/report/rows.h"
 
@@ -154,7 +155,7 @@ append_oom (GString *out, const GememOom *oom)
   char size[6][GEMEM_FORMAT_MAX];
   g_autoptr (GString) by = g_string_new (NULL);
   g_autofree char *block = oom->wake ? g_strdup ("waking")
-                           : oom->id == G_MAXUINT64
+                           : oom->id == GEMEM_REFUSED_ID
                                ? g_strdup ("the request that failed when recorded,")
                                : g_strdup_printf ("block %" G_GUINT64_FORMAT " of", oom->id);
   gemem_origin_append_by (by, oom->origin.by);
@@ -222,8 +223,10 @@ append_blocks (GString *out, const char *title, const GArray *blocks)
     {
       const GememNamedBlock *block = &g_array_index (blocks, GememNamedBlock, i);
       char size[GEMEM_FORMAT_MAX];
-      g_string_append_printf (out, "  %14s  %10" G_GUINT64_FORMAT,
-                              gemem_format_size (size, block->size), block->id);
+      g_autofree char *id = block->id == GEMEM_REFUSED_ID
+                                ? g_strdup ("refused")
+                                : g_strdup_printf ("%" G_GUINT64_FORMAT, block->id);
+      g_string_append_printf (out, "  %14s  %10s", gemem_format_size (size, block->size), id);
       gemem_report_append_origin (out, &block->origin);
     }
 }
@@ -364,6 +367,7 @@ gemem_report_details (GString *out, const GememResult *result)
                           " allocations, %" G_GUINT64_FORMAT " frees\n",
                           result->events, result->allocs, result->frees);
   append_counts (out, result);
+  gemem_report_append_refused (out, result);
   if (result->programs != NULL)
     g_string_append_printf (out,
                             "  %u programs share the device; their events follow one another %s\n",

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "sim/report/notes.h"
 #include "sim/report/report.h"
 #include "sim/report/rows.h"
@@ -223,6 +224,125 @@ add_unslept (GememReportNotes *notes, GememResult *const *results, guint n)
     }
 }
 
+/* "1 request ran out of memory when this was recorded (147.2 MiB, event 1664)". */
+static void
+append_refused (GString *out, const GememResult *result)
+{
+  char size[GEMEM_FORMAT_MAX];
+  const gboolean one = result->recorded_ooms == 1;
+
+  g_string_append_printf (out, "%" G_GUINT64_FORMAT " request%s ran out of memory when recorded",
+                          result->recorded_ooms, one ? "" : "s");
+  if (result->recorded_oom_size > 0)
+    g_string_append_printf (out, " (%s%s, event %" G_GUINT64_FORMAT ")", one ? "" : "the largest ",
+                            gemem_format_size (size, result->recorded_oom_size),
+                            result->recorded_oom_seq);
+}
+
+/* What is to be known where such requests are served. */
+static const char *
+beyond (const GememResult *result)
+{
+  return result->after_recorded_oom > 0
+             ? "the program went on without: peaks and least capacity are lower bounds"
+             : "the recording ends there: peaks and least capacity are lower bounds";
+}
+
+static char *
+went_on (const GememResult *result)
+{
+  const guint64 after = result->after_recorded_oom;
+
+  return g_strdup_printf ("the program went on without, with %" G_GUINT64_FORMAT
+                          " request%s after that",
+                          after, after == 1 ? "" : "s");
+}
+
+void
+gemem_report_append_refused (GString *out, const GememResult *result)
+{
+  const guint64 served = result->recorded_ooms_served;
+
+  if (result->recorded_ooms == 0)
+    return;
+  g_string_append (out, "  ");
+  append_refused (out, result);
+  if (served == result->recorded_ooms)
+    g_string_append_printf (out, ", and %s here", served == 1 ? "is served" : "are served");
+  else if (served > 0)
+    g_string_append_printf (out, "; %" G_GUINT64_FORMAT " of them %s served here", served,
+                            served == 1 ? "is" : "are");
+  else
+    g_string_append_printf (out, ", and %s here", result->recorded_ooms == 1 ? "does" : "do");
+  g_string_append_c (out, '\n');
+  if (served > 0)
+    g_string_append_printf (out, "    %s\n", beyond (result));
+  else if (result->after_recorded_oom > 0)
+    {
+      g_autofree char *on = went_on (result);
+      g_string_append_printf (out, "    %s\n", on);
+    }
+}
+
+#define LABELS_MOST 6 /* named; of more only the number is said */
+
+/* The labels of those of results[0..n) that serve @all such requests, or else only some. */
+static char *
+serving (GememResult *const *results, guint n, gboolean all, guint *count)
+{
+  g_autoptr (GString) labels = g_string_new (NULL);
+
+  *count = 0;
+  for (guint i = 0; i < n; i++)
+    {
+      const GememResult *result = results[i];
+      const guint64 served = result->recorded_ooms_served;
+
+      if (served == 0 || all != (served == result->recorded_ooms))
+        continue;
+      g_string_append_printf (labels, "%s%s", *count > 0 ? ", " : "", result->label);
+      if (!all)
+        g_string_append_printf (labels, " (%" G_GUINT64_FORMAT ")", served);
+      ++*count;
+    }
+  if (*count > LABELS_MOST)
+    g_string_printf (labels, "%u of %u", *count, n);
+  return g_strdup (labels->str);
+}
+
+/* Requests that ran out of memory when recorded: which settings would have served them. */
+static void
+add_refused (GememReportNotes *notes, GememResult *const *results, guint n)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  const GememResult *any = NULL;
+  guint all, some;
+  g_autofree char *by_all = serving (results, n, TRUE, &all);
+  g_autofree char *by_some = serving (results, n, FALSE, &some);
+
+  for (guint i = 0; i < n && any == NULL; i++)
+    any = results[i]->recorded_ooms > 0 ? results[i] : NULL;
+  if (any == NULL)
+    return;
+  append_refused (text, any);
+  if (all == 0 && some == 0)
+    g_string_append (text, ", and here with each");
+  else if (n == 1)
+    g_string_append_printf (text, ", %s served here", all > 0 ? "and all are" : "some of them are");
+  else if (all > 0)
+    g_string_append_printf (text, "; served by %s", all == n ? "each" : by_all);
+  if (some > 0 && n > 1)
+    g_string_append_printf (text, "; in part by %s", by_some);
+  gemem_report_notes_add (notes, any, text->str);
+  if (all > 0 || some > 0)
+    gemem_report_notes_add (notes, any, beyond (any));
+  else if (any->after_recorded_oom > 0)
+    {
+      g_autofree char *on = went_on (any);
+      gemem_report_notes_add (notes, any, on);
+    }
+}
+
 void
 gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *results, guint n)
 {
@@ -238,6 +358,7 @@ gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *resul
   add_approximations (notes, results, n);
   add_fidelity (notes, results, n);
   add_unslept (notes, results, n);
+  add_refused (notes, results, n);
   for (guint i = 0; i < n; i++)
     gemem_report_notes_add_guesses (notes, results[i]);
 }

@@ -27,3 +27,7 @@ GPtrArray *gemem_report_notes_lines (const GememReportNotes *notes, guint groups
  * a call of the device per request nor a plan; runs that did not serve everything do not count.
  * After an interruption only how many runs ended.  NULL: there is nothing to compare; g_free(). */
 char *gemem_report_verdict (GememResult *const *results, guint n);
+
+/* Appends, for people, what became of the requests that ran out of memory when @result's trace was
+ * recorded: two lines, or none. */
+void gemem_report_append_refused (GString *out, const GememResult *result);

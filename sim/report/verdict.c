@@ -64,8 +64,9 @@ typedef struct
   guint real, complete, barred;              /* barred: real ones that are not allowed */
   guint ties;                                /* others that need as much as the best */
   guint fast;                                /* of these: others that take as little time */
-  gboolean capacity; /* the need is the least capacity, not the peak reserved */
-  char *kind;        /* how many runs of what: "4 real allocators"; owned */
+  gboolean as_recorded; /* all refuse what was refused when recorded, without which it went on */
+  gboolean capacity;    /* the need is the least capacity, not the peak reserved */
+  char *kind;           /* how many runs of what: "4 real allocators"; owned */
 } Standings;
 
 /* The bytes by which runs are compared. */
@@ -84,6 +85,16 @@ better (const Standings *s, const GememResult *a, const GememResult *b)
   return time_of (a) < time_of (b);
 }
 
+/* TRUE if @result served all that the recorded program got, which went on without the rest: then its
+ * peaks are those of that program. */
+static gboolean
+serves_as_recorded (const GememResult *result)
+{
+  return result->ooms > 0 && gemem_result_new_ooms (result) == 0 && result->failure == NULL
+         && result->recorded_ooms_served == 0 && result->after_recorded_oom > 0 && !result->partial
+         && result->not_allowed == NULL;
+}
+
 /* The search for the least capacity does not depend on the device of the run. */
 static gboolean
 is_eligible (const Standings *s, const GememResult *result)
@@ -91,7 +102,8 @@ is_eligible (const Standings *s, const GememResult *result)
   if (s->capacity)
     return is_real (result) && !result->not_run && result->not_allowed == NULL
            && result->least_capacity != 0 && result->least_capacity != G_MAXUINT64;
-  return is_real (result) && gemem_result_is_complete (result);
+  return is_real (result)
+         && (s->as_recorded ? serves_as_recorded (result) : gemem_result_is_complete (result));
 }
 
 /* The allocator and parameters of @result as given: its label without what else tells it from
@@ -149,6 +161,22 @@ stand_behind (Standings *s, GememResult *const *results, guint n)
       }
 }
 
+/* Whether no real allocator served what was refused when recorded; a program that asked for more than
+ * there is, on purpose, has no better choice. */
+static gboolean
+all_as_recorded (GememResult *const *results, guint n)
+{
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < n; i++)
+    {
+      if (is_real (results[i]) && gemem_result_is_complete (results[i]))
+        return FALSE;
+      any |= is_real (results[i]) && serves_as_recorded (results[i]);
+    }
+  return any;
+}
+
 static Standings
 stand (GememResult *const *results, guint n)
 {
@@ -157,6 +185,7 @@ stand (GememResult *const *results, guint n)
 
   for (guint i = 0; i < n; i++)
     s.capacity |= !results[i]->not_run && results[i]->least_capacity != 0;
+  s.as_recorded = !s.capacity && all_as_recorded (results, n);
   for (guint i = 0; i < n; i++)
     {
       s.real += is_real (results[i]);
@@ -225,6 +254,9 @@ distinction (const Standings *s)
 {
   const char *served = s->capacity ? " that fit on any device" : " that served every request";
 
+  if (s->as_recorded)
+    return g_strconcat (s->barred > 0 ? " allowed here" : "",
+                        " that served what was served when recorded", NULL);
   return g_strconcat (s->barred > 0 ? " allowed here" : "",
                       s->complete + s->barred < s->real ? served : "", NULL);
 }

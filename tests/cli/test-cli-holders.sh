@@ -95,7 +95,7 @@ run 0 gemem-sim info --by=line plain.ops; row 'has no call stacks\. PyTorch reco
 
 # ---- one sentence
 run 0 gemem-sim info t.txt
-row '^in short, device 0: at the peak 210 B in 4 blocks are alive, after event 7 at 3 ns; the recorded allocator had 400 B reserved then, 47\.5 % of it unused \(rounding and fragmentation\); it released 400 B in 1 segment; 2 requests ran out of memory; missing: how the 1 block \(10 B\) from before the recording came about\.$'
+row '^in short, device 0: at the peak 210 B in 4 blocks are alive, after event 7 at 3 ns; the recorded allocator had 400 B reserved then, 47\.5 % of it unused \(rounding and fragmentation\); it released 400 B in 1 segment; 2 requests ran out of memory \(the largest 1000 B\), and the recording ends there; missing: how the 1 block \(10 B\) from before the recording came about\.$'
 run 0 gemem-sim validate "$samples/refused-2.15.pickle.gz"
 row '^in short, device 0: at the peak .* 2 requests ran out of memory'
 run 0 gemem-sim info plain.ops; row '^in short, .*what the allocator reserved is not recorded; missing: times, call stacks\.$'

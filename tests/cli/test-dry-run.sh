@@ -111,6 +111,7 @@ says out '^cublasMadeUp in /no/such/place/libcublas\.so\.99 1$'
 # ---- out of memory
 run 0 gemem-dry-run --capacity 4GiB "$program" full; says out '^4$'
 says err '^  h100 +DOES NOT FIT: 4\.000 GiB of 4\.000 GiB \(.* bytes\), and more was asked for'; says err '^  out of memory +1 requests were refused; the first, of 1073741824 bytes'; says err '^ +the program ended after that with success$'
+next=$(sed -n 's/^  next  *//p' "$err"); run 4 sh -c "$next -a direct --fail-on-oom"; says out 'when recorded \(1\.000 GiB, event 4\), and here with each$' # the failure that was shown
 run 0 gemem-dry-run --capacity 20GiB --json verdict.json -o retry.gmt "$program" retry; says out '^16$'; says err '^  h100 +fits only if the following holds: 16\.00 GiB of 20\.00 GiB'
 says err "^ +- the program may do without what was refused \('out of memory', below\): it went on, with 1 requests after that$"; says err '^ +the program went on after that and ended with success$'
 check "neither yes nor no" grep -q '"fits": *null' verdict.json

@@ -1,5 +1,6 @@
 /* test-engine-oom.c - refused requests, through sixteen slots of 256 bytes and through `direct`:
- * which were avoidable, and the blocks in the way. */
+ * which were avoidable, and the blocks in the way; and
+ * requests that were refused when they were recorded, which are made again. */
 #include "config.h"
 
 #include "base/units.h"
@@ -187,6 +188,168 @@ test_oom_kept (void)
   gemem_allocator_spec_free (spec);
 }
 
+/* ---- requests that ran out of memory when they were recorded */
+
+#define REFUSED(bytes) \
+  { \
+    .kind = GEMEM_EVENT_OOM, .size = (bytes) \
+  }
+
+/* Served: held for a moment, counted in every peak, and freed. */
+static void
+test_refused_served (void)
+{
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 1000), REFUSED (2000), TEST_FREE (1),
+                                            TEST_ALLOC (2, 10), TEST_ALLOC (3, 20) };
+  TestTrace trace = TEST_TRACE (events);
+  GememResult *result = test_run (test_direct_class (), &trace);
+
+  equal (result->ooms, 0);
+  equal (result->recorded_ooms, 1);
+  equal (result->recorded_ooms_served, 1);
+  equal (result->recorded_oom_size, 2000);
+  equal (result->recorded_oom_seq, 1);
+  equal (result->after_recorded_oom, 2);
+  equal (result->allocs, 4);
+  equal (result->frees, 2);
+  equal (result->peak_live, 3000);
+  equal (result->peak_live_seq, 1);
+  equal (result->peak_allocated, 3000);
+  equal (result->peak_reserved, 3000);
+  equal (result->allocated_at_live_peak, 3000);
+  equal (result->reserved_at_live_peak, 3000);
+  equal (result->lower_bound, 3000);
+  equal (result->end_live, 30);
+  equal (result->leaked_blocks, 2);
+  equal (gemem_result_new_ooms (result), 0);
+  gemem_result_free (result);
+}
+
+static void
+test_refused_failed (void)
+{
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 1000), REFUSED (3500), TEST_FREE (1) };
+  TestTrace trace = TEST_TRACE (events);
+  GememAllocatorSpec *spec = test_spec (test_direct_class ());
+  GememJob job = test_job (spec, &trace);
+  GememResult *result;
+  const GememOom *oom;
+
+  job.find_capacity = TRUE;
+  result = test_job_run (&job);
+  equal (result->ooms, 1);
+  equal (result->failed_allocs, 1);
+  equal (result->skipped_frees, 0);
+  equal (result->recorded_ooms, 1);
+  equal (result->recorded_ooms_served, 0);
+  equal (gemem_result_new_ooms (result), 0);
+  equal (result->lower_bound, 4500);
+  equal (result->peak_live, 1000);
+  equal (result->least_capacity, 4500); /* no less than the request needs */
+  g_assert_false (gemem_result_is_complete (result));
+  oom = &g_array_index (result->oom, GememOom, 0);
+  equal (oom->seq, 1);
+  equal (oom->id, GEMEM_REFUSED_ID);
+  equal (oom->requested, 3500);
+  equal (oom->live, 1000);
+  equal (oom->missing, 404);
+  gemem_result_free (result);
+
+  job.find_capacity = FALSE;
+  job.stop_at_oom = TRUE;
+  result = test_job_run (&job);
+  equal (result->events, 2);
+  gemem_result_free (result);
+
+  job.stop_at_oom = FALSE;
+  job.repeat = 3;
+  result = test_job_run (&job);
+  equal (result->ooms, 3);
+  equal (result->recorded_ooms, 3);
+  gemem_result_free (result);
+  gemem_allocator_spec_free (spec);
+}
+
+/* The next attempt at the same request is no other request; one after a free of the program, or of
+ * another size, is. */
+static void
+test_refused_again (void)
+{
+  static const GememTraceEvent again[] = { TEST_ALLOC (1, 1000), REFUSED (3500),
+                                           TEST_EVENT (TRIM, 0), TEST_EVENT (SNAPSHOT, 0),
+                                           REFUSED (3500),       REFUSED (3500) },
+                               other[] = { TEST_ALLOC (1, 1000), REFUSED (3500), REFUSED (3501) },
+                               freed[] = { TEST_ALLOC (1, 1000), TEST_ALLOC (2, 10), REFUSED (3500),
+                                           TEST_FREE (2), REFUSED (3500) };
+  TestTrace traces[] = { TEST_TRACE (again), TEST_TRACE (other), TEST_TRACE (freed) };
+  static const guint counted[] = { 1, 2, 2 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (traces); i++)
+    for (guint large = 0; large < 2; large++)
+      {
+        GememAllocatorSpec *spec = test_spec (test_direct_class ());
+        GememJob job = test_job (spec, &traces[i]);
+        GememResult *result;
+
+        job.device_spec = large ? "sim:capacity=1MiB" : "sim:capacity=4096";
+        result = test_job_run (&job);
+        equal (result->recorded_ooms, counted[i]);
+        equal (result->recorded_ooms_served, large ? counted[i] : 0);
+        equal (result->ooms, large ? 0 : counted[i]);
+        gemem_result_free (result);
+        gemem_allocator_spec_free (spec);
+      }
+}
+
+/* Logs have such a request as an ALLOC with its FREE; where the size is not known, nothing can be
+ * made. */
+static void
+test_refused_otherwise (void)
+{
+  static const GememTraceEvent flagged[] = {
+    TEST_ALLOC (1, 1000),
+    { .kind = GEMEM_EVENT_ALLOC, .id = 2, .size = 2000, .flags = GEMEM_EVENT_FAILED },
+    { .kind = GEMEM_EVENT_FREE, .id = 2, .flags = GEMEM_EVENT_FAILED },
+  };
+  static const GememTraceEvent unsized[] = { TEST_ALLOC (1, 1000), REFUSED (0) };
+  TestTrace traces[] = { TEST_TRACE (flagged), TEST_TRACE (unsized) };
+
+  for (guint i = 0; i < G_N_ELEMENTS (traces); i++)
+    {
+      GememResult *result = test_run (test_direct_class (), &traces[i]);
+
+      equal (result->recorded_ooms, 1);
+      equal (result->recorded_ooms_served, 1);
+      equal (result->after_recorded_oom, 0);
+      equal (result->peak_live, i == 0 ? 3000 : 1000);
+      equal (result->ooms, 0);
+      gemem_result_free (result);
+    }
+}
+
+/* A plan has a place for it: the arena is as large as the program would have needed. */
+static void
+test_refused_planned (void)
+{
+  static const GememTraceEvent events[] = { TEST_ALLOC (1, 1024), REFUSED (2048), TEST_FREE (1),
+                                            TEST_ALLOC (2, 512),  REFUSED (1024), REFUSED (1024) };
+  TestTrace trace = TEST_TRACE (events);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  GememJob job;
+  GememResult *result;
+
+  g_assert_true (gemem_allocator_spec_parse ("plan", specs, NULL));
+  job = test_job (specs->pdata[0], &trace);
+  result = test_job_run (&job);
+  equal (result->ooms, 0);
+  equal (result->recorded_ooms_served, 2);
+  equal (result->calls[GEMEM_CALL_MALLOC],
+         1); /* the arena: nothing was asked for beside the plan */
+  equal (result->peak_reserved, 3072);
+  gemem_result_free (result);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -197,5 +360,10 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/oom/last-in-segment", test_oom_last_in_segment);
   g_test_add_func ("/engine/oom/own-limit", test_oom_own_limit);
   g_test_add_func ("/engine/oom/kept", test_oom_kept);
+  g_test_add_func ("/engine/refused/served", test_refused_served);
+  g_test_add_func ("/engine/refused/failed", test_refused_failed);
+  g_test_add_func ("/engine/refused/again", test_refused_again);
+  g_test_add_func ("/engine/refused/otherwise", test_refused_otherwise);
+  g_test_add_func ("/engine/refused/planned", test_refused_planned);
   return g_test_run ();
 }

@@ -92,7 +92,7 @@ test_initial_and_failed (void)
     TEST_FREE (2)
   };
 
-  assert_lifetimes ((TestTrace) TEST_TRACE (events), 0, "1:0-7:10 2:0-6:20 4:5-7:40");
+  assert_lifetimes ((TestTrace) TEST_TRACE (events), 0, "1:0-7:10 2:0-6:20 3:3-4:30 4:5-7:40");
 }
 
 static void

@@ -5,6 +5,7 @@
                                                   by pickle's Python implementation, with keys of the future
     snapshots.py mixed FILE                       a state of its own: four streams, plain segments, private pools, empty devices between
     snapshots.py settings FILE                    settings that change between two requests, as gemem-dry-run has PyTorch annotate them
+    snapshots.py refused FILE                     as an observer of the error dumps it: taken inside of the request that is refused, its last event
     snapshots.py hostile DIR                      what must be refused or be harmless, and never hang
     snapshots.py big FILE EVENTS                  random events with call stacks of 40 to 99 frames, about 420 bytes an event
 """
@@ -105,6 +106,25 @@ def settings(path):
     pickle.dump({"segments": segments, "device_traces": [events], "allocator_settings": last, "external_annotations": notes}, open(path, "wb"), 4)
 
 
+def refused(path):
+    base, mib = 0x7F0000000000, 1 << 20
+    frames = lambda line: [{"name": "forward", "filename": "train.py", "line": line}]
+    segments, events = [], []
+    for i in range(3):  # three blocks of 300 MiB in segments of their own, the second of which is free
+        address, at = base + i * 512 * mib, {"size": 300 * mib, "stream": 0, "time_us": 1700000000000000 + i, "frames": frames(10 + i)}
+        events += [{"action": "segment_alloc", "addr": address, **at}, {"action": "alloc", "addr": address, **at}]
+        if i == 1:
+            continue
+        segments.append({"device": 0, "address": address, "total_size": 300 * mib, "allocated_size": 300 * mib, "active_size": 300 * mib, "requested_size": 300 * mib, "stream": 0,
+                         "segment_type": "large", "segment_pool_id": (0, 0), "is_expandable": False, "frames": frames(10 + i),
+                         "blocks": [{"address": address, "size": 300 * mib, "requested_size": 300 * mib, "state": "active_allocated", "frames": frames(10 + i)}]})
+    free = {"addr": base + 512 * mib, "size": 300 * mib, "stream": 0, "time_us": 1700000000000010, "frames": frames(11)}
+    events += [{"action": "free_requested", **free}, {"action": "free_completed", **free}, {"action": "segment_free", **free, "frames": frames(20)}]
+    events.append({"action": "oom", "size": 500 * mib, "device_free": 424 * mib, "stream": 0, "time_us": 1700000000000011, "frames": frames(20)})
+    settings = {"PYTORCH_CUDA_ALLOC_CONF": "", "max_split_size": -1, "garbage_collection_threshold": 0.0, "expandable_segments": False, "max_cached_size": -1}
+    pickle.dump({"segments": segments, "device_traces": [events], "allocator_settings": settings, "external_annotations": []}, open(path, "wb"), 4)
+
+
 def big(path, events):
     r = random.Random(7)
     frames = [{"name": f"function_{i}", "filename": f"/home/user/project/module{i % 300}.py" if i % 3 else "??", "line": i % 1000} for i in range(20000)]
@@ -164,4 +184,4 @@ def hostile(folder):
 
 if __name__ == "__main__":
     sys.setrecursionlimit(20000)
-    {"rewrite": rewrite, "mixed": mixed, "settings": settings, "hostile": hostile, "big": big}[sys.argv[1]](*sys.argv[2:])
+    {"rewrite": rewrite, "mixed": mixed, "settings": settings, "refused": refused, "hostile": hostile, "big": big}[sys.argv[1]](*sys.argv[2:])
