@@ -58,7 +58,8 @@ typedef enum
 GememDevice *gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal,
                                  guint64 capacity, GememSetupPlaces places, GError **error);
 
-/* TRUE if the recording was made by the allocator of @job with the settings that it has in @job. */
+/* TRUE if the recording was made by the allocator of @job with the settings that it has in @job, as
+ * far as the recording tells. */
 gboolean gemem_setup_is_alike (const GememJob *job, const GememTraceInfo *info);
 /* Whether the user says how addresses are chosen, and whether what device it is at all. */
 gboolean gemem_setup_names_places (const GememJob *job);

@@ -12,7 +12,7 @@
  */
 #include "config.h"
 
-#include "sim/engine/run.h"
+#include "sim/engine/engine-private.h"
 
 #define QUEUE_MAX 65536
 
@@ -171,8 +171,8 @@ have_decisions (const GememTraceEvent *events, gsize n)
 gboolean
 gemem_ledger_begins (GememRun *run, const GememTraceEvent *events, gsize n)
 {
-  if (run->compared || !run->same_allocator || !run->alike || run->epoch > 0
-      || run->map_seq != G_MAXUINT64)
+  if (run->compared || !(run->alike || (run->same_allocator && gemem_setup_names_places (run->job)))
+      || run->epoch > 0 || run->map_seq != G_MAXUINT64)
     return FALSE;
   run->compared = (run->trace_flags & GEMEM_TRACE_HAS_SEGMENTS) != 0 || have_decisions (events, n);
   return run->compared;

@@ -93,6 +93,18 @@ expect_first (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *
       gemem_device_expect (run->device, events[i].address, events[i].size);
 }
 
+/* Whether the trace has the calls for segments, or those from before among its first @n events. */
+static gboolean
+tells_of_segments (const GememTraceInfo *info, const GememTraceEvent *events, gsize n)
+{
+  if ((info->flags & GEMEM_TRACE_HAS_SEGMENTS) != 0)
+    return TRUE;
+  for (gsize i = 0; i < n && (events[i].flags & GEMEM_EVENT_INITIAL) != 0; i++)
+    if (events[i].kind == GEMEM_EVENT_SEGMENT_ALLOC || events[i].kind == GEMEM_EVENT_SEGMENT_MAP)
+      return TRUE;
+  return FALSE;
+}
+
 /* @events: the first @n of the trace. */
 static gboolean
 begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events, gsize n,
@@ -103,9 +115,9 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   int ordinal = run->ordinal == GEMEM_DEVICE_HOST ? 0 : run->ordinal;
   gboolean recorded;
 
-  run->alike = !run->afresh && (gemem_setup_is_alike (job, info) || gemem_setup_names_places (job));
-  run->repeats = !run->afresh && !run->shares && gemem_setup_is_alike (job, info)
-                 && (info->flags & GEMEM_TRACE_HAS_SEGMENTS) != 0;
+  run->alike = !run->afresh && gemem_setup_is_alike (job, info);
+  run->repeats = run->alike && !run->shares && tells_of_segments (info, events, n)
+                 && (info->settings != NULL || job->allocator->settings->len == 0);
   if (job->device_ordinal >= 0
       || gemem_job_check_gpu (gemem_setup_spec (job), run->ordinal, TRUE, run->name, error))
     run->device = gemem_setup_device (job, info, ordinal, capacity,

@@ -167,21 +167,24 @@ gemem_setup_defaults (const GememJob *job, const GememTraceInfo *info)
   return job->use_trace_settings && gemem_setup_same_allocator (job, info) ? info->settings : NULL;
 }
 
-/* Whether @spec sets nothing that differs from what the recording had. */
-static gboolean
-is_set_alike (const GememAllocatorSpec *spec, const char *recorded)
+gboolean
+gemem_setup_is_alike (const GememJob *job, const GememTraceInfo *info)
 {
+  const char *defaults = gemem_setup_defaults (job, info);
+  const GememAllocatorSpec *spec = job->allocator;
   g_autoptr (GPtrArray) nothing = gemem_settings_new (), own = NULL, theirs = NULL;
   GememAllocatorSpec bare = *spec;
   GememDevice *device;
   gboolean alike;
 
-  if (spec->settings->len == 0)
+  if (!gemem_setup_same_allocator (job, info))
+    return FALSE;
+  if (info->settings == NULL || (defaults != NULL && spec->settings->len == 0))
     return TRUE;
   bare.settings = nothing;
   device = gemem_device_new ("sim", NULL, 0, NULL); /* for values in percent */
-  own = gemem_allocator_effective (spec, recorded, device, NULL);
-  theirs = gemem_allocator_effective (&bare, recorded, device, NULL);
+  own = gemem_allocator_effective (spec, defaults, device, NULL);
+  theirs = gemem_allocator_effective (&bare, info->settings, device, NULL);
   gemem_device_destroy (device);
   alike = own != NULL && theirs != NULL && own->len == theirs->len;
   for (guint i = 0; alike && i < own->len; i++)
@@ -189,14 +192,6 @@ is_set_alike (const GememAllocatorSpec *spec, const char *recorded)
                     ((const GememSetting *) theirs->pdata[i])->value)
             == 0;
   return alike;
-}
-
-gboolean
-gemem_setup_is_alike (const GememJob *job, const GememTraceInfo *info)
-{
-  return gemem_setup_same_allocator (job, info)
-         && (job->use_trace_settings || info->settings == NULL)
-         && is_set_alike (job->allocator, info->settings);
 }
 
 /* Whether the user sets @key of the device. */
