@@ -104,7 +104,8 @@ typedef struct
   guint64 requested;     /* blocks only */
   guint64 stream;
   guint32 pool;
-  gboolean small; /* the recorded small pool */
+  gboolean small;  /* the recorded small pool */
+  gboolean mapped; /* segments only: pages that are mapped into a range */
 } GememAdopt;
 
 /* A piece of a graph's static memory, in the order of the offsets. */

@@ -5,7 +5,7 @@
  *
  * Invariants: caching.h; `adopting` and `adopted` say where the block that comes next is looked for,
  * and are NULL after done().
- * Cost: O(1) per block where blocks come in order.
+ * Cost: O(1) per block where blocks come in order; O(segments) in a range.
  * Origin: peers.md 2.1.
  */
 #include "config.h"
@@ -18,6 +18,8 @@ gemem_caching_adopt_segment (GememAllocator *allocator, const GememAdopt *segmen
   Caching *caching = (Caching *) allocator;
   CachingPool *pool = gemem_caching_pool (caching, segment->pool, segment->small);
 
+  if (segment->mapped && caching->settings.expandable)
+    return gemem_caching_adopt_mapped (caching, pool, segment);
   if (!gemem_device_adopt (allocator->device, segment->address, segment->size))
     return FALSE;
   gemem_caching_insert (caching, gemem_caching_segment_add (caching, pool, segment->address,
@@ -32,6 +34,19 @@ contains (guint64 address, guint64 size, const GememAdopt *adopt)
          && adopt->size <= size - (adopt->address - address);
 }
 
+/* The segment of @adopt or NULL: the highest one, as a range can reach over those behind it. */
+static CachingSegment *
+find_segment (const Caching *caching, const GememAdopt *adopt)
+{
+  CachingSegment *found = NULL;
+
+  for (CachingSegment *segment = caching->segments; segment != NULL; segment = segment->next)
+    if (contains (segment->address, segment->size, adopt)
+        && (found == NULL || segment->address > found->address))
+      found = segment;
+  return found;
+}
+
 /* The free block that contains the bytes of @adopt, or NULL. */
 static CachingBlock *
 find_place (Caching *caching, const GememAdopt *adopt)
@@ -39,10 +54,9 @@ find_place (Caching *caching, const GememAdopt *adopt)
   CachingSegment *segment = caching->adopting;
   CachingBlock *first;
 
-  if (segment == NULL || !contains (segment->address, segment->size, adopt))
-    for (segment = caching->segments; segment != NULL; segment = segment->next)
-      if (contains (segment->address, segment->size, adopt))
-        break;
+  if (segment == NULL || segment->pages != NULL
+      || !contains (segment->address, segment->size, adopt))
+    segment = find_segment (caching, adopt);
   if (segment != caching->adopting)
     caching->adopted = NULL;
   caching->adopting = segment;

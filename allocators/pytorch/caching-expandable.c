@@ -261,6 +261,49 @@ gemem_caching_expand (Caching *caching, CachingPool *pool, guint64 size, guint64
   return block;
 }
 
+/* The block of a range of @pool and @stream into whose unmapped part the pages of @adopt fit. */
+static CachingBlock *
+find_unmapped (const CachingPool *pool, const GememAdopt *adopt)
+{
+  for (GememTreeNode *node = gemem_tree_lower_bound (&pool->unmapped, adopt->stream, 0, 0);
+       node != NULL && node->group == adopt->stream; node = gemem_tree_next (node))
+    {
+      CachingBlock *block = gemem_caching_block (node);
+
+      if (adopt->address >= block->address
+          && adopt->address - block->address <= gemem_caching_extent (block)
+          && adopt->size <= gemem_caching_extent (block) - (adopt->address - block->address)
+          && (adopt->address - block->segment->address) % block->segment->page == 0)
+        return block;
+    }
+  return NULL;
+}
+
+gboolean
+gemem_caching_adopt_mapped (Caching *caching, CachingPool *pool, const GememAdopt *adopt)
+{
+  CachingBlock *block = find_unmapped (pool, adopt);
+
+  if (block == NULL)
+    {
+      gemem_device_expect_map (caching->base.device, adopt->address, adopt->size);
+      block = range_new (caching, pool, adopt->size, adopt->stream);
+    }
+  if (block == NULL || adopt->address < block->address || adopt->size % block->segment->page != 0)
+    return FALSE;
+  if (adopt->address > block->address)
+    {
+      CachingBlock *below;
+
+      gemem_tree_remove (&pool->unmapped, &block->node);
+      block->node.size = gemem_caching_extent (block);
+      below = split_off_high (caching, block, adopt->address - block->address);
+      insert_unmapped (below);
+      insert_unmapped (block);
+    }
+  return map (caching, block, adopt->size) != NULL;
+}
+
 /* ---- shrinking */
 
 /* Merges @block, which is UNMAPPED and in no set, with its unmapped neighbours. */

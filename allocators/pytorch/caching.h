@@ -569,6 +569,8 @@ gemem_caching_page_of (const Caching *caching, const CachingPool *pool)
 {
   return pool->small ? caching->small_page : caching->large_page;
 }
+/* Takes over the pages of @adopt: into the range of @pool that has them, or one that begins there. */
+gboolean gemem_caching_adopt_mapped (Caching *caching, CachingPool *pool, const GememAdopt *adopt);
 /* Returns the pages and the addresses of an expandable segment to the device. */
 void gemem_caching_range_release (Caching *caching, CachingSegment *segment);
 

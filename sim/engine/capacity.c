@@ -125,6 +125,8 @@ gemem_capacity_find (const GememJob *job, GememResult *result, GError **error)
   gboolean done;
   int answer;
 
+  search.job.whole_state =
+      TRUE; /* the program cannot come to where the recording begins with less */
   search.job.stop_at_oom = FALSE; /* the lower bound is that of the whole trace */
   search.job.timeline_points = 0;
   search.job.keep_map = search.job.keep_report = search.job.measure = search.job.find_capacity =

@@ -45,10 +45,25 @@ char *gemem_origins_blame (const GememRun *run);
 
 /* The device of @job as text. */
 const char *gemem_setup_spec (const GememJob *job);
-/* Creates the device of @job.  Precedence, weakest first: the trace's device settings, the job's
- * device_spec, the device keys of the allocator's settings (vector files), @capacity (0: none). */
+/* How a run follows the recording unless the user says otherwise (`address`). */
+typedef enum
+{
+  GEMEM_SETUP_AS_TRACE, /* as the trace's device settings say */
+  GEMEM_SETUP_RECORDED, /* segments lie where they were recorded, also those from before */
+  GEMEM_SETUP_AFRESH    /* whatever they say, as if nothing had been recorded of addresses */
+} GememSetupPlaces;
+
+/* Creates the device of @job.  Precedence, weakest first: the trace's device settings, @places, the
+ * job's device_spec, the device keys of the allocator's settings (vector files), @capacity (0: none). */
 GememDevice *gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal,
-                                 guint64 capacity, GError **error);
+                                 guint64 capacity, GememSetupPlaces places, GError **error);
+
+/* TRUE if the recording was made by the allocator of @job with the settings that it has in @job, as
+ * far as the recording tells. */
+gboolean gemem_setup_is_alike (const GememJob *job, const GememTraceInfo *info);
+/* Whether the user says how addresses are chosen, and whether what device it is at all. */
+gboolean gemem_setup_names_places (const GememJob *job);
+gboolean gemem_setup_names_device (const GememJob *job);
 
 /* The allocator settings recorded in the trace; NULL unless @job wants them and the trace was
  * recorded with the same allocator. */

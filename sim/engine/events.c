@@ -81,17 +81,20 @@ do_free_completed (GememRun *run, const GememTraceEvent *event, gboolean watched
 
 /* ---- the initial state */
 
+/* The state does not fit: a failure where it must, or the run is made afresh, unless the user asked
+ * for the recorded places. */
 static gboolean
-adopt_segment (GememRun *run, const GememTraceEvent *event, GError **error)
+refuse_state (GememRun *run, const GememTraceEvent *event, GError **error)
 {
-  GememAdopt adopt = { .address = event->address,
-                       .size = event->size,
-                       .stream = event->stream,
-                       .pool = event->pool,
-                       .small = (event->flags & GEMEM_EVENT_SMALL) != 0 };
+  GememDeviceInfo info;
 
-  if (run->klass->adopt.segment (run->allocator, &adopt))
-    return run->adopted = TRUE;
+  gemem_device_info (run->device, &info);
+  if (run->job->whole_state && info.free < event->size)
+    {
+      run->result->ooms++;
+      return run->stop = TRUE;
+    }
+  run->unfit = run->repeats && !gemem_setup_names_places (run->job);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                "%s:event %" G_GUINT64_FORMAT
                ": no room on the device, or within the allocator's limit, for the segment of "
@@ -99,6 +102,31 @@ adopt_segment (GememRun *run, const GememTraceEvent *event, GError **error)
                "capacity or limit, or another address policy",
                run->name, run->seq, event->size);
   return FALSE;
+}
+
+/* What the device is asked for meanwhile happened before the recording, and does not count. */
+static gboolean
+adopt_segment (GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  GememAdopt adopt = { .address = event->address,
+                       .size = event->size,
+                       .stream = event->stream,
+                       .pool = event->pool,
+                       .small = (event->flags & GEMEM_EVENT_SMALL) != 0,
+                       .mapped = event->kind == GEMEM_EVENT_SEGMENT_MAP };
+  GememDevice *device = run->device;
+  guint64 calls[GEMEM_CALL_COUNT], ns[GEMEM_CALL_COUNT];
+  const guint64 call_time = device->call_time;
+
+  G_STATIC_ASSERT (sizeof calls == sizeof device->calls && sizeof ns == sizeof device->call_ns);
+  memcpy (calls, device->calls, sizeof calls);
+  memcpy (ns, device->call_ns, sizeof ns);
+  if (!run->klass->adopt.segment (run->allocator, &adopt))
+    return refuse_state (run, event, error);
+  memcpy (device->calls, calls, sizeof calls);
+  memcpy (device->call_ns, ns, sizeof ns);
+  device->call_time = call_time;
+  return run->adopted = TRUE;
 }
 
 static gboolean
@@ -139,8 +167,11 @@ static gboolean
 do_initial (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   run->result->initial_events++;
-  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC)
-    return !run->adopt || adopt_segment (run, event, error);
+  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC || event->kind == GEMEM_EVENT_SEGMENT_MAP)
+    {
+      run->result->initial_reserved += event->size;
+      return !run->adopt || adopt_segment (run, event, error);
+    }
   if (event->kind != GEMEM_EVENT_ALLOC)
     return TRUE;
   run->result->initial_blocks++;

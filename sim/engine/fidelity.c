@@ -12,7 +12,7 @@
  */
 #include "config.h"
 
-#include "sim/engine/run.h"
+#include "sim/engine/engine-private.h"
 
 #define QUEUE_MAX 65536
 
@@ -26,6 +26,7 @@ typedef struct
 {
   GememProbe probe;
   GememFidelity *fidelity;
+  const GememRun *run;
   GememDeviceObserver observer;
   GQueue recorded, simulated; /* Call; at most one of them is not empty */
   guint64 seq;                /* of the last event */
@@ -135,7 +136,8 @@ observe (gpointer data, const GememDeviceNote *note)
     .call = call, .address = note->address, .size = note->size, .seq = ledger->seq
   };
 
-  if (!note->ok || !ledger->compares_calls)
+  if (!note->ok || !ledger->compares_calls
+      || (ledger->run->adopt && (ledger->run->attention & GEMEM_RUN_ADOPTING) != 0))
     return;
   if (call == GEMEM_CALL_MALLOC || call == GEMEM_CALL_FREE || call == GEMEM_CALL_MAP
       || call == GEMEM_CALL_UNMAP)
@@ -169,7 +171,8 @@ have_decisions (const GememTraceEvent *events, gsize n)
 gboolean
 gemem_ledger_begins (GememRun *run, const GememTraceEvent *events, gsize n)
 {
-  if (run->compared || !run->same_allocator || run->epoch > 0 || run->map_seq != G_MAXUINT64)
+  if (run->compared || !(run->alike || (run->same_allocator && gemem_setup_names_places (run->job)))
+      || run->epoch > 0 || run->map_seq != G_MAXUINT64)
     return FALSE;
   run->compared = (run->trace_flags & GEMEM_TRACE_HAS_SEGMENTS) != 0 || have_decisions (events, n);
   return run->compared;
@@ -182,6 +185,7 @@ attach (GememProbe *probe, GememRun *run, GError **error)
 
   (void) error;
   ledger->fidelity = &run->result->fidelity;
+  ledger->run = run;
   ledger->compares_calls = (run->trace_flags & GEMEM_TRACE_HAS_SEGMENTS) != 0;
   ledger->observer = (GememDeviceObserver){ .func = observe, .data = ledger };
   if (ledger->compares_calls)

@@ -93,6 +93,18 @@ expect_first (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *
       gemem_device_expect (run->device, events[i].address, events[i].size);
 }
 
+/* Whether the trace has the calls for segments, or those from before among its first @n events. */
+static gboolean
+tells_of_segments (const GememTraceInfo *info, const GememTraceEvent *events, gsize n)
+{
+  if ((info->flags & GEMEM_TRACE_HAS_SEGMENTS) != 0)
+    return TRUE;
+  for (gsize i = 0; i < n && (events[i].flags & GEMEM_EVENT_INITIAL) != 0; i++)
+    if (events[i].kind == GEMEM_EVENT_SEGMENT_ALLOC || events[i].kind == GEMEM_EVENT_SEGMENT_MAP)
+      return TRUE;
+  return FALSE;
+}
+
 /* @events: the first @n of the trace. */
 static gboolean
 begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events, gsize n,
@@ -101,10 +113,18 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   const GememJob *job = run->job;
   const char *defaults = gemem_setup_defaults (job, info);
   int ordinal = run->ordinal == GEMEM_DEVICE_HOST ? 0 : run->ordinal;
+  gboolean recorded;
 
+  run->alike = !run->afresh && gemem_setup_is_alike (job, info);
+  run->repeats = run->alike && !run->shares && tells_of_segments (info, events, n)
+                 && (info->settings != NULL || job->allocator->settings->len == 0);
   if (job->device_ordinal >= 0
       || gemem_job_check_gpu (gemem_setup_spec (job), run->ordinal, TRUE, run->name, error))
-    run->device = gemem_setup_device (job, info, ordinal, capacity, error);
+    run->device = gemem_setup_device (job, info, ordinal, capacity,
+                                      run->repeats  ? GEMEM_SETUP_RECORDED
+                                      : run->afresh ? GEMEM_SETUP_AFRESH
+                                                    : GEMEM_SETUP_AS_TRACE,
+                                      error);
   if (run->device == NULL
       || (run->beside != NULL && !gemem_device_share (run->device, run->beside, error)))
     return FALSE;
@@ -150,9 +170,13 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->result->capacity = gemem_device_capacity (run->device);
   run->result->device_ordinal = run->ordinal;
   run->attention |= GEMEM_RUN_ADOPTING;
-  run->recorded_device = policy_is_recorded (run->device);
+  recorded = policy_is_recorded (run->device);
+  run->recorded_device = recorded
+                         && (gemem_setup_names_places (job)
+                             || (capacity == 0 && !gemem_setup_names_device (job)));
   run->knows_ranges = info->device != NULL && strstr (info->device, "va_base=") != NULL;
-  run->adopt = run->klass->adopt.segment != NULL && run->recorded_device;
+  run->adopt = run->klass->adopt.segment != NULL && recorded;
+  run->result->state_unfit = run->afresh;
   gemem_accounts_init (&run->accounts, run->klass->alignment);
   /* what the allocator obtained before the first event */
   gemem_accounts_sample (&run->accounts, run->device->held, run->device->peak_held);
@@ -546,22 +570,39 @@ finish_pass (GememRun *run, gboolean ok, GError **error)
   return result;
 }
 
-GememResult *
-gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq, GError **error)
+/* @afresh: not from the state in which the recording began.  *@unfit: the run ended because that state
+ * does not fit, and can be made afresh. */
+static GememResult *
+pass (const GememJob *job, guint64 capacity, guint64 map_seq, gboolean afresh, gboolean *unfit,
+      GError **error)
 {
-  GememRun *run;
-  guint epochs = job->warm_up + MAX (job->repeat, 1);
+  GememRun *run = g_new (GememRun, 1);
+  const guint epochs = job->warm_up + MAX (job->repeat, 1);
   gboolean ok = TRUE;
 
-  if (job->n_others > 0)
-    return gemem_share_pass (job, capacity, error);
-  run = g_new (GememRun, 1);
   prepare (run, job, map_seq);
+  run->afresh = afresh;
   for (run->epoch = 0; ok && run->epoch < epochs && !run->stop; run->epoch++)
     ok = replay_epoch (run, capacity, error);
   if (ok)
     gather (run);
+  *unfit = run->unfit;
   return finish_pass (run, ok, error);
+}
+
+GememResult *
+gemem_run_pass (const GememJob *job, guint64 capacity, guint64 map_seq, GError **error)
+{
+  g_autoptr (GError) reason = NULL;
+  GememResult *result;
+  gboolean unfit;
+
+  if (job->n_others > 0)
+    return gemem_share_pass (job, capacity, error);
+  result = pass (job, capacity, map_seq, FALSE, &unfit, &reason);
+  if (result == NULL && !unfit)
+    g_propagate_error (error, g_steal_pointer (&reason));
+  return unfit ? pass (job, capacity, map_seq, TRUE, &unfit, error) : result;
 }
 
 /* ---- a pass in steps, for runs that share a device */
@@ -574,6 +615,7 @@ gemem_run_start (const GememJob *job, guint64 capacity, GememDevice *beside,
 
   prepare (run, job, G_MAXUINT64);
   run->beside = beside;
+  run->shares = TRUE;
   if (begin_epoch (run, capacity, reading, error)
       && attach_late (run, reading->events, (gsize) reading->n, error))
     return run;

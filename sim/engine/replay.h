@@ -104,6 +104,8 @@ typedef struct
   gboolean touch;           /* blocks are filled and verified on the device: touch.c */
   gboolean find_capacity;   /* fill result.least_capacity */
   gboolean ignore_refusals; /* refuse no request for the reason alone that it was when recorded */
+  /* a recorded state that does not fit ends the run as failed, and is not left out */
+  gboolean whole_state;
   /* observes every device call from before the allocator's creation to its destruction; or NULL */
   GememDeviceObserver *observer;
   GememJobProgress *progress; /* or NULL */

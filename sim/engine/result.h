@@ -145,8 +145,12 @@ struct _GememResult
   guint64 events;         /* of this device, of every kind, initial ones included */
   guint64 initial_events; /* part of events: the initial state of the recording */
   guint64 initial_blocks; /* part of these: blocks; in `allocs` too unless adopted as they were */
-  guint64 allocs;         /* requests that reached the allocator, failed ones included */
-  guint64 frees;          /* frees that reached the allocator */
+  /* bytes of the segments that the recorded allocator held then; whether they do not fit on this
+   * device, so that the run starts from the blocks alone */
+  guint64 initial_reserved;
+  gboolean state_unfit;
+  guint64 allocs; /* requests that reached the allocator, failed ones included */
+  guint64 frees;  /* frees that reached the allocator */
   guint64 trims, failed_allocs;
   guint64 skipped_frees; /* frees of requests that had failed */
   guint64 zero_allocs;   /* requests of 0 bytes that reached no allocator */

@@ -72,11 +72,12 @@ merge (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray
   return g_string_free (text, FALSE);
 }
 
-/* Those settings of @text whose keys @klass has. */
+/* Those settings of @text (or NULL) whose keys @klass has, with the address policy of @places. */
 static char *
-known_defaults (const GememDeviceClass *klass, const char *text, GError **error)
+known_defaults (const GememDeviceClass *klass, const char *text, GememSetupPlaces places,
+                GError **error)
 {
-  g_autoptr (GPtrArray) settings = gemem_settings_parse (text, error);
+  g_autoptr (GPtrArray) settings = gemem_settings_parse (text != NULL ? text : "", error);
   GString *known;
 
   if (settings == NULL)
@@ -85,9 +86,12 @@ known_defaults (const GememDeviceClass *klass, const char *text, GError **error)
   for (guint i = 0; i < settings->len; i++)
     {
       const GememSetting *setting = settings->pdata[i];
-      if (find_param (klass, setting->key) != NULL)
+      if (find_param (klass, setting->key) != NULL
+          && (places == GEMEM_SETUP_AS_TRACE || !same_key (klass, setting->key, "address")))
         append_setting (known, setting->key, setting->value);
     }
+  if (places == GEMEM_SETUP_RECORDED && find_param (klass, "address") != NULL)
+    append_setting (known, "address", "recorded");
   return g_string_free (known, FALSE);
 }
 
@@ -114,7 +118,7 @@ gemem_job_check_gpu (const char *spec, int ordinal, gboolean alone, const char *
 
 GememDevice *
 gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal, guint64 capacity,
-                    GError **error)
+                    GememSetupPlaces places, GError **error)
 {
   const char *spec = gemem_setup_spec (job);
   const GPtrArray *overrides = job->allocator->device;
@@ -123,14 +127,14 @@ gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal
   g_autofree char *defaults = NULL, *merged = NULL, *text = NULL;
   const GememDeviceClass *top, *klass;
 
-  if (!merging && info->device == NULL)
+  if (!merging && info->device == NULL && places != GEMEM_SETUP_RECORDED)
     return gemem_device_new (spec, NULL, ordinal, error);
   settings = gemem_device_spec_parse (spec, &top, error);
   if (settings == NULL)
     return NULL;
   klass = gemem_device_class_beneath (top, settings);
-  if (info->device != NULL && klass != NULL
-      && (defaults = known_defaults (klass, info->device, error)) == NULL)
+  if ((info->device != NULL || places == GEMEM_SETUP_RECORDED) && klass != NULL
+      && (defaults = known_defaults (klass, info->device, places, error)) == NULL)
     return NULL;
   if (capacity > 0 && klass != NULL
       && (klass->params == NULL || gemem_params_find (klass->params, "capacity") == NULL))
@@ -161,6 +165,57 @@ const char *
 gemem_setup_defaults (const GememJob *job, const GememTraceInfo *info)
 {
   return job->use_trace_settings && gemem_setup_same_allocator (job, info) ? info->settings : NULL;
+}
+
+gboolean
+gemem_setup_is_alike (const GememJob *job, const GememTraceInfo *info)
+{
+  const char *defaults = gemem_setup_defaults (job, info);
+  const GememAllocatorSpec *spec = job->allocator;
+  g_autoptr (GPtrArray) nothing = gemem_settings_new (), own = NULL, theirs = NULL;
+  GememAllocatorSpec bare = *spec;
+  GememDevice *device;
+  gboolean alike;
+
+  if (!gemem_setup_same_allocator (job, info))
+    return FALSE;
+  if (info->settings == NULL || (defaults != NULL && spec->settings->len == 0))
+    return TRUE;
+  bare.settings = nothing;
+  device = gemem_device_new ("sim", NULL, 0, NULL); /* for values in percent */
+  own = gemem_allocator_effective (spec, defaults, device, NULL);
+  theirs = gemem_allocator_effective (&bare, info->settings, device, NULL);
+  gemem_device_destroy (device);
+  alike = own != NULL && theirs != NULL && own->len == theirs->len;
+  for (guint i = 0; alike && i < own->len; i++)
+    alike = strcmp (((const GememSetting *) own->pdata[i])->value,
+                    ((const GememSetting *) theirs->pdata[i])->value)
+            == 0;
+  return alike;
+}
+
+/* Whether the user sets @key of the device. */
+static gboolean
+is_set (const GememJob *job, const char *key)
+{
+  const GememDeviceClass *top, *klass;
+  g_autoptr (GPtrArray) settings = gemem_device_spec_parse (gemem_setup_spec (job), &top, NULL);
+
+  klass = settings != NULL ? gemem_device_class_beneath (top, settings) : NULL;
+  return is_overridden (klass, key, settings, 0)
+         || is_overridden (klass, key, job->allocator->device, 0);
+}
+
+gboolean
+gemem_setup_names_places (const GememJob *job)
+{
+  return is_set (job, "address");
+}
+
+gboolean
+gemem_setup_names_device (const GememJob *job)
+{
+  return is_set (job, "capacity") || is_set (job, "gpu") || is_set (job, "reserved_by_others");
 }
 
 gboolean

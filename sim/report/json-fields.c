@@ -68,6 +68,8 @@ const GememJsonField gemem_json_values[] = {
   VALUE (zero_allocs),
   VALUE (graph_loads),
   VALUE (inconsistent),
+  ADDED (GememResult, initial_reserved, GEMEM_FIELD_NUMBER),
+  ADDED (GememResult, state_unfit, GEMEM_FIELD_BOOL),
   ADDED (GememResult, sleeps, GEMEM_FIELD_NUMBER),
   ADDED (GememResult, sleeping_allocs, GEMEM_FIELD_NUMBER),
   ADDED (GememResult, unslept, GEMEM_FIELD_NUMBER),

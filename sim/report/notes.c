@@ -153,28 +153,65 @@ add_approximations (GememReportNotes *notes, GememResult *const *results, guint 
     }
 }
 
+char *
+gemem_report_fidelity (const GememResult *result)
+{
+  const GememFidelity *f = &result->fidelity;
+  GString *text;
+
+  if ((f->compared == 0 && f->segments_compared == 0)
+      || !gemem_device_settings_recorded (result->device_settings))
+    return NULL;
+  text = g_string_new (f->equal == f->compared && f->segments_equal == f->segments_compared
+                           ? "reproduces the recording exactly: "
+                           : "reproduces the recording in part: ");
+  g_string_append_printf (text, "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions",
+                          f->equal, f->compared);
+  if (f->segments_compared > 0)
+    g_string_append_printf (text, ", %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " device calls",
+                            f->segments_equal, f->segments_compared);
+  return g_string_free (text, FALSE);
+}
+
 static void
 add_fidelity (GememReportNotes *notes, GememResult *const *results, guint n)
 {
   for (guint i = 0; i < n; i++)
     {
-      const GememFidelity *fidelity = &results[i]->fidelity;
-      g_autofree char *labels = fidelity->compared > 0 ? labels_of (results, n, i, equally_faithful)
-                                                       : NULL;
-      if (labels == NULL)
-        continue;
-      g_autofree char *text = g_strdup_printf ("%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-                                               " decisions as recorded",
-                                               labels, fidelity->equal, fidelity->compared);
-      gemem_report_notes_add (notes, results[i], text);
+      g_autofree char *fidelity = gemem_report_fidelity (results[i]);
+      g_autofree char *labels = fidelity != NULL ? labels_of (results, n, i, equally_faithful)
+                                                 : NULL;
+      g_autofree char *text = labels != NULL ? g_strdup_printf ("%s: %s", labels, fidelity) : NULL;
+
+      if (text != NULL)
+        gemem_report_notes_add (notes, results[i], text);
     }
+}
+
+char *
+gemem_report_unfit_state (const GememResult *result)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  if (!result->state_unfit)
+    return NULL;
+  return g_strdup_printf ("starts from the blocks alive at the beginning alone: the %s reserved then "
+                          "do not fit",
+                          gemem_format_size (size, result->initial_reserved));
+}
+
+static void
+add_unfit_states (GememReportNotes *notes, GememResult *const *results, guint n)
+{
   for (guint i = 0; i < n; i++)
-    if (results[i]->fidelity.segments_compared > 0
-        && results[i]->fidelity.equal < results[i]->fidelity.compared
-        && !gemem_device_settings_recorded (results[i]->device_settings))
-      gemem_report_notes_add (notes, results[i],
-                              "to compare addresses, give the segments their recorded places: -d "
-                              "sim:address=recorded");
+    {
+      g_autofree char *why = gemem_report_unfit_state (results[i]);
+      g_autofree char *text = why != NULL ? g_strdup_printf ("%s: %s", results[i]->label, why)
+                                          : NULL;
+
+      if (text != NULL)
+        gemem_report_notes_add (notes, results[i], text);
+    }
 }
 
 /* "paddle is paddle-auto-growth, version 3.x; ...": what shorthands stood for, each once. */
@@ -357,6 +394,7 @@ gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *resul
   add_barred (notes, results, n);
   add_approximations (notes, results, n);
   add_fidelity (notes, results, n);
+  add_unfit_states (notes, results, n);
   add_unslept (notes, results, n);
   add_refused (notes, results, n);
   for (guint i = 0; i < n; i++)

@@ -18,6 +18,13 @@ void gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *
 /* Adds how many costs behind the modelled times of @result are guesses, if any are. */
 void gemem_report_notes_add_guesses (GememReportNotes *notes, const GememResult *result);
 
+/* "reproduces the recording exactly: 9 of 9 decisions, 4 of 4 device calls", or how far not.  NULL: the
+ * run was not to reproduce it, with other settings or addresses of its own; g_free(). */
+char *gemem_report_fidelity (const GememResult *result);
+/* That the state in which the recording began does not fit on the device, and what that means. NULL:
+ * it does, or there is none; g_free(). */
+char *gemem_report_unfit_state (const GememResult *result);
+
 /* The texts (char *, owned), in the order in which they came; one that holds for at least @groups
  * groups comes once, any other with the title of each of its groups.  g_ptr_array_unref(). */
 GPtrArray *gemem_report_notes_lines (const GememReportNotes *notes, guint groups);

@@ -21,7 +21,7 @@ pool_takes () # ALLOCATOR FILE BYTES CALLS
 requests_of () # NAME ALLOCATOR FILE PYTHON PROGRAM...
 {
   says err "^  requests of +$1 .*\([0-9]+ events\)$"; says err '^  peak live +808\.2 MiB \(847446784 bytes\), event [0-9]+, .*/own_requests\.py:24 request$'
-  run 0 gemem-sim compare "$3" -a "$2" -d sim:gpu=a100-80; says out "^$2: 1000 of 1000 decisions as recorded$"
+  run 0 gemem-sim compare "$3" -a "$2" -d sim:gpu=a100-80; says out "^$2: reproduces the recording exactly: 1000 of 1000 decisions"
   gemem-sim convert "$3" with.txt; sed -n 's/^segment-alloc .*\(size=[0-9]* addr=[^ ]*\).*/\1/p' with.txt >with
   python=$4; shift 4; dry -o bare.gmt "$python" -E "$@"
   gemem-sim convert bare.gmt without.txt; sed -n 's/^alloc .*\(size=[0-9]* addr=[^ ]*\).*/\1/p' without.txt >without

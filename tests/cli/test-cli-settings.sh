@@ -70,7 +70,7 @@ free 9
 alloc 12 size=2MiB addr=0x100000000000
 # end: 29
 END
-run 0 gemem-sim replay mixed.txt --check -d sim:address=recorded; says out 'fidelity: 12 of 12 decisions and 6 of 6 device calls as recorded'
+run 0 gemem-sim replay mixed.txt --check; says out 'reproduces the recording exactly: 12 of 12 decisions, 6 of 6 device calls'
 run 3 gemem-sim replay grow.txt -a pytorch-caching -d sim:virtual_memory=no; says err 'grow.txt:event 2: .*a device without virtual memory'
 sed 's/^settings tag.*/settings tag="max_split:20"/' changes.txt >bad.txt
 run 3 gemem-sim replay bad.txt; says err "bad\.txt:event 2: .*unknown key max_split"
@@ -97,6 +97,6 @@ python=$(command -v python3) || { skip "a snapshot" "there is no python3"; done_
 run 0 gemem-sim convert told.pickle told.txt
 says_settings () { sed -n "s/ t=[0-9]*//; s/ size=.*//; /^# settings/p; /^[a-z]/p" told.txt | paste -s -d ';'; }
 check 'the first settings, and each change where it was' test "$(says_settings)" = '# settings: "conf=\"garbage_collection_threshold:0.9,max_split_size_mb:99\",version=2.13";phase tag="step";phase-end tag="step";segment-alloc;alloc 1;free-requested 1;free-completed 1;settings tag="max_split_size_mb:20";segment-alloc;alloc 2'
-run 0 gemem-sim replay told.pickle -d sim:address=recorded; says out 'fidelity: 2 of 2 decisions and 2 of 2 device calls as recorded'
+run 0 gemem-sim replay told.pickle; says out 'reproduces the recording exactly: 2 of 2 decisions, 2 of 2 device calls'
 run 0 gemem-sim validate told.pickle
 done_testing

@@ -44,13 +44,34 @@ segment-map size=41943040 addr=0x200000000000
 alloc 1 size=31457280 addr=0x200000000000
 # end: 2
 END
-run 0 gemem-sim replay expandable.txt; says out 'fidelity: 1 of 1 decisions and 1 of 1 device calls as recorded'
+run 0 gemem-sim replay expandable.txt; says out 'reproduces the recording exactly: 1 of 1 decisions, 1 of 1 device calls'
+
+# A state with pages in ranges: two runs of pages in one range with a hole between, and a range of another stream.
+cat >ranges.txt <<'END'
+# gemem-trace: 1
+# flags: has-addresses,has-segments,starts-in-middle
+# allocator: "pytorch-caching"
+# settings: "expandable_segments=true,version=2.7"
+segment-map size=41943040 addr=0x200000000000 flags=initial
+segment-map size=20971520 addr=0x200003c00000 flags=initial
+segment-map size=20971520 addr=0x240000000000 stream=7 flags=initial
+alloc 1 size=4194304 block=4194304 addr=0x200000400000 flags=initial
+alloc 2 size=20971520 block=20971520 addr=0x200003c00000 flags=initial
+alloc 3 size=4194304 block=4194304 addr=0x240000000000 stream=7 flags=initial
+alloc 4 size=4194304 block=4194304 addr=0x200000000000
+alloc 5 size=8388608 block=8388608 addr=0x240000400000 stream=7
+segment-map size=20971520 addr=0x200002800000
+alloc 6 size=52428800 block=52428800 addr=0x200000800000
+# end: 10
+END
+run 0 gemem-sim replay ranges.txt --check; says out 'reproduces the recording exactly: 3 of 3 decisions, 1 of 1 device calls'; says out 'peak reserved .* 104857600 bytes'
+run 0 gemem-sim replay ranges.txt --find-capacity; says out 'least capacity .* 104857600 bytes'
 
 # ---- the same in other clothes
 python=$(command -v python3) || { skip "snapshots rewritten" "there is no python3"; done_testing; }
 "$python" "$GEMEM_SRCDIR/tests/util/snapshots.py" mixed mixed.pickle
 run 0 gemem-sim info mixed.pickle; says out '^  streams                4$'; says out '0x8000000000000010: 1 alloc'; says out '8 blocks'; says out 'PyTorch: 2\.13 '
-run 0 gemem-sim replay -d sim:address=recorded mixed.pickle; says out 'fidelity: 4 of 4 decisions and 4 of 4 device calls as recorded'
+run 0 gemem-sim replay mixed.pickle; says out 'reproduces the recording exactly: 4 of 4 decisions, 4 of 4 device calls'
 for name in random-streams-2.15 max-split-2.6 mem-pool-2.15 written-by-cpp-2.11; do
   mkdir -p $name
   "$python" "$GEMEM_SRCDIR/tests/util/snapshots.py" rewrite $samples/$name.pickle.gz $name || exit 1

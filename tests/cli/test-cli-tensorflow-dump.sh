@@ -15,7 +15,7 @@ says out '1 request ran out of memory'
 run 0 gemem-sim replay "$data/cpu-oom.log" -a tf-bfc
 says out 'block 7 of 12.00 MiB .RandomStandardNormal. failed with 36.00 MiB live, 36.00 MiB allocated, 62.00 MiB reserved of 64.00 MiB'
 says out 'avoidable: .* its largest piece; without block 2 .4.000 MiB. it would fit'
-says out 'fidelity: 1 of 1 decisions and 0 of 0 device calls as recorded'
+says out 'reproduces the recording exactly: 1 of 1 decisions$'
 
 # The limit was recorded too: a larger device does not help, and the report says what stands in the way.
 run 0 gemem-sim replay "$data/whole.log" -a tf-bfc -d sim:capacity=1GiB --find-capacity
@@ -32,11 +32,11 @@ for name in cpu-oom timestamps whole two; do
   says out 'valid .tensorflow-dump.'
   run 0 gemem-sim replay -a tf-bfc -a ort-bfc -a pytorch-caching "$data/$name.log"
   run 0 gemem-sim replay -a tf-bfc "$data/$name.log"
-  says out 'fidelity: 1 of 1 decisions and 0 of 0'
+  says out 'reproduces the recording exactly: 1 of 1 decisions$'
   check 'every device fails as TensorFlow did' sh -c "! grep 'fidelity: 0' '$out'"
   run 0 gemem-sim convert "$data/$name.log" "$name.gmt"
   run 0 gemem-sim replay -a tf-bfc "$name.gmt"
-  says out 'fidelity: 1 of 1 decisions and 0 of 0'
+  says out 'reproduces the recording exactly: 1 of 1 decisions$'
 done
 
 # A log of hours before the dump, compressed, as it comes.

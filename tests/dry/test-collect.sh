@@ -73,7 +73,7 @@ check 'it needs nothing but the C library from elsewhere' sh -c '! grep "not fou
 run 0 env GEMEM_BUILDDIR="$PWD/pack" PYTHON="$PWD/torch" "$collect" -q -o far live record
 says out '^live: ok$'; says out '^record: ok$'
 check 'a run of PyTorch, and one of ours on its memory' sh -c 'test $(grep -c "^| vit-train | \(PyTorch.s own\|pytorch-caching\) | 1.5 | " far/live.md) = 2'
-check 'whose recording replays to the same decisions' grep -q '| 29 of 29 decisions ' far/live.md
+check 'whose recording replays to the same decisions' grep -q '| 29 of 29 decisions' far/live.md
 check 'whose statistics are there' grep -q '"allocs": 29' far/live/vit-train-pytorch-caching.json
 check 'a recording, and how it replays' grep -q '^| vit-train.gmt | .*"memory_limit": 1073741824} | 4 | 2 of 2 decisions' far/recorded.md
 check 'it is kept' gemem-sim validate far/recorded/vit-train.gmt

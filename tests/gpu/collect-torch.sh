@@ -24,7 +24,7 @@ script () {
 value () { sed -n "s/.*\"$1\": \"\{0,1\}\([^,\"}]*\).*/\1/p" "$work/said"; }
 
 # as_recorded FILE ALLOCATOR: how many of the decisions are the recorded ones.
-as_recorded () { gemem-sim replay "$1" -a "$2" -d sim:address=recorded 2>&1 | sed -n 's/^fidelity: //p; s/^gemem-sim: error: //p' | tr '|' ';'; }
+as_recorded () { gemem-sim replay "$1" -a "$2" -d sim:address=recorded 2>&1 | sed -n 's/^reproduces the recording [a-z ]*: //p; s/^gemem-sim: error: //p' | tr '|' ';'; }
 
 # ---- live
 

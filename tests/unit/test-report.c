@@ -284,17 +284,23 @@ test_notes (void)
       results[i]->fidelity.segments_compared = 1;
       results[i]->fidelity.compared = 9;
       results[i]->fidelity.equal = i < 2 ? 8 : i;
+      gemem_settings_add (results[i]->device_settings, "address", "recorded");
     }
+  results[3]->fidelity.equal = 9;
+  results[3]->fidelity.segments_equal = 1;
+  results[3]->initial_reserved = 3 * GEMEM_GIB;
+  results[3]->state_unfit = TRUE;
   g_autofree char *text = report (GEMEM_FORMAT_TABLE, results, 4, FALSE, 0);
   assert_contains (
       text,
       "time in calls\na = b              4     2      6       500.0 us\n"
       "\n"
-      "x.gmt: a, b: 8 of 9 decisions as recorded\n"
-      "to compare addresses, give the segments their recorded places: -d sim:address=recorded\n"
+      "x.gmt: a, b: reproduces the recording in part: 8 of 9 decisions, 0 of 1 device calls\n"
       "modelled times rest on 5 figures of the device profile, 4 of them guesses\n"
-      "y.gmt: a: 2 of 9 decisions as recorded\n"
-      "y.gmt: b: 3 of 9 decisions as recorded\n"
+      "y.gmt: a: reproduces the recording in part: 2 of 9 decisions, 0 of 1 device calls\n"
+      "y.gmt: b: reproduces the recording exactly: 9 of 9 decisions, 1 of 1 device calls\n"
+      "y.gmt: b: starts from the blocks alive at the beginning alone: the 3.000 GiB reserved then "
+      "do not fit\n"
       "\n"
       "x.gmt: all 2 settings need the same and take the same time: ");
   g_autofree char *details = report (GEMEM_FORMAT_TABLE, results, 4, TRUE, 0);
@@ -641,6 +647,7 @@ test_details (void)
   result->leaked_blocks = 3;
   result->failure = g_strdup ("x.gmt: event 9: broken");
   result->fidelity = (GememFidelity){ 5, 4, 7, 0x1000, 0x2000, 4, 4, G_MAXUINT64 };
+  gemem_settings_add (result->device_settings, "address", "recorded");
   g_autofree char *text = report (GEMEM_FORMAT_TABLE, &result, 1, TRUE, 0);
   assert_contains (text, "x.gmt through direct on sim:capacity=8GiB\n  10 events, 5 allocations, 4 "
                          "frees\n  3 blocks never freed by the trace\n"
@@ -678,8 +685,9 @@ test_details (void)
                          "    1 B           512 B\n");
   assert_contains (
       text, "\n  512 B                           1          500 B                    12 B\n");
-  assert_contains (text, "\nfidelity: 4 of 5 decisions and 4 of 4 device calls as recorded\n  "
-                         "first difference at event 7: recorded 0x1000, here 0x2000");
+  assert_contains (text,
+                   "\nreproduces the recording in part: 4 of 5 decisions, 4 of 4 device calls\n  "
+                   "first difference at event 7: recorded 0x1000, here 0x2000");
   assert_contains (text, "\nstatistics as the system names them\n  num_ooms                        "
                          "         1\n  and 1 that are 0\n");
   assert_contains (text,
