@@ -195,9 +195,10 @@ gemem_report_unfit_state (const GememResult *result)
 
   if (!result->state_unfit)
     return NULL;
-  return g_strdup_printf ("starts from the blocks alive at the beginning alone: the %s reserved then "
-                          "do not fit",
-                          gemem_format_size (size, result->initial_reserved));
+  return g_strdup_printf (
+      "starts from the blocks alive at the beginning alone: the %s reserved then "
+      "do not fit",
+      gemem_format_size (size, result->initial_reserved));
 }
 
 static void
