@@ -105,6 +105,26 @@ tells_of_segments (const GememTraceInfo *info, const GememTraceEvent *events, gs
   return FALSE;
 }
 
+/* What device it is, and how far it follows the recorded one. */
+static void
+note_device (GememRun *run, const GememTraceInfo *info, guint64 capacity)
+{
+  const gboolean recorded = policy_is_recorded (run->device);
+
+  run->result->device = gemem_device_describe (run->device);
+  run->result->hardware = run->real ? gemem_device_identify (run->device) : NULL;
+  run->result->device_settings = gemem_device_settings (run->device);
+  run->result->capacity = gemem_device_capacity (run->device);
+  run->result->device_ordinal = run->ordinal;
+  run->attention |= GEMEM_RUN_ADOPTING;
+  run->recorded_device = recorded
+                         && (gemem_setup_names_places (run->job)
+                             || (capacity == 0 && !gemem_setup_names_device (run->job)));
+  run->knows_ranges = info->device != NULL && strstr (info->device, "va_base=") != NULL;
+  run->adopt = run->klass->adopt.segment != NULL && recorded;
+  run->result->state_unfit = run->afresh;
+}
+
 /* @events: the first @n of the trace. */
 static gboolean
 begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events, gsize n,
@@ -113,7 +133,6 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   const GememJob *job = run->job;
   const char *defaults = gemem_setup_defaults (job, info);
   int ordinal = run->ordinal == GEMEM_DEVICE_HOST ? 0 : run->ordinal;
-  gboolean recorded;
 
   run->alike = !run->afresh && gemem_setup_is_alike (job, info);
   run->repeats = run->alike && !run->shares && tells_of_segments (info, events, n)
@@ -164,19 +183,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   if (run->result->parameters == NULL || !show_future (run, error)
       || !gemem_probes_start (run, error))
     return FALSE;
-  run->result->device = gemem_device_describe (run->device);
-  run->result->hardware = run->real ? gemem_device_identify (run->device) : NULL;
-  run->result->device_settings = gemem_device_settings (run->device);
-  run->result->capacity = gemem_device_capacity (run->device);
-  run->result->device_ordinal = run->ordinal;
-  run->attention |= GEMEM_RUN_ADOPTING;
-  recorded = policy_is_recorded (run->device);
-  run->recorded_device = recorded
-                         && (gemem_setup_names_places (job)
-                             || (capacity == 0 && !gemem_setup_names_device (job)));
-  run->knows_ranges = info->device != NULL && strstr (info->device, "va_base=") != NULL;
-  run->adopt = run->klass->adopt.segment != NULL && recorded;
-  run->result->state_unfit = run->afresh;
+  note_device (run, info, capacity);
   gemem_accounts_init (&run->accounts, run->klass->alignment);
   /* what the allocator obtained before the first event */
   gemem_accounts_sample (&run->accounts, run->device->held, run->device->peak_held);
