@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "sim/engine/blocks-private.h"
+#include "sim/engine/engine-private.h"
 
 #define STAGE 4   /* events that each stage of fetch_ahead() runs before the next one */
 #define AHEAD 16  /* more than 3 STAGE; a power of two */

@@ -49,6 +49,7 @@ grep -ohE '`[a-z_0-9]+ ?\(\)`' CONTRIBUTING.md doc/library.md | tr -d '\140() ' 
 LC_ALL=C comm -13 "$GEMEM_TMP/functions" "$GEMEM_TMP/named" >"$GEMEM_TMP/gone"
 grep -ohE '`[a-z]+/[A-Za-z0-9_/-]+\.(c|h|def|sh|md|txt)`' CONTRIBUTING.md doc/library.md | tr -d '\140' | sort -u | grep -v FOLDER | while read -r file; do
   [ -e "$file" ] || echo "$file"; done >>"$GEMEM_TMP/gone"
+check 'the walks name functions' test "$(wc -l <"$GEMEM_TMP/named")" -gt 30
 [ ! -s "$GEMEM_TMP/gone" ]; ok $? 'the walk passes functions and files that exist'
 sed 's/^/# /' "$GEMEM_TMP/gone"
 

@@ -51,7 +51,7 @@ for profile in "$datadir"/profiles/*.ini; do
   run 0 gemem-sim replay "$datadir/recorded/gpt2-train.gmt" -a pytorch-caching -f csv -d "sim:profile=$(basename "$profile" .ini)"
 done
 check 'the manual is there' sh -c "grep -q 'gemem..sim' $prefix/share/man/man1/gemem-sim.1"
-check 'the completion is there, and is bash' sh -c "find $root -path '*bash-completion*' -name gemem-sim -exec bash -n {} + | cmp - /dev/null && find $root -path '*bash-completion*' -name gemem-sim | grep -q ."
+check 'the completion is there, and is bash' sh -c "find $root -path '*bash-completion*' -name gemem-sim -exec bash -n {} + 2>&1 | cmp - /dev/null && find $root -path '*bash-completion*' -name gemem-sim | grep -q ."
 check 'so are those of zsh and fish' sh -c "find $root -path '*zsh*' -name _gemem-sim | grep -q . && find $root -path '*fish*' -name gemem-sim.fish | grep -q ."
 check 'no installed text knows where it was built' sh -c "! grep -rIl -e '$GEMEM_BUILDDIR' -e '$root' $root"
 
@@ -82,7 +82,7 @@ run 0 gemem-sim replay r.gmt -a power2 -a power2:min_block=1MiB --check
 run 0 gemem-sim replay r.gmt -a power2 --check -d sim:capacity=16MiB
 run 0 gemem-sim compare r.gmt -a 'power2:min_block=*' -f csv; says out 'power2:min_block=4KiB'
 check 'it never holds less than its blocks' sh -c \
-  "gemem-sim compare r.gmt -a power2 -a power2:min_block=1MiB -f json | jq -e '[.results[] | .peak_reserved >= .peak_allocated and .peak_allocated >= .peak_live] | all'"
+  "gemem-sim compare r.gmt -a power2 -a power2:min_block=1MiB -f json | jq -en 'input | [.results[] | .peak_reserved >= .peak_allocated and .peak_allocated >= .peak_live] | all'"
 run 2 gemem-sim replay r.gmt -a power2:min_bloc=1MiB; says err "did you mean 'min_block'"
 : > plugins/empty.so
 run 0 gemem-sim list allocators --names;   says out '^power2$'; says err 'warning: .*empty.so: cannot be loaded'

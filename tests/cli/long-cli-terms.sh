@@ -8,7 +8,7 @@ gemem-sim help terms | sed 's/  .*//' | grep -v '^terms$' | sort -u >"$GEMEM_TMP
 while read -r word; do
   gemem-sim help "$word" >>"$GEMEM_TMP/helps" 2>"$GEMEM_TMP/error" || ok 1 "help $word: $(cat "$GEMEM_TMP/error")"
 done <"$GEMEM_TMP/index"
-check 'every term has a help' test -s "$GEMEM_TMP/helps"
+check 'every term has a help' sh -c "test \$(wc -l <'$GEMEM_TMP/index') -gt 900 && test -s '$GEMEM_TMP/helps'"
 sed -n '/train\.out\| FILE\| -d cuda/d; s/^ *Try: //p' "$GEMEM_TMP/helps" | sort -u >"$GEMEM_TMP/try"
 while read -r line; do
   sh -c "$line" >/dev/null 2>"$GEMEM_TMP/error" </dev/null; status=$?

@@ -20,7 +20,7 @@ both () {
   says err '^     0    0 .* fits( only if)?$'; says err '^     1    1 .* fits( only if)?$'; says err '^the largest of [24]: rank [0-3]'
   check "nothing failed" sh -c "! grep -q 'not written' $err"
   run 0 gemem-dry-run --gpu h100 --gpus "$ranks" --rank 1 --world "$ranks" --json one.json "$python" "$script" "$@"
-  check "$script $*: rank 1 alone needs what it needs with the other" test "$(peaks all.json 1)" = "$(peaks one.json 1)"
+  check "$script $*: rank 1 alone needs what it needs with the other" test "$(peaks all.json 1)" -eq "$(peaks one.json 1)"
 }
 
 # took BYTES GPU RANKS PROGRAM ARGUMENTS...: what NCCL takes in rank 0; the rest is as without it, and nothing is unknown.

@@ -15,7 +15,7 @@ for profile in h200 own.ini; do
   gemem-sim compare r.gmt -d "sim:profile=$profile,capacity=8GiB" -f csv >"$profile.csv"
 done
 check 'it prices every allocator as the profile that was measured' sh -c \
-  "sed 's/own.ini/h200/' own.ini.csv | cut -d, -f8- >a && cut -d, -f8- h200.csv | cmp - a"
+  "sed 's/own.ini/h200/' own.ini.csv | cut -d, -f8- >a && test -s a && cut -d, -f8- h200.csv | cmp - a"
 run 0 gemem-sim calibrate -d sim --repeats 1; says out '^\[malloc\]$'; says out '^# clock: that of the simulated device$'
 
 # ---- mistakes
@@ -35,7 +35,7 @@ check 'a row for predicted and real time of each' sh -c "grep -v '^#' p/measured
 check 'every allocation stands in one bin, modelled and measured' sh -c \
   "awk '!/^#/ && NF { a += \$3; b += \$4; c += \$5; d += \$6 } END { exit !(a == b && c == d && a > $events / 2) }' p/latency-r.dat"
 if command -v gnuplot >/dev/null; then check 'they are drawn' test -s p/measured-r.png -a -s p/latency-r.svg; fi
-run 0 gemem-sim compare r.gmt -a direct --plots q; check 'none without measurement' sh -c '! ls q | grep -q "^measured\|^latency"'
+run 0 gemem-sim compare r.gmt -a direct --plots q; check 'none without measurement' sh -c 'test -s q/timeline-r.gp && ! ls q | grep "^measured\|^latency"'
 run 0 gemem-sim plot m.json -f csv; says out ',modelled_to_measured,prediction_error,'
 run 0 gemem-sim plot m.json -f markdown; says out '^\| direct \|'
 run 2 gemem-sim plot m.json -f html; says err 'html'
@@ -51,9 +51,9 @@ export LD_LIBRARY_PATH GEMEM_DRIVER GEMEM_DRIVER_REPORT
 run 0 gemem-sim calibrate -d cuda:0 --repeats 3 -o gpu.ini
 check 'it says on what it was measured' grep -q '^# device: gemem stand-in 0, CUDA 13.0$' gpu.ini
 check 'each source does' sh -c "test \$(grep -c '^source=measured: .*; gemem stand-in 0, CUDA' gpu.ini) = 16"
-check 'no number is a guess' sh -c "! grep -q ^source=guess gpu.ini"
+lacks gpu.ini ^source=guess
 hit=$(sed -n 's/^hit_ns=//p' gpu.ini); check "an allocator at its cache takes $hit ns" test "$hit" -ge 5 -a "$hit" -le 20000
-check 'nothing was misused or left behind' sh -c "! grep -q '^leak\|^misuse\|^fault' report"
+lacks report '^(leak|misuse|fault)'
 rm -f report
 timeout --foreground -s INT 1 gemem-sim calibrate -d cuda:0 --repeats 1000000 -o never.ini >"$out" 2>"$err"; interrupted=$?
 check "interrupted: exit status $interrupted" test $interrupted -eq 124 -o $interrupted -eq 130; says err 'calibrate: interrupted; there is no profile'
@@ -84,11 +84,11 @@ for _ in 1 2 3; do # the host may be busy
   costs only; [ -n "$missed" ] || break
 done
 costs check
-check 'calls that cost the same among many do so' sh -c "! awk '/^\\[/ { g = \$0 } /^per_1000_live_ns/ { split (\$0, a, \"=\"); if (g !~ /map|free/ && a[2] > 500000) exit 1 }' found.ini | grep ."
+check 'calls that cost the same among many do so' awk '/^\[/ { g = $0 } /^per_1000_live_ns/ { n++; split ($0, a, "="); if (g !~ /map|free/ && a[2] > 500000) { print g, $0; dear = 1 } } END { exit dear || n < 3 }' found.ini
 check 'medians and p99 of each size and count are there' grep -q '^#, map, 2097152, 64, 7, [0-9]*, [0-9]*, [0-9]*$' found.ini
 run 0 gemem-sim calibrate -d sim:profile=found.ini --repeats 1 -o again.ini
 check 'the simulator takes what was found as it is' sh -c \
-  "for f in found again; do grep '^\\[\|^base_ns\|^per_mib\|^per_page\|^synchronises=' \$f.ini >\$f.numbers; done; diff found.numbers again.numbers"
+  "for f in found again; do grep '^\\[\|^base_ns\|^per_mib\|^per_page\|^synchronises=' \$f.ini >\$f.numbers; done; test -s found.numbers && diff found.numbers again.numbers"
 gemem-sim generate random:events=300,live=20,size_max=8MiB --seed 3 -o few.gmt
 run 0 real gemem-sim replay few.gmt -a direct -d cuda:0:profile=found.ini --measure --warm-up=1 -f json
 # Medians: in a sum the moments count in which the host did something else.

@@ -103,11 +103,13 @@ run 0 gemem-sim info plain.ops; row '^in short, .*what the allocator reserved is
 # ---- the recordings, by an independent computation
 python=$(command -v python3) || { skip "peaks computed from the pickles" "there is no python3"; done_testing; }
 shared traces/pytorch/with-stacks || skip "the recordings of ../shared" "they are not here"
+held=0
 for file in "$samples"/*.pickle.gz "$GEMEM_SHARED"/traces/pytorch/with-stacks/*.pickle.gz; do
   [ -e "$file" ] || continue
   for frames in auto all; do
     gemem-sim info --at=peak --by=stack --frames=$frames --format=json "$file" >h.json 2>/dev/null || continue # no events
-    check "$(basename "$file") $frames" "$python" "$GEMEM_SRCDIR/tests/util/holders.py" "$file" h.json
+    check "$(basename "$file") $frames" "$python" "$GEMEM_SRCDIR/tests/util/holders.py" "$file" h.json; held=$((held + 1))
   done
 done
+check "there were $held" test $held -ge 50
 done_testing

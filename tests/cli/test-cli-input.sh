@@ -149,7 +149,7 @@ if gemem-sim version | grep -q 'SQLite yes'; then
     sql () { sqlite3 r.db "$1"; }
     check 'a row per run, appended' test "$(sql 'SELECT count(*), count(DISTINCT trace) FROM results')" = '5|2'
     check 'a column per measure, as in CSV' sh -c \
-      'gemem-sim compare small.ops -a direct -f csv | head -n 1 | tr , "\n" | while read -r c; do sqlite3 r.db "SELECT $c FROM results" >/dev/null || exit 1; done'
+      'gemem-sim compare small.ops -a direct -f csv | head -n 1 | tr , "\n" >c; test -s c || exit; while read -r c; do sqlite3 r.db "SELECT $c FROM results" >/dev/null || exit 1; done <c'
     gemem-sim compare r.gmt -a pytorch-caching:max_split_size_mb=64 -f csv | tail -n 1 > row.csv
     check 'the same numbers' grep -q ",$(sql "SELECT peak_reserved || ',' || lower_bound FROM results WHERE id = 2")," row.csv
     check 'parameters are JSON' test "$(sql "SELECT json_extract (parameters, '\$.max_split_size_mb') FROM results WHERE id = 2")" = 64MiB
@@ -180,7 +180,7 @@ fi
 # ---- pipes and streams that close
 for command in 'list' 'help --man' 'info r.gmt' 'replay r.gmt -a direct' 'compare r.gmt -a direct -a pytorch-caching -f json' 'convert r.gmt - -f text' 'generate random:events=200000'; do
   run 0 sh -c "gemem-sim $command | head -n 1"
-  silent err
+  says out .; silent err
   run 1 sh -c "gemem-sim $command >&-"
   says err '^gemem-sim: error: standard output: Bad file descriptor'
 done

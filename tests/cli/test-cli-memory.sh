@@ -10,12 +10,12 @@ if is_sanitized; then
   done_testing
 fi
 
-gemem-sim generate random:events=3000000,live=2000 -o big.gmt
-gemem-sim generate random:events=100000,live=20000 -o small.gmt
-gemem-sim generate random:events=100,live=20 -o tiny.gmt
-gemem-sim convert small.gmt small.txt
+run 0 gemem-sim generate random:events=3000000,live=2000 -o big.gmt
+run 0 gemem-sim generate random:events=100000,live=20000 -o small.gmt
+run 0 gemem-sim generate random:events=100,live=20 -o tiny.gmt
+run 0 gemem-sim convert small.gmt small.txt
 gzip -k small.txt
-gemem-sim compare small.gmt -a direct -a ge-bins -f json -o kept.json
+run 0 gemem-sim compare small.gmt -a direct -a ge-bins -f json -o kept.json
 
 # limited KIB COMMAND...: 0, or 1 with one line that says what to do; no file but those that were asked for, and no old one harmed.
 limited () {

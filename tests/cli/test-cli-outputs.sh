@@ -15,10 +15,10 @@ for command in 'replay in.gmt -a direct -f json -o' 'replay in.gmt -a direct -f 
 done
 
 # Killed at a random moment.  The result is the same each time, so that the file is one of two.
-gemem-sim generate random:events=60000,live=200 -o in.gmt
+run 0 gemem-sim generate random:events=60000,live=200 -o in.gmt
 killed () { # COMMAND...: its last word is the file
   for file; do :; done
-  "$@" >/dev/null 2>&1; cp "$file" new
+  run 0 "$@"; cp "$file" new
   bad=
   for i in 1 2 3 4 5 6 7 8; do
     echo old >"$file"

@@ -88,7 +88,8 @@ if shared vectors/ge-static && command -v jq > /dev/null; then
   done
   check "expectations of the vectors are safe plans:$bad" test -z "$bad"
   bad=''
-  for planner in $(gemem-sim list planners --names); do
+  run 0 gemem-sim list planners --names; says out '^ge-hybrid$'
+  for planner in $(cat "$out"); do
     for plan in p.json p.csv; do
       gemem-sim plan 'vectors.jsonl#7' -p "$planner" --plan $plan > /dev/null 2>&1 && gemem-sim plan --check $plan 'vectors.jsonl#7' > /dev/null 2>&1 \
         || bad="$bad $planner:$plan"

@@ -16,7 +16,7 @@ done
 # ---- static memory in info: what policies 0 and 2 need at least
 run 0 gemem-sim info "$sessions/growing.gmt"
 says out '^  static memory +9\.000 GiB \(9663676416 bytes\) in 8 loads of graphs, 2\.000 GiB in the largest; '
-check 'the same in JSON' sh -c 'gemem-sim info "$1" -f json | jq -e ".devices[0] | .graph_loads == 8 and .graph_bytes == 9663676416 and .largest_graph == 2147483648"' \
+check 'the same in JSON' sh -c 'gemem-sim info "$1" -f json | jq -en "input | .devices[0] | .graph_loads == 8 and .graph_bytes == 9663676416 and .largest_graph == 2147483648"' \
   sh "$sessions/growing.gmt"
 
 # ---- what it shows

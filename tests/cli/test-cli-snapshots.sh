@@ -78,7 +78,7 @@ for name in random-streams-2.15 max-split-2.6 mem-pool-2.15 written-by-cpp-2.11;
   gemem-sim convert $samples/$name.pickle.gz all.txt 2>/dev/null || exit 1
   grep -vE '^# (sha256|provenance: "converted)' all.txt >want.txt
   for file in $name/*.pickle; do
-    gemem-sim convert $file all.txt 2>/dev/null
+    rm all.txt; gemem-sim convert $file all.txt 2>/dev/null
     grep -vE '^# (sha256|provenance: "converted)' all.txt >got.txt
     check "$file" cmp want.txt got.txt
   done

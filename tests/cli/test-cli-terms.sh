@@ -91,12 +91,13 @@ run 0 gemem-sim help terms
 sed 's|  .*||' "$out" | sort -u >index
 gemem-sim list --format=json | jq -r '.[] | .name, .parameters[].name' | sort -u >names
 check 'every class and every parameter is in the index' sh -c 'test $(wc -l <names) -gt 250 && test -z "$(comm -23 names index | tee /dev/stderr)"'
-for topic in $(gemem-sim list --names | sort -u); do gemem-sim help "$topic"; done |
+for topic in $(gemem-sim list --names | sort -u); do gemem-sim help "$topic" || echo "Known as: no help for $topic"; done |
   sed -n 's/^ *Also: //p; s/^Also called: //p; s/^Known as: //p' | tr '|' '\n' | sed 's/, /\n/g' | sort -u >others
 check 'every alias and every known name is in the index' sh -c 'test $(wc -l <others) -gt 80 && test -z "$(comm -23 others index | tee /dev/stderr)"'
 check 'and is found: every twelfth' sh -c 'sed -n "0~12p" index | while read -r word; do gemem-sim help "$word" >help || exit 1; test -s help || exit 1; done'
 check 'every command, too' sh -c 'for c in replay compare plan help; do grep -qx $c index || exit 1; done'
-check 'every kind of event has a sentence' sh -c 'test $(gemem-sim help terms | grep -c "  .*event\(;\|$\)") -ge 27 && ! gemem-sim help terms | grep -q "(null)"'
+run 0 gemem-sim help terms; lacks out '\(null\)'
+check 'every kind of event has a sentence' test "$(grep -c '  .*event\(;\|$\)' "$out")" -ge 27
 
 # choices stand alone, what else may be written for them beside
 run 0 gemem-sim help pytorch-caching

@@ -19,7 +19,7 @@ for name in data-loading pipeline-stages graph-capture growing-caches table-join
   run 0 gemem-sim generate $name -o trace.gmt
   run 0 gemem-sim validate trace.gmt
   gemem-sim generate $name -o again.gmt; check "$name: the same again" cmp trace.gmt again.gmt
-  gemem-sim generate $name --seed 2 -o other.gmt; check "$name: another seed, other events" sh -c '! cmp -s trace.gmt other.gmt'
+  run 0 gemem-sim generate $name --seed 2 -o other.gmt; check "$name: another seed, other events" sh -c '! cmp -s trace.gmt other.gmt'
   run 0 gemem-sim help $name; says out '^ +steps=' # every parameter is in it
   run 2 gemem-sim generate $name:steps=0; says err 'steps=.*too small'
   check "$name is in the guide" grep -q "^| \`$name\` |" "$GEMEM_SRCDIR/doc/recordings.md"

@@ -15,30 +15,30 @@ run 0 gemem-sim help transformer-train
 run 0 gemem-sim help sim;             says out 'capacity=SIZE'
 run 0 gemem-sim list;                 says out '^Allocators'; says out '^Formats'
 run 0 gemem-sim list allocators --names
-check 'list and help agree on every allocator' sh -c 'for a in $(gemem-sim list allocators --names); do gemem-sim help "$a" >/dev/null || exit 1; done'
-check 'list --format=json is JSON' sh -c 'gemem-sim list --format=json | jq -e "length > 5"'
-check 'it has what a search over a parameter needs' sh -c 'gemem-sim list allocators --format=json | jq -e "
+check 'list and help agree on every allocator' sh -c 'test $(wc -l <"$1") -gt 30 && for a in $(cat "$1"); do gemem-sim help "$a" >/dev/null || exit 1; done' sh "$out"
+check 'list --format=json is JSON' sh -c 'gemem-sim list --format=json | jq -en "input | length > 5"'
+check 'it has what a search over a parameter needs' sh -c 'gemem-sim list allocators --format=json | jq -en "input |
   [.[] | .parameters[] | select(.name == \"alignment_size\")][0] | .type == \"size\" and .min == \"256\" and .max == \"1GiB\" and (.values | index(\"64KiB\")) != null"'
 check 'every command has a help' sh -c 'for c in replay compare plot info validate convert generate list help version; do gemem-sim $c --help | grep -q "^Usage" || exit 1; done'
 run 0 gemem-sim replay small.ops -a direct
 says out 'peak reserved'; silent err
 run 0 gemem-sim compare small.ops
-check 'compare has a row for every allocator' sh -c 'gemem-sim compare small.ops -f csv | cut -d, -f4 | tail -n +2 | uniq > rows; gemem-sim list allocators --names | diff - rows'
+check 'compare has a row for every allocator' sh -c 'gemem-sim compare small.ops -f csv | cut -d, -f4 | tail -n +2 | uniq > rows; test -s rows && gemem-sim list allocators --names | diff - rows'
 check 'and one for what people choose as if it were another' sh -c 'gemem-sim compare small.ops | grep -q "^pytorch-expandable "'
 check 'compare through all values worth trying' sh -c 'test $(gemem-sim compare small.ops -f csv -a "ge-bins:npu=*" -a "pytorch:max_split_size_mb=*" | wc -l) = 11'
 check 'compare through every parameter list' sh -c 'test $(gemem-sim compare small.ops -f csv -a "paddle-auto-growth:chunk_mb=0|64" | wc -l) = 3'
 for format in table json csv markdown; do run 0 gemem-sim compare small.ops -f $format; done
-check 'JSON names its schema' sh -c 'gemem-sim compare small.ops -f json | jq -e ".schema == \"gemem-result\" and (.results | length) > 1"'
+check 'JSON names its schema' sh -c 'gemem-sim compare small.ops -f json | jq -en "input | .schema == \"gemem-result\" and (.results | length) > 1"'
 check 'direct: peak reserved is peak live' sh -c 'gemem-sim replay small.ops -a direct -f csv | tail -1 | grep -q 2621440'
 run 0 gemem-sim info small.ops;       says out 'peak live'
-check 'info --format=json is JSON' sh -c 'gemem-sim info small.ops --format=json | jq -e ".events == 6 and .devices[0].peak_live == 2621440"'
+check 'info --format=json is JSON' sh -c 'gemem-sim info small.ops --format=json | jq -en "input | .events == 6 and .devices[0].peak_live == 2621440"'
 run 0 gemem-sim validate small.ops;   says out 'small.ops: valid'
 run 0 gemem-sim convert small.ops small.gmt
 run 0 gemem-sim convert small.gmt small.txt
 run 0 gemem-sim convert small.txt again.gmt
 run 0 gemem-sim convert small.gmt noted.txt --note 'model=a b' --note host=x;  check 'notes are kept' grep -q 'model: a b' noted.txt
 run 2 gemem-sim convert small.gmt noted.txt --note model; says err 'not KEY=VALUE'
-check 'native and text hold the same events' sh -c 'for f in small.gmt small.txt again.gmt; do gemem-sim convert $f - -f text | grep -v "^#" > $f.events; done; cmp small.gmt.events again.gmt.events && cmp small.gmt.events small.txt.events'
+check 'native and text hold the same events' sh -c 'for f in small.gmt small.txt again.gmt; do gemem-sim convert $f - -f text | grep -v "^#" > $f.events; done; test -s small.gmt.events && cmp small.gmt.events again.gmt.events && cmp small.gmt.events small.txt.events'
 check 'a trace on standard input' sh -c 'gemem-sim replay - -a direct -f csv < small.ops > a.csv && gemem-sim replay small.ops -a direct -f csv > b.csv && diff a.csv b.csv | grep -c . | grep -qx 4'
 run 0 gemem-sim generate random:events=1000,live=50 --seed 3 -o random.gmt
 run 0 gemem-sim generate transformer-train:layers=2,width=64,sequence=32,iterations=2
@@ -99,13 +99,14 @@ run 2 gemem-sim compare small.ops --columns overhed;  says err "columns=overhed:
 run 2 gemem-sim compare small.ops --sort peak_reservd; says err "sort=peak_reservd: unknown measure 'peak_reservd'; did you mean 'peak_reserved'"
 run 0 gemem-sim plot named.json -f table --columns peak_live; says out '^direct +2.500 MiB$'
 run 0 gemem-sim help measures;  says out '^  overhead \("overhead"\)$'
-check 'every measure is defined, once in the help and once in the man page' sh -c 'gemem-sim help --man | tr -d "\\\\" >m.1
-  for m in $(gemem-sim compare small.ops -a direct -f csv | head -n 1 | tr , "\n" | sed "1,9d"); do
+gemem-sim compare small.ops -a direct -f csv | head -n 1 | tr , '\n' | sed 1,9d >columns
+check 'every measure is defined, once in the help and once in the man page' sh -c 'gemem-sim help --man | tr -d "\\\\" >m.1; test $(wc -l <columns) -gt 20 || exit
+  for m in $(cat columns); do
     test "$(gemem-sim help measures | grep -c "^  $m (")" = 1 && test "$(grep -c "^fB${m}fR (" m.1)" = 1 || { echo "$m"; exit 1; }
   done'
 run 0 gemem-sim help overhead;  says out 'Peak reserved divided by the lower bound'
 run 2 gemem-sim help mesures;   says err "did you mean 'measures'"
-check 'a plan is not all waste where live memory is largest' sh -c 'gemem-sim compare random.gmt -a plan -f json | jq -e ".results[0] | .measures.external_at_live_peak < .measures.peak_reserved / 4 and .values.peak_reserved_seq < .values.peak_live_seq"'
+check 'a plan is not all waste where live memory is largest' sh -c 'gemem-sim compare random.gmt -a plan -f json | jq -en "input | .results[0] | .measures.external_at_live_peak < .measures.peak_reserved / 4 and .values.peak_reserved_seq < .values.peak_live_seq"'
 check 'host memory has no device number' sh -c 'gemem-sim compare "$GEMEM_SRCDIR/traces/recorded/vit-train.gmt" -a direct -f csv | tail -n 1 | cut -d, -f3 | grep -qx ""'
 
 # ---- 2: usage, with a suggestion where there is one

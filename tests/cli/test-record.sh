@@ -20,8 +20,8 @@ run 0 gemem-record -o hyphens.gmt -- sh -c 'test "$1" = -o' sh -o
 check "nothing is left behind" sh -c '! ls -d ./*.recording-* 2>/dev/null'
 # A program that was never meant to see the recorder: GEMEM_JOURNALS names what cannot be written.
 if [ -e "$GEMEM_BUILDDIR/.libs/libgemem-record.so" ]; then
-  nm -D --defined-only "$GEMEM_BUILDDIR/.libs/libgemem-record.so" | awk '{ print $NF }' | grep -v -e '^cu' -e '^dlsym$' -e '^gemem_record_' >leaked
-  check "the library shows CUDA's names and dlsym alone" test ! -s leaked
+  nm -D --defined-only "$GEMEM_BUILDDIR/.libs/libgemem-record.so" | awk '{ print $NF }' >shown
+  check "the library shows CUDA's names and dlsym alone" sh -c "test \$(wc -l <shown) -gt 100 && ! grep -v -e '^cu' -e '^dlsym$' -e '^gemem_record_' shown"
 fi
 
 if [ ! -e "$GEMEM_BUILDDIR/tests/dry/.libs/libcuda.so.1" ] || [ ! -e "$plugin" ]; then
@@ -80,7 +80,7 @@ records "a reset frees what the device holds" 'alloc 1 size=1048576;alloc 2 size
 records "the last release of a context, too" 'alloc 1 size=1048576;alloc 2 size=2097152;free 1;free 2' "$driver" dlsym release
 records "memory of graphs is left out" 'alloc 1 size=1048576 stream=1;free 1' "$driver" proc capture
 run 0 gemem-sim info out.gmt; says out 'note: 2 allocations that graphs make when they run are not recorded'
-check "no free of the unknown" sh -c '! gemem-sim info out.gmt | grep -q "frees of memory"'
+lacks out 'frees of memory'
 GEMEM_DRIVER_DEVICES=2; export GEMEM_DRIVER_DEVICES
 records "two devices" 'alloc 1 size=1048576;alloc 2 size=2097152 device=1;free 1;free 2 device=1' "$driver" dlsym devices
 unset GEMEM_DRIVER_DEVICES
@@ -113,10 +113,10 @@ records "arrays, memory of three dimensions, registered memory" 'alloc 1 size=48
 run 0 gemem-sim info out.gmt; says out 'note: 1 arrays of compressed or video formats are left out'; says out 'note: 2 sparse arrays and mappings to them are left out'
 run 0 gemem-record "$host" "$rare" graphs
 run 0 gemem-sim info out.gmt; says out 'note: 3 allocations that graphs make when they run are not recorded'; says out 'events +0'
-check "no free of the unknown" sh -c '! gemem-sim info out.gmt | grep -q "frees of memory"'
+lacks out 'frees of memory'
 run 0 gemem-record "$host" "$rare" foreign
 run 0 gemem-sim info out.gmt; says out 'note: 2 pieces of memory of other processes are left out'
-check "no free of the unknown" sh -c '! gemem-sim info out.gmt | grep -q "frees of memory"'
+lacks out 'frees of memory'
 run 0 gemem-record "$host" "$rare" pools
 check "memory of a pool is where the pool is" test "$(events out.gmt | cut -d ';' -f 1)" = 'alloc 1 size=10 pool=1 device=3'
 if [ "$(events out.gmt | tr ';' '\n' | wc -l)" -gt 1 ]; then

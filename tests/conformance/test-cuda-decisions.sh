@@ -10,5 +10,5 @@ GEMEM_DRIVER=sim:address=first-fit,base=0x7f0000000000,va=first-fit,va_base=0x30
 
 all_decisions cuda:gpu=0
 check 'the addresses were the driver'\''s' grep -qE ',0x(7f00|3000)' real.csv
-check 'nothing was kept, nothing was misused' sh -c '! grep -v "^call \|^end" report'
+check 'nothing was kept, nothing was misused' sh -c 'test -s report && ! grep -v "^call \|^end" report'
 done_testing

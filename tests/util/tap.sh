@@ -3,7 +3,7 @@
 #
 #   . "$GEMEM_SRCDIR/tests/util/tap.sh"
 #   run 0 gemem-sim list            runs, keeps stdout and stderr in $out and $err, checks the status
-#   says out 'pytorch-caching'      the last command's stdout holds a line that matches (grep -E)
+#   says out 'pytorch-caching'      the last command's stdout holds a line that matches (grep -E); lacks: there are lines, and none matches
 #   done_testing
 # Each test script works in an empty folder of its own, removed at the end.
 folders='base devices traces graphs workloads planners allocators sim record dry' # of the product, in the order in which they may use each other
@@ -57,6 +57,15 @@ says () {
   grep -Eq -- "$2" "$tap_file"; tap_status=$?
   ok $tap_status "$1 says: $2"
   [ $tap_status -eq 0 ] || sed 's/^/# /' "$tap_file" | head -n 20
+}
+
+# lacks out|err|FILE PATTERN: no line there matches.  A file that is not there or empty proves nothing; stderr may be empty.
+lacks () {
+  case $1 in out | err) eval "tap_file=\$$1" ;; *) tap_file=$1 ;; esac
+  grep -Eq -- "$2" "$tap_file"; tap_status=$(($? != 1))
+  [ "$1" = err ] || [ -s "$tap_file" ] || tap_status=1
+  ok $tap_status "$1 lacks: $2"
+  [ $tap_status -eq 0 ] || grep -E -- "$2" "$tap_file" 2>&1 | sed 's/^/# /' | head -n 20
 }
 
 # silent out|err: the last command wrote nothing there.
