@@ -18,8 +18,8 @@
 #define GEMEM_LAUNCH_CANNOT_RUN 126 /* exit status: the program cannot be run */
 #define GEMEM_LAUNCH_NOT_FOUND 127  /* there is no such program */
 
-/* First of all: sets the name before messages ("gemem-record"), and lets writing beyond the limit of a
- * file's size be an error; the program has its own way. */
+/* First of all: sets the name before messages ("gemem-record"), and lets writing beyond the limit
+ * of a file's size be an error; the program has its own way. */
 void gemem_launch_begin (const char *name);
 /* Prints a line on stderr. */
 void gemem_launch_say (const char *format, ...) G_GNUC_PRINTF (1, 2);
@@ -40,23 +40,24 @@ gboolean gemem_launch_parse (const GOptionEntry *entries, const char *usage, con
 /* Finds @name, a library or a program of gemem: beside this program in a build folder, else in
  * @installed, a folder.  NULL: missing.  g_free(). */
 char *gemem_launch_find (const char *name, const char *installed);
-/* A name for @path, which is consumed, in lists whose items end at blanks or colons (LD_PRELOAD): itself, or
- * a link in the folder *@links, which is made where there is none.  NULL with @error.  g_free(). */
+/* A name for @path, which is consumed, in lists whose items end at blanks or colons
+ * (LD_PRELOAD): itself, or a link in the folder *@links, which is made where there is none.
+ * NULL with @error.  g_free(). */
 char *gemem_launch_list_path (char *path, char **links, GError **error);
 /* Removes the folder @links, or nothing where it is NULL, and the links in it; consumes it. */
 void gemem_launch_remove_links (char *links);
-/* Why the loader of the executable @path (no script) preloads nothing into it, because it gets rights that
- * the user lacks, and what to do; NULL: it does. */
+/* Why the loader of the executable @path (no script) preloads nothing into it, because it gets
+ * rights that the user lacks, and what to do; NULL: it does. */
 const char *gemem_launch_privileged (const char *path);
 /* The environment of the program with @library before those already in LD_PRELOAD; consumes
  * @environment.  g_strfreev(). */
 char **gemem_launch_preload (char **environment, const char *library);
-/* The environment of a program into which the recorder is preloaded: @folder takes the journals, @stacks
- * frames of each call (0: none).  Consumes @environment.  g_strfreev(). */
+/* The environment of a program into which the recorder is preloaded: @folder takes the journals,
+ * @stacks frames of each call (0: none).  Consumes @environment.  g_strfreev(). */
 char **gemem_launch_record (char **environment, const char *folder, int stacks);
-/* Runs @arguments to the end, passing signals on; returns the exit status as a shell does.
- * @limit: 0, or the seconds after which it and what it started are ended; then it runs without its
- * standard streams, which are /dev/null, and nothing that it started outlives it.  *@pid: the process. */
+/* Runs @arguments to the end, passing signals on; returns the exit status as a shell does.  @limit:
+ * 0, or the seconds after which it and what it started are ended; then it runs without its standard
+ * streams, which are /dev/null, and nothing that it started outlives it.  *@pid: the process. */
 int gemem_launch_run (char **arguments, char **environment, guint limit, pid_t *pid);
 /* The last signal that asked this process to end since the first run; 0: none. */
 int gemem_launch_stopped (void);
@@ -72,7 +73,8 @@ typedef struct
   gint64 pid, part; /* PID.gmj, PID-PART.gmj */
 } GememJournal;
 
-/* The files @suffix (".gmj") in @folder by process id: array of GememJournal; g_ptr_array_unref(). */
+/* The files @suffix (".gmj") in @folder by process id: array of GememJournal;
+ * g_ptr_array_unref(). */
 GPtrArray *gemem_launch_journals (const char *folder, const char *suffix);
 /* The one that becomes FILE: the last one of the program's process (which may have executed another
  * program), else that of the first process; NULL: there are none. */
@@ -88,19 +90,20 @@ typedef struct
 {
   const char *format; /* "journal" */
   const char *torch;  /* "2.11": the PyTorch that wrote it; NULL: unknown */
-  /* how the program ended, noted in the trace of its own process, which alone may be empty; NULL for
-   * other processes */
+  /* how the program ended, noted in the trace of its own process, which alone may be empty; NULL
+   * for other processes */
   const char *ended;
   /* of a journal: the calls alone, without the requests of an allocator above them */
   gboolean calls_only;
   gboolean managed_on_host, never_refused; /* as GememReadOptions */
-  /* the first request of each device is left out, with its free, if it has this size, and so are those of it
-   * that are refused before; 0: none is */
+  /* the first request of each device is left out, with its free, if it has this size, and so are
+   * those of it that are refused before; 0: none is */
   guint64 left_out;
   GememDeviceMemory memory; /* of a journal: which counts */
 } GememLaunchFacts;
 
-/* Opens @journal (NULL: nothing was recorded), noting the tool and the facts; gemem_trace_close(). */
+/* Opens @journal (NULL: nothing was recorded), noting the tool and the facts;
+ * gemem_trace_close(). */
 GememTraceReader *gemem_launch_open (const GememJournal *journal, const GememLaunchFacts *facts,
                                      GError **error);
 /* Converts @journal (NULL: nothing was recorded) to @path and removes it; on failure prints the

@@ -10,9 +10,9 @@
  * in the global scope, then in any loaded libcuda or libcudart.  What the calling object defines
  * itself comes last of these three, as for the dynamic loader.
  *
- * Such a definition may be a stub that opens the driver and looks the same name up there (TensorFlow
- * links no CUDA library).  It is reached through the wrapper, so its lookup returns the driver's
- * function: the wrapper would call the stub again, for ever.
+ * Such a definition may be a stub that opens the driver and looks the same name up there
+ * (TensorFlow links no CUDA library).  It is reached through the wrapper, so its lookup returns the
+ * driver's function: the wrapper would call the stub again, for ever.
  *
  * dlsym() is replaced for hooked names.  Any other call continues in the dlsym() of the C library
  * by a tail call, because that function identifies the caller of RTLD_NEXT by its return address.

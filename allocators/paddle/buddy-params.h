@@ -30,8 +30,8 @@ typedef struct
   gboolean use_pinned_memory;
 } GememPaddleBuddyParams;
 
-/* "default" of a size in MiB: the flag is not set.  A 0 that was given decides alike, but the manual
- * refuses it. */
+/* "default" of a size in MiB: the flag is not set.  A 0 that was given decides alike, but the
+ * manual refuses it. */
 #define GEMEM_PADDLE_UNSET G_MAXUINT64
 #define GEMEM_PADDLE_UNSET_TEXT "default=18446744073709551615"
 

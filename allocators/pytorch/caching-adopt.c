@@ -3,8 +3,8 @@
  *
  * Why separate: none of it runs while a trace is replayed.
  *
- * Invariants: caching.h; `adopting` and `adopted` say where the block that comes next is looked for,
- * and are NULL after done().
+ * Invariants: caching.h; `adopting` and `adopted` say where the block that comes next is looked
+ * for, and are NULL after done().
  * Cost: O(1) per block where blocks come in order.
  * Origin: peers.md 2.1.
  */

@@ -1,8 +1,8 @@
 /* npu-settings.c - the options of `torch-npu`, under torch_npu's names, by version.
  *
- * Why separate from caching-settings.c: torch_npu has keys of its own, lacks some of PyTorch's, reads
- * other variables of the environment and refuses other combinations.  Lists of divisions are shared;
- * whole strings are read by npu-conf.c.
+ * Why separate from caching-settings.c: torch_npu has keys of its own, lacks some of PyTorch's,
+ * reads other variables of the environment and refuses other combinations.  Lists of divisions are
+ * shared; whole strings are read by npu-conf.c.
  *
  * Invariants: a key that a version lacks is refused where it is set to something; products of a
  * fraction and the device's memory are one IEEE double multiplication, cut to an integer.
@@ -296,9 +296,9 @@ is_set (const NpuParams *params, const char *key)
   return strcmp (text, other) != 0;
 }
 
-/* name, ties, pool_holds, trim_refused, rest_replaces, range_suffices, strict; numbers, waits, unmap_waits.  As
- * gemem_caching_versions: what master took over from PyTorch 2.13 is what its pools hold, not the order of
- * equal blocks. */
+/* name, ties, pool_holds, trim_refused, rest_replaces, range_suffices, strict; numbers, waits,
+ * unmap_waits.  As gemem_caching_versions: what master took over from PyTorch 2.13 is what its
+ * pools hold, not the order of equal blocks. */
 const NpuVersion gemem_npu_versions[NPU_RELEASES] = {
   { { "2.1.0-6.0.0", CACHING_TIES_ADDRESS, TRUE, TRUE, FALSE, FALSE, TRUE }, NPU_PREFIX, 2, FALSE },
   { { "2.5.1-7.1.0", CACHING_TIES_ADDRESS, TRUE, TRUE, FALSE, FALSE, TRUE }, NPU_PREFIX, 2, FALSE },

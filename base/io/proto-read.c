@@ -8,8 +8,8 @@
  *
  * Invariants: the unpacked buffer holds declared fields only, each with the wire type of its
  * declaration.
- * Cost: one pass; memory for twice the declared fields, and for what protobuf-c makes of them: a field
- * of two bytes may become a hundred, so that is counted as well.
+ * Cost: one pass; memory for twice the declared fields, and for what protobuf-c makes of them: a
+ * field of two bytes may become a hundred, so that is counted as well.
  */
 #include "config.h"
 

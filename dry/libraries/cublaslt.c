@@ -1,9 +1,9 @@
 /* cublaslt.c - cuBLASLt: descriptors whose attributes are read back as they were set, and
  * one algorithm for every multiplication (library.h).
  *
- * The workspace of an algorithm is known only to the real library. The answer is 0, which matters only
- * to a program that then gives the multiplication less than the limit that it named (PyTorch always
- * gives that much): the report has the interval up to the limit for those that do.
+ * The workspace of an algorithm is known only to the real library. The answer is 0, which matters
+ * only to a program that then gives the multiplication less than the limit that it named (PyTorch
+ * always gives that much): the report has the interval up to the limit for those that do.
  */
 #include "config.h"
 
@@ -18,7 +18,8 @@
 #define LAYOUT_TYPE 0
 #define LAYOUT_ORDER 1
 #define ORDER_COLUMNS 0
-/* Orders above this one are in tiles of TILE columns; the leading dimension is from tile to tile. */
+/* Orders above this one are in tiles of TILE columns; the leading dimension is
+ * from tile to tile. */
 #define ORDER_ROWS 1
 #define TILE 32
 #define LAYOUT_ROWS 2
@@ -244,8 +245,8 @@ DRY_FUNCTION (int, cublasLtMatmulAlgoGetHeuristic, void *handle, void *desc, voi
   return SUCCESS;
 }
 
-/* TRUE if a multiplication writes nothing but its result and the workspace: no sums of gradients, no further tensors, no largest
- * values, no counters. */
+/* TRUE if a multiplication writes nothing but its result and the workspace: no sums of gradients,
+ * no further tensors, no largest values, no counters. */
 static gboolean
 writes_result_alone (gconstpointer desc)
 {

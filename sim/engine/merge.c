@@ -1,7 +1,7 @@
 /* merge.c - see merge.h.
  *
- * Each row begins with the number of its event in the trace, and each part is in their order, so the
- * parts are merged line by line; rows of one number stand in the order of the jobs.
+ * Each row begins with the number of its event in the trace, and each part is in their order, so
+ * the parts are merged line by line; rows of one number stand in the order of the jobs.
  */
 #include "config.h"
 

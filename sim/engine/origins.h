@@ -1,8 +1,9 @@
 /* origins.h - who allocated the blocks that a result names: failed requests and the blocks in their
  * way, the largest blocks at the live peak, blocks never freed, the segment map.
  *
- * A probe (gemem_origins_probe), attached only where the job asks for origins (GememJob.keep_origins) and the trace has
- * call stacks or tags, so that the event path of all other runs is the same as without it.
+ * A probe (gemem_origins_probe), attached only where the job asks for origins
+ * (GememJob.keep_origins) and the trace has call stacks or tags, so that the event path of all
+ * other runs is the same as without it.
  */
 #pragma once
 
@@ -18,6 +19,6 @@ GememOrigin gemem_origins_of_block (const GememRun *run, guint64 id);
 /* For messages: " (allocated at event 12 by train.py:212 forward)" of the live block @id, or "";
  * g_free(). */
 char *gemem_origins_describe (const GememRun *run, guint64 id);
-/* For messages about the current event: " (by train.py:9 step; the block was allocated at event 12 by
- * train.py:212 forward)", as far as known, or ""; g_free(). */
+/* For messages about the current event: " (by train.py:9 step; the block was allocated at event 12
+ * by train.py:212 forward)", as far as known, or ""; g_free(). */
 char *gemem_origins_blame (const GememRun *run);

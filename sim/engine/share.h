@@ -4,9 +4,9 @@
  * have, so that neither alone shows whether both fit.
  *
  * Each program is a run of its own (run.h) with its own simulated device: own addresses, clock,
- * counters and allocator, as processes have.  The devices share their bytes
- * (gemem_device_share()).  Events are served one at a time, in the order of GememShareOrder; a trace
- * that has ended keeps what it holds, as a program that waits does.
+ * counters and allocator, as processes have.  The devices share their bytes (gemem_device_share()).
+ * Events are served one at a time, in the order of GememShareOrder; a trace that has ended keeps
+ * what it holds, as a program that waits does.
  *
  * Invariants: the order depends on the traces alone; the sum that is sampled after each event is
  * that of the devices' held bytes; while one program is served the others hold what they held.

@@ -1,8 +1,9 @@
 /* turns.h - serves the events of a run from several host threads, one event at a time.
  *
- * Why: manuals say which allocators belong to one thread and which lock; a trace does not say which
- * thread called.  Here event N of the trace is served by thread N modulo the number of threads, each
- * waiting for its turn, so that results are those of one thread unless an allocator minds who calls.
+ * Why: manuals say which allocators belong to one thread and which lock; a trace does not say
+ * which thread called.  Here event N of the trace is served by thread N modulo the number of
+ * threads, each waiting for its turn, so that results are those of one thread unless an allocator
+ * minds who calls.
  * Cost: two switches of threads per event, some microseconds.
  */
 #pragma once

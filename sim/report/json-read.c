@@ -3,10 +3,10 @@
  * Input is not trusted.  The text is checked before json-glib sees it: it must be UTF-8, hold only
  * the characters of JSON outside of strings (json-glib also accepts comments and other quotes), be
  * nested at most MAX_DEPTH deep (json-glib recurses), and be one object or array (of two, json-glib
- * 1.6 shows the first and leaks the other).  Every field of version 1 but those added later must
- * be present with its type; anything else is GEMEM_ERROR_INPUT "FILE: what; what to do" and leaves @results
- * unchanged.  "measures" and percentiles are not read but recomputed.  Cost: json-glib's tree,
- * about 15 times the file in memory.
+ * 1.6 shows the first and leaks the other).  Every field of version 1 but those added later must be
+ * present with its type; anything else is GEMEM_ERROR_INPUT "FILE: what; what to do" and leaves
+ * @results unchanged.  "measures" and percentiles are not read but recomputed.  Cost: json-glib's
+ * tree, about 15 times the file in memory.
  */
 #include "config.h"
 

@@ -3,9 +3,9 @@
 
 #include "sim/engine/result.h"
 
-/* Appends a table for each of @results that has programs: a row per program, and one of all together,
- * whose peaks are smaller than the sum of theirs where they are at different times; then what each
- * held when a request failed.  Nothing for ordinary results. */
+/* Appends a table for each of @results that has programs: a row per program, and one of all
+ * together, whose peaks are smaller than the sum of theirs where they are at different times; then
+ * what each held when a request failed.  Nothing for ordinary results. */
 void gemem_report_programs (GString *out, GememResult *const *results, guint n);
 /* The same as Markdown, without the failures. */
 void gemem_report_programs_markdown (GString *out, GememResult *const *results, guint n);

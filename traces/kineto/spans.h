@@ -11,8 +11,8 @@
  * Gradients are computed on another thread than the one that waits for them; the stack of what runs
  * there goes on with that of the only thread that is within run_backward.
  *
- * "ProfilerStep#7" is step 7; it is in no stack, so that equal stacks of two steps are equal.  Every
- * other annotation is a phase.
+ * "ProfilerStep#7" is step 7; it is in no stack, so that equal stacks of two steps are equal.
+ * Every other annotation is a phase.
  *
  * Memory: 24 bytes per span (2^26 at most; the rest is left out and counted), 32 per annotation,
  * and the distinct names.

@@ -3,8 +3,8 @@
  *
  * Executing a plan, and pooling, launch work on the addresses that they get (gemem_dry_reached()).
  *
- * The workspace of an engine is known only to the real library: 0 is the answer, and the report says
- * that it is unknown.
+ * The workspace of an engine is known only to the real library: 0 is the answer, and the report
+ * says that it is unknown.
  */
 #include "config.h"
 

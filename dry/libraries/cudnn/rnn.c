@@ -6,8 +6,8 @@
  * one more; then the biases in the same order.
  *
  * What is kept for the backward pass only the real library knows (library.h), but in training it is
- * something, and TensorFlow ends where it is nothing. So it is taken as 512 bytes, which is the least that
- * allocators give out, and the report says so.
+ * something, and TensorFlow ends where it is nothing. So it is taken as 512 bytes, which is the
+ * least that allocators give out, and the report says so.
  */
 #include "config.h"
 
