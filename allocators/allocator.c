@@ -1,5 +1,5 @@
-/* allocator.c - what works the same for every class of allocator: refusing an event, marking a run, freeing a spec,
- * destroying. */
+/* allocator.c - what works the same for every class of allocator: refusing an event, marking a run,
+ * freeing a spec, destroying. */
 #include "config.h"
 
 #include "allocators/allocator.h"

@@ -169,8 +169,8 @@ struct _GememAllocatorClass
   /* The program begins, or ends, to allocate in private pool @pool (0: in none); @capture: as it
    * captures a graph.  Such stretches nest; an end is that of the newest begin with @pool. */
   void (*redirect) (GememAllocator *allocator, guint32 pool, gboolean begin, gboolean capture);
-  /* From here on the settings are those of @text, in the form in which programs give them to the real
-   * allocator; what it does not name is as by default, but for what the device and the trace
+  /* From here on the settings are those of @text, in the form in which programs give them to the
+   * real allocator; what it does not name is as by default, but for what the device and the trace
    * decided.  FALSE with @error: it takes no such settings, and keeps those that it has. */
   gboolean (*configure) (GememAllocator *allocator, const char *text, GError **error);
   /* The whole future, once, before the first request: the lifetimes of the trace, and the graph the
@@ -239,8 +239,9 @@ struct _GememAllocatorClass
     void (*done) (GememAllocator *allocator);
   } adopt;
 
-  /* ---- Optional: memory that sleeps: private pools whose segments keep their addresses while the
-   * device has their bytes back.  All come together.  Lists of names end with NULL; no event path. */
+  /* ---- Optional: memory that sleeps: private pools whose segments keep their addresses
+   * while the device has their bytes back.  All come together.  Lists of names end with NULL;
+   * no event path. */
   struct
   {
     /* Requests of private pool @pool are from here on of memory called @tag; @backup: pausing it
@@ -290,7 +291,8 @@ struct _GememAllocator
 void gemem_allocator_refuse (GememAllocator *allocator, const char *format, ...)
     G_GNUC_PRINTF (2, 3);
 /* Marks the whole run: the text says which rule of the manual the current event breaks, or why the
- * real program ends there.  The first such event counts.  The replay goes on, and the run is marked as not allowed. */
+ * real program ends there.  The first such event counts.  The replay goes on, and the run is marked
+ * as not allowed. */
 void gemem_allocator_break_rule (GememAllocator *allocator, const char *format, ...)
     G_GNUC_PRINTF (2, 3);
 
@@ -307,8 +309,8 @@ const GememAllocatorClass *gemem_allocator_find (const char *name, GError **erro
  * name, or that of its file, is an error with the reason.  Returns a message for each thing
  * skipped, NULL-terminated, for g_strfreev(); NULL if there is none. */
 GStrv gemem_allocator_load_plugins (const char *directories);
-/* Why the plugin whose file or allocator is called @name was skipped; NULL: there is none.  Owned by
- * the registry. */
+/* Why the plugin whose file or allocator is called @name was skipped; NULL: there is none.  Owned
+ * by the registry. */
 const char *gemem_allocator_skipped (const char *name);
 
 /* A chosen allocator with its settings, as on the command line: "NAME[:key=value,...]". */

@@ -31,8 +31,8 @@ gemem_neighbours_alone (const GememNeighbour *block)
   return block->previous == NULL && block->next == NULL;
 }
 
-/* Makes @block the previous block of @next, which may be NULL: without a branch, because where a list
- * ends is unpredictable. */
+/* Makes @block the previous block of @next, which may be NULL: without a branch, because where a
+ * list ends is unpredictable. */
 static inline void
 gemem_neighbours_point_back (GememNeighbour *next, GememNeighbour *block)
 {
@@ -86,8 +86,8 @@ gemem_neighbours_coalesce (GememNeighbour *block, GememTree *tree, GememSlab *sl
   return block;
 }
 
-/* TRUE if @block, which may be NULL, is free and of @group: without a branch, because which neighbours
- * are free is unpredictable. */
+/* TRUE if @block, which may be NULL, is free and of @group: without a branch, because which
+ * neighbours are free is unpredictable. */
 static inline gboolean
 gemem_neighbours_is_free (const GememNeighbour *block, guint64 group)
 {
@@ -97,9 +97,9 @@ gemem_neighbours_is_free (const GememNeighbour *block, guint64 group)
   return block->free & (block->node.group == group);
 }
 
-/* Adds @block, which is not in @tree, merged with its free neighbours of the same group.  Returns the
- * merged block.  As coalesce() and an insert, but the merged block mostly takes the place of a
- * neighbour. */
+/* Adds @block, which is not in @tree, merged with its free neighbours of the same group.
+ * Returns the merged block.  As coalesce() and an insert, but the merged block mostly takes the
+ * place of a neighbour. */
 static inline GememNeighbour *
 gemem_neighbours_release (GememNeighbour *block, GememTree *tree, GememSlab *slab)
 {
@@ -130,8 +130,9 @@ gemem_neighbours_release (GememNeighbour *block, GememTree *tree, GememSlab *sla
   return block;
 }
 
-/* Takes the lower @size bytes, but not all, of the free @block; the rest, which is returned, mostly
- * takes its place in @tree.  What the caller's block has beyond a GememNeighbour is undefined in it. */
+/* Takes the lower @size bytes, but not all, of the free @block; the rest, which is returned,
+ * mostly takes its place in @tree.  What the caller's block has beyond a GememNeighbour is
+ * undefined in it. */
 static inline GememNeighbour *
 gemem_neighbours_take_low (GememNeighbour *block, guint64 size, GememTree *tree, GememSlab *slab)
 {

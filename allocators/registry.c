@@ -8,8 +8,8 @@
  * Invariants: the order is that of allocators.def, then plugins by the order of the directories and
  * of the file names in each; names and aliases are unique; a class pointer stays valid for the life
  * of the process (plugins are never unloaded); what is wrong with one plugin concerns nothing else:
- * it is skipped, and remembered with the reason for whoever asks for it by name.  Plugins are loaded before threads start; afterwards
- * the list is read without a lock.
+ * it is skipped, and remembered with the reason for whoever asks for it by name.  Plugins are
+ * loaded before threads start; afterwards the list is read without a lock.
  * Cost: O(number of classes) per lookup, never on the event path.
  */
 #include "config.h"

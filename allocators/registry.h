@@ -23,8 +23,8 @@ const GememNamed *const *gemem_named_choices (void);
 /* FALSE, with the reason (GEMEM_ERROR_USAGE), if @name is that of a skipped plugin. */
 gboolean gemem_check_not_skipped (const char *name, GError **error);
 
-/* What a class that stands on another one needs of spec.c and the registry, which know all classes: a
- * class that called them itself would need every other. */
+/* What a class that stands on another one needs of spec.c and the registry, which know all classes:
+ * a class that called them itself would need every other. */
 typedef struct
 {
   const GememAllocatorClass *(*find) (const char *name, GError **error);

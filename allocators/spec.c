@@ -191,8 +191,8 @@ shorthand_of (const GememChoice *choice)
   return NULL;
 }
 
-/* The class of @choice; if that is a shorthand, first applies the @variables that it reads, noted in
- * @spec. */
+/* The class of @choice; if that is a shorthand, first applies the @variables that it reads,
+ * noted in @spec. */
 static const GememAllocatorClass *
 class_of (const GememChoice *choice, const GPtrArray *variables, GememAllocatorSpec *spec,
           GError **error)
@@ -245,7 +245,8 @@ make_spec (const GememChoice *choice, const GPtrArray *variables, GError **error
   return spec;
 }
 
-/* What the name in @text may mean: a glob all that users tell apart, a name a shorthand or a class. */
+/* What the name in @text may mean: a glob all that users tell apart, a name a
+ * shorthand or a class. */
 static const GememNamed *const *
 list_for (const char *text)
 {
@@ -259,8 +260,8 @@ list_for (const char *text)
   return gemem_named_classes ();
 }
 
-/* FALSE for an unknown name that is that of a skipped plugin, with the reason, or near the name of a
- * class or a shorthand, with a suggestion. */
+/* FALSE for an unknown name that is that of a skipped plugin, with the reason, or near the name of
+ * a class or a shorthand, with a suggestion. */
 static gboolean
 check_name (const char *text, GError **error)
 {

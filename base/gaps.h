@@ -1,4 +1,5 @@
-/* gaps.h - free ranges in order of address, of which the lowest that is long enough is found at once.
+/* gaps.h - free ranges in order of address, of which the lowest that is long enough is
+ * found at once.
  *
  * Why not a plain ordered tree: finding the lowest free range of n bytes needs the longest gap of a
  * subtree, without which a search must walk.  The gaps form a treap in address order; every node

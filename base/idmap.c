@@ -5,8 +5,8 @@
  * the entry of the real key 0 has a separate slot after the table.  A removal shifts later entries
  * of the run back over the gap, so there are no tombstones and a map does not slow down with use.
  * The top bits of key * 2^64/phi spread dense ids evenly, which the readers assign, and also
- * addresses with many zero bits.  Keys can be chosen so that they all meet: a map in which one lies far
- * from its home slot, or stands in a long run, is spread anew by another multiplier.
+ * addresses with many zero bits.  Keys can be chosen so that they all meet: a map in which one lies
+ * far from its home slot, or stands in a long run, is spread anew by another multiplier.
  *
  * A training step fills the map and empties it again, so a map that is nearly empty keeps its
  * table for as many removals as it has slots, and for good if it fills up before: else each step

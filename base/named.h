@@ -53,16 +53,16 @@ GememChoice *gemem_named_choose (const GememNamed *const *list, const char *kind
  * (allocators: device keys, percentages). */
 gboolean gemem_named_expand (const GememNamed *const *list, const char *kind, const char *text,
                              GPtrArray *choices, GError **error);
-/* Appends the choices that @choice stands for when "*" means what @tables (NULL-terminated) say, for
- * keys beyond the table of its GememNamed. */
+/* Appends the choices that @choice stands for when "*" means what @tables (NULL-terminated) say,
+ * for keys beyond the table of its GememNamed. */
 gboolean gemem_choice_multiply (const GememChoice *choice, const GememParam *const *tables,
                                 GPtrArray *choices, GError **error);
 void gemem_choice_free (GememChoice *choice);
 
 /* An array of arrays of GememSetting, one for each combination of the values of @settings, the last
- * key varying fastest.  A value is one, a list "a|b|c", or "*": what gemem_param_sweep() says of the
- * row in the first of @tables (NULL-terminated) that has the key.  Errors: GEMEM_ERROR_USAGE with
- * @name, if there are no values or too many combinations. */
+ * key varying fastest.  A value is one, a list "a|b|c", or "*": what gemem_param_sweep() says of
+ * the row in the first of @tables (NULL-terminated) that has the key.  Errors: GEMEM_ERROR_USAGE
+ * with @name, if there are no values or too many combinations. */
 GPtrArray *gemem_settings_multiply (const char *name, const GememParam *const *tables,
                                     const GPtrArray *settings, GError **error);
 

@@ -1,14 +1,14 @@
-/* no-memory.c - what a program of gemem does when the host has no memory, or no thread, left: a message
- * and an exit status instead of a trap (no-memory.h).
+/* no-memory.c - what a program of gemem does when the host has no memory, or no thread, left: a
+ * message and an exit status instead of a trap (no-memory.h).
  *
  * GLib ends the program where it gets nothing, with a message for developers that itself needs some
- * memory.  The writer of GLib's log replaces that message.  Where not even a small block is left, the
- * message cannot be made, and GLib would recurse without end; and before main() there is no writer yet.
- * So with glibc the program's own malloc(), calloc(), realloc() and posix_memalign() end it there.  Large
- * blocks that fail are the caller's affair.
+ * memory.  The writer of GLib's log replaces that message.  Where not even a small block is left,
+ * the message cannot be made, and GLib would recurse without end; and before main() there is no
+ * writer yet.  So with glibc the program's own malloc(), calloc(), realloc() and posix_memalign()
+ * end it there.  Large blocks that fail are the caller's affair.
  *
- * Invariants: nothing here allocates; part of programs, never of a library, and not of builds with a
- * sanitizer, which has its own malloc().
+ * Invariants: nothing here allocates; part of programs, never of a library, and not of builds with
+ * a sanitizer, which has its own malloc().
  */
 #include "config.h"
 

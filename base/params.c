@@ -384,8 +384,8 @@ check_range (const GememParam *param, const GememParamContext *context, const ch
   return FALSE;
 }
 
-/* FALSE if @text has a unit or is a special word where the real system reads a number in the unit of
- * @param. */
+/* FALSE if @text has a unit or is a special word where the real system reads a number in the
+ * unit of @param. */
 static gboolean
 check_native (const GememParam *param, const char *text, GError **error)
 {

@@ -42,7 +42,8 @@ enum
   GEMEM_PARAM_BARS = 1 << 1,
   /* STRING: names a file, which is opened: only who runs the program may set it, no input may */
   GEMEM_PARAM_FILE = 1 << 2,
-  /* STRING: a name of what is installed, or a file (with a '/', or NAME.ini), for which the same holds */
+  /* STRING: a name of what is installed, or a file (with a '/', or NAME.ini), for which
+   * the same holds */
   GEMEM_PARAM_NAME_OR_FILE = 1 << 3,
   /* SIZE: the real system's own text, too, may be a percentage of the device; it is computed as
    * there, in double precision. */
@@ -62,8 +63,8 @@ typedef struct
   /* values of "key=*": a range worth searching; not needed for BOOL and CHOICE */
   const char *sweep;
   const char *aliases; /* other spellings, '|' separated (legacy names, vector-file keys) */
-  /* names that may not be set together with this one, '|' separated; as variables of the environment, one
-   * that names the other without being named by it counts alone */
+  /* names that may not be set together with this one, '|' separated; as variables of the
+   * environment, one that names the other without being named by it counts alone */
   const char *conflicts;
   const char *special; /* words with their numbers: "none=18446744073709551615|default=0" */
   const char *help;    /* one sentence; ends in a full stop */
@@ -86,7 +87,8 @@ typedef struct
   char *value;
 } GememSetting;
 
-/* FALSE with GEMEM_ERROR_USAGE if @text is no UTF-8.  What parses a text of users calls it first. */
+/* FALSE with GEMEM_ERROR_USAGE if @text is no UTF-8.  What parses a text of users
+ * calls it first. */
 gboolean gemem_check_text (const char *kind, const char *text, GError **error);
 
 /* Splits "k=v,k=v" ("[a,b]" and quotes protect commas; '\,' escapes) into GememSetting*; free with
@@ -100,8 +102,8 @@ void gemem_settings_append (GPtrArray *settings, const GPtrArray *more);
 
 /* The settings of @defaults (of an input; may be NULL) that @own neither sets nor excludes
  * (`conflicts`), then @own.  A key of @defaults that is not in @table is kept.  The arguments keep
- * ownership of the entries.  @what names the owner in messages.  NULL with GEMEM_ERROR_USAGE: one of
- * @defaults names a file; an input must not choose what is opened. */
+ * ownership of the entries.  @what names the owner in messages.  NULL with GEMEM_ERROR_USAGE: one
+ * of @defaults names a file; an input must not choose what is opened. */
 GPtrArray *gemem_settings_merge (const GememParam *table, const GPtrArray *defaults,
                                  const GPtrArray *own, const char *what, GError **error);
 

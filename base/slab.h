@@ -32,8 +32,8 @@ typedef struct
 void gemem_slab_init (GememSlab *slab, gsize object_size);
 /* A zeroed object, never NULL; amortised O(1).  Freed with gemem_slab_free() or with the slab. */
 gpointer gemem_slab_alloc (GememSlab *slab);
-/* The same, but what an object that is used again contains is undefined: for callers that set all of
- * it. */
+/* The same, but what an object that is used again contains is undefined: for callers that
+ * set all of it. */
 static inline gpointer
 gemem_slab_take (GememSlab *slab)
 {

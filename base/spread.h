@@ -1,7 +1,8 @@
 /* spread.h - the multipliers of tables that take a slot from the top bits of key * multiplier.
  *
- * 2^64/phi spreads dense ids and addresses evenly.  Keys can be chosen so that they meet under one multiplier;
- * the table then goes on with the next one, a bounded number of times, so that it stays linear.
+ * 2^64/phi spreads dense ids and addresses evenly.  Keys can be chosen so that they meet under
+ * one multiplier; the table then goes on with the next one, a bounded number of times, so that
+ * it stays linear.
  *
  * Invariants: every multiplier is odd, so that no two keys have the same product.
  */

@@ -5,8 +5,8 @@
  * near enough if at most a third of the word is wrong.  Users also know long names by a part of
  * them: a word that is a prefix of the candidate, or some of its words ("chunk_size" of
  * "auto_growth_chunk_size_in_mb"), counts as one slip, slips within it in addition; words of the
- * candidate that are not neighbours ("split_mb" of "max_split_size_mb") count as two.  Ties go to the
- * first candidate, so the answer is deterministic.
+ * candidate that are not neighbours ("split_mb" of "max_split_size_mb") count as two.  Ties go to
+ * the first candidate, so the answer is deterministic.
  *
  * Cost: O(length of word * total length of candidates * words of a candidate); used only for error
  * messages.

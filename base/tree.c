@@ -95,8 +95,9 @@ below (const Entry *entry, guint64 group, guint64 size, guint64 address)
   return add_below (0, entry, group, size, address) != 0;
 }
 
-/* The entry of which the number is digit @at, a constant, of @order: shifted to where it is the offset of the
- * entry, because a compiler shifts twice, and twice again for the second word of the key. */
+/* The entry of which the number is digit @at, a constant, of @order: shifted to where it is
+ * the offset of the entry, because a compiler shifts twice, and twice again for the second
+ * word of the key. */
 static inline __attribute__ ((always_inline)) const Entry *
 entry_of (const Page *page, guint64 order, guint at)
 {
@@ -144,8 +145,8 @@ prefetch_page (const Page *page)
     }
 }
 
-/* The same for the leaf in which the key belongs.  A tree that is one leaf often has few entries; in
- * others a branch on their number would be unpredictable. */
+/* The same for the leaf in which the key belongs.  A tree that is one leaf often has few entries;
+ * in others a branch on their number would be unpredictable. */
 static inline gsize
 count_in_leaf (const GememTree *tree, const Page *leaf, guint64 group, guint64 size,
                guint64 address)
@@ -277,8 +278,8 @@ gemem_tree_last (const GememTree *tree)
 
 /* ---- changes */
 
-/* Makes the entry of the last number, which is unused, the @at-th entry of @page, which is not full;
- * returns the number. */
+/* Makes the entry of the last number, which is unused, the @at-th entry of @page, which is not
+ * full; returns the number. */
 static inline guint64
 open_up (Page *page, gsize at)
 {

@@ -52,14 +52,15 @@ typedef struct
 void gemem_tree_insert (GememTree *tree, GememTreeNode *node);
 /* Removes @node, which is in @tree, without freeing it. */
 void gemem_tree_remove (GememTree *tree, const GememTreeNode *node);
-/* Removes the node whose `place` is @place, and inserts @node, the key of which is above (below) that
- * node's; cheap where no key lies between, as mostly when a block gains (gives up) a part.  @node may be
- * the node itself, with its new key. */
+/* Removes the node whose `place` is @place, and inserts @node, the key of which is above (below)
+ * that node's; cheap where no key lies between, as mostly when a block gains (gives up) a part.
+ * @node may be the node itself, with its new key. */
 void gemem_tree_raise (GememTree *tree, gpointer place, GememTreeNode *node);
 void gemem_tree_lower (GememTree *tree, gpointer place, GememTreeNode *node);
 /* Removes all nodes, which the caller keeps, and frees the pages of the tree. */
 void gemem_tree_clear (GememTree *tree);
-/* First node with key >= (group, size, 0), or NULL: the best fit in @group, or a node of a later one. */
+/* First node with key >= (group, size, 0), or NULL: the best fit in @group, or a node
+ * of a later one. */
 GememTreeNode *gemem_tree_fit (const GememTree *tree, guint64 group, guint64 size);
 /* First node with key >= (group, size, address), or NULL. */
 GememTreeNode *gemem_tree_lower_bound (const GememTree *tree, guint64 group, guint64 size,

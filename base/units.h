@@ -53,8 +53,8 @@ gboolean gemem_parse_size (const char *text, guint64 default_unit, guint64 whole
 #define GEMEM_BARE_MIN 4096
 
 /* For amounts of memory: FALSE, with a GEMEM_ERROR_USAGE that asks for a unit ("16: 16 bytes? write
- * 16GiB, ..."), if @text is a number without a unit from 1 to GEMEM_BARE_MIN - 1.  Other texts, even
- * invalid ones, are left to gemem_parse_size(). */
+ * 16GiB, ..."), if @text is a number without a unit from 1 to GEMEM_BARE_MIN - 1.  Other texts,
+ * even invalid ones, are left to gemem_parse_size(). */
 gboolean gemem_check_unit (const char *text, GError **error);
 
 /* Parses a duration into nanoseconds; @default_unit in ns for a bare number (0: a unit is

@@ -1,5 +1,6 @@
-/* variables.c - which rows of a table are environment variables in the real system; combines the user's settings with defaults or environment variables, and determines
- * which of these must be left out, with the reason.
+/* variables.c - which rows of a table are environment variables in the real system; combines the
+ * user's settings with defaults or environment variables, and determines which of these must be
+ * left out, with the reason.
  *
  * Real systems have all their flags in every process, and most flags have no effect in most
  * configurations.  A flag without an effect is an error if the user writes it (flags.h), but not if
@@ -78,9 +79,9 @@ is_set (const GPtrArray *variables, const char *name)
 }
 
 /* The one of @variables that counts instead of @variable: of several that set @row, the first that
- * @row names; and one of another row that excludes @row without being excluded by it.  NULL if it is
- * @variable; and of Paddle's flags, which belong to different versions, two are an error that the
- * table reports. */
+ * @row names; and one of another row that excludes @row without being excluded by it.  NULL if it
+ * is @variable; and of Paddle's flags, which belong to different versions, two are an error that
+ * the table reports. */
 static char *
 stronger (const GememParam *table, const GememParam *row, const GPtrArray *variables,
           const char *variable)

@@ -113,8 +113,8 @@ struct _GememDeviceClass
   /* Modelled cost in ns of one call, charged by the wrapper after the call. */
   guint64 (*cost) (GememDevice *device, GememDeviceCall call, guint64 size);
 
-  /* From now on @device and @with, of the same class, have one memory between them: what one
-   * holds the other cannot have.  Addresses, clock and counters stay each device's own.  FALSE: their
+  /* From now on @device and @with, of the same class, have one memory between them: what one holds
+   * the other cannot have.  Addresses, clock and counters stay each device's own.  FALSE: their
    * capacities differ. */
   gboolean (*share) (GememDevice *device, GememDevice *with);
 
@@ -289,8 +289,8 @@ void gemem_device_info (GememDevice *device, GememDeviceInfo *info);
 const GError *gemem_device_failure (const GememDevice *device);
 gboolean gemem_device_is_real (const GememDevice *device);
 
-/* From now on the two devices, below whatever wraps them, have one memory between them, until one of
- * them is destroyed: several programs on one device, each with its own addresses.  O(1);
+/* From now on the two devices, below whatever wraps them, have one memory between them, until one
+ * of them is destroyed: several programs on one device, each with its own addresses.  O(1);
  * GEMEM_ERROR_USAGE where a class cannot share, or the devices differ in class or capacity. */
 gboolean gemem_device_share (GememDevice *device, GememDevice *with, GError **error);
 

@@ -67,7 +67,8 @@ letters_of (const char *name)
   return g_string_free (out, FALSE);
 }
 
-/* TRUE if the letters of one name are a part of those of the other, as in "NVIDIA GeForce RTX 4090". */
+/* TRUE if the letters of one name are a part of those of the other, as in "NVIDIA
+ * GeForce RTX 4090". */
 static gboolean
 is_part (const char *name, const char *gpu)
 {
@@ -75,8 +76,9 @@ is_part (const char *name, const char *gpu)
   return *one != '\0' && (strstr (one, other) != NULL || strstr (other, one) != NULL);
 }
 
-/* The names that @name may have meant: those of which it is a part, or which are a part of it; without one
- * those with the longest common beginning, then that with the fewest changed letters. */
+/* The names that @name may have meant: those of which it is a part, or which are a part of
+ * it; without one those with the longest common beginning, then that with the fewest
+ * changed letters. */
 static char *
 nearest (const char *name)
 {

@@ -1,5 +1,5 @@
-/* gpus.h - the table of GPUs: the properties that decide how much memory a program asks for, and how
- * much there is.
+/* gpus.h - the table of GPUs: the properties that decide how much memory a program asks for, and
+ * how much there is.
  *
  * Dry runs (dry) answer a program's questions from it; the simulated device takes its
  * capacity from it (gpu=NAME).  The rows, with the source of each, are in gpus.def.

@@ -98,8 +98,8 @@ gemem_simulated_wait (GememSimulated *self, GememDeviceCall call)
     gemem_simulated_wait_until (self, self->busy_until);
 }
 
-/* TRUE if @size more bytes can be held: a recorded limit is that of one program, the capacity that of
- * all that share it. */
+/* TRUE if @size more bytes can be held: a recorded limit is that of one program, the capacity that
+ * of all that share it. */
 static inline gboolean
 gemem_simulated_may_hold (const GememSimulated *self, guint64 size)
 {

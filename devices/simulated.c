@@ -10,12 +10,11 @@
  * `descending` and `random` never reuse an address either, and place each block below the last one,
  * or anywhere: what depends on the order of addresses shows in the difference.  A log of calls
  * (recorded-calls.c) provides the addresses of allocations and ranges and the answers of event
- * queries, but not refusals.  All addresses, ranges for mappings too, come from one space and do not
- * overlap otherwise.  Time: a call costs
- * what the profile says.  A stream is busy until its last work is done: a memset puts its
- * size-dependent part there; a recorded event completes event_latency after now, in stream order.
- * A call that synchronises first waits for all streams.  An event is its completion time + 1, so
- * events need no memory.
+ * queries, but not refusals.  All addresses, ranges for mappings too, come from one space and do
+ * not overlap otherwise.  Time: a call costs what the profile says.  A stream is busy until its
+ * last work is done: a memset puts its size-dependent part there; a recorded event completes
+ * event_latency after now, in stream order.  A call that synchronises first waits for all streams.
+ * An event is its completion time + 1, so events need no memory.
  *
  * Sharing: simulated devices in a ring have one memory; the limit then also bounds the sum of what
  * they hold.

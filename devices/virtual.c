@@ -8,10 +8,11 @@
 #include "base/units.h"
 #include "devices/simulated-private.h"
 
-/* Takes [@address, @address + *@own) for a range of @size bytes.  A range is often as large as the device's
- * memory, so on a larger device than the recorded one those that begin where they were recorded would
- * overlap.  What the recording mapped does not: so a range ends where another one begins, and a map beyond
- * its end is refused if the other one maps there (which needs more memory than the recorded device had). */
+/* Takes [@address, @address + *@own) for a range of @size bytes.  A range is often as large as the
+ * device's memory, so on a larger device than the recorded one those that begin where they were
+ * recorded would overlap.  What the recording mapped does not: so a range ends where another one
+ * begins, and a map beyond its end is refused if the other one maps there (which needs more memory
+ * than the recorded device had). */
 static gboolean
 lay_out (GememSimulated *self, guint64 address, guint64 size, guint64 *own)
 {

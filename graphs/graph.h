@@ -285,8 +285,8 @@ void gemem_graph_set_release_first (GememGraph *graph, int release_first);
 /* Returns the variable's number; a known name returns the existing one. */
 guint32 gemem_graph_add_variable (GememGraph *graph, const char *name, GememDtype dtype,
                                   const gint64 *dims, guint n_dims, gboolean persistable);
-/* The same for the variable that @block declares, which is added unless it exists.  The block may be
- * added later. */
+/* The same for the variable that @block declares, which is added unless it exists.  The block may
+ * be added later. */
 guint32 gemem_graph_declare_variable (GememGraph *graph, const char *name, guint32 block,
                                       GememDtype dtype, const gint64 *dims, guint n_dims,
                                       gboolean persistable);

@@ -37,8 +37,8 @@ typedef enum
   GEMEM_GRAPH_JSON_GRADIENT,
 } GememGraphJsonUser;
 
-/* Reads a reference, "NAME" or {"name": "NAME", "block": N}, of number @index of @user: the number of
- * the variable, which may be listed later.  GEMEM_NONE with @error. */
+/* Reads a reference, "NAME" or {"name": "NAME", "block": N}, of number @index of @user: the number
+ * of the variable, which may be listed later.  GEMEM_NONE with @error. */
 guint32 gemem_graph_json_use (GememGraphJsonReader *reader, guint32 entry, GememGraphJsonUser user,
                               guint32 index, GError **error);
 /* Adds the variable in the tree, the @index-th of the file. */

@@ -1,8 +1,8 @@
 /* json-variable.c - variables of our JSON graph format, and what refers to them; see json-node.h.
  *
  * Why: variables may be used before they are listed, and several blocks may declare one name.  A
- * reference by name alone is bound when the whole file is read, to the variable of the nearest block
- * around; one that says the block is bound at once.
+ * reference by name alone is bound when the whole file is read, to the variable of the nearest
+ * block around; one that says the block is bound at once.
  *
  * Invariants: after binding, each variable is listed, and of several with one name each says its
  * block.  O(variables + references x depth).

@@ -24,7 +24,8 @@ gboolean gemem_node_is_constant (const GememNode *node);
 /* Merge nodes: all their inputs are the same value. */
 /* Nodes that clear the memory of the nodes that they control (ge-static.md 6.4). */
 gboolean gemem_node_is_memset (const GememNode *node);
-/* Nodes with memory that is to be cleared: that they say so, or list what (atomic_output_index...). */
+/* Nodes with memory that is to be cleared: that they say so, or list what
+ * (atomic_output_index...). */
 gboolean gemem_node_is_cleared (const GememGraph *graph, const GememNode *node);
 /* The first memset node that controls @node; GEMEM_NONE: none. */
 guint32 gemem_graph_memset (const GememGraph *graph, guint32 node);

@@ -32,8 +32,8 @@ GememPlan *gemem_plan_spread (const GememGraph *graph, const GememPlan *plan,
                               const GememPlanPlace *places);
 /* A lower bound for every plan of @graph: the largest live sum at any node, over the nodes that run
  * in one pass (batch labels).  An input that an operator may overwrite in place ends before the
- * operator.  @clears_apart: as in GememPlan.  Rounded as gemem_lifetimes_lower_bound() does.  O(labels
- * x items log items). */
+ * operator.  @clears_apart: as in GememPlan.  Rounded as gemem_lifetimes_lower_bound() does.
+ * O(labels x items log items). */
 guint64 gemem_graph_lower_bound (const GememGraph *graph, guint64 alignment, gboolean clears_apart);
 /* A graph with a node per lifetime in order of begin, one stream, and one output per node.  Two
  * outputs are alive at once exactly if their lifetimes (by safe_end) are.  @order (free with

@@ -123,7 +123,8 @@ round_totals (GememPlan *plan)
     }
 }
 
-/* Asks for the memory that @planner will take, at once: refusing is better than running out half-way. */
+/* Asks for the memory that @planner will take, at once: refusing is better than
+ * running out half-way. */
 static gboolean
 has_memory (const GememPlanner *planner, const GememPlanInput *input, GError **error)
 {

@@ -77,9 +77,9 @@ gboolean gemem_planner_parse (const char *text, GPtrArray *choices, GError **err
 
 /* Runs the planner of @choice; the graph's own settings are its defaults.  The plan has an entry
  * per item of the graph if there is one, else per lifetime.  The plan is complete but NOT yet
- * checked; free with gemem_plan_free().  Errors: as the planner's, GEMEM_ERROR_INPUT for settings of
- * the graph that the planner does not accept, GEMEM_ERROR_FAILED where the host lacks the memory, and
- * GEMEM_ERROR_INTERRUPTED. */
+ * checked; free with gemem_plan_free().  Errors: as the planner's, GEMEM_ERROR_INPUT for settings
+ * of the graph that the planner does not accept, GEMEM_ERROR_FAILED where the host lacks the
+ * memory, and GEMEM_ERROR_INTERRUPTED. */
 GememPlan *gemem_planner_run (const GememChoice *choice, const GememPlanInput *input,
                               GError **error);
 

@@ -2,9 +2,9 @@
  * KiB of shared memory (recorder.h).
  *
  * A block is claimed under a lock, once in 1023 records, after its disk space is allocated
- * (traces/journal/file.h), so that a full disk ends the recording and never the program.  A record costs
- * one atomic increment, a read of the clock, and 64 bytes of memory that is mapped from the file,
- * so no data need flushing.
+ * (traces/journal/file.h), so that a full disk ends the recording and never the program.  A record
+ * costs one atomic increment, a read of the clock, and 64 bytes of memory that is mapped from the
+ * file, so no data need flushing.
  *
  * A child of fork() shares nothing with its parent and starts its own journal at its first call.
  */

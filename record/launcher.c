@@ -212,7 +212,8 @@ static volatile sig_atomic_t child, aside, stopped;
 
 #define GRACE 10 /* seconds from the signal that asks a program to end to the one that ends it */
 
-/* Forwards a signal to the program; those of the terminal reach it directly, but aside, in a process group of its own. */
+/* Forwards a signal to the program; those of the terminal reach it directly, but aside, in a
+ * process group of its own. */
 static void
 pass_on (int number)
 {

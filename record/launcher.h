@@ -88,14 +88,14 @@ typedef struct
 {
   const char *format; /* "journal" */
   const char *torch;  /* "2.11": the PyTorch that wrote it; NULL: unknown */
-  /* how the program ended, noted in the trace of its own process, which alone may be empty; NULL for
-   * other processes */
+  /* how the program ended, noted in the trace of its own process, which alone may be empty; NULL
+   * for other processes */
   const char *ended;
   /* of a journal: the calls alone, without the requests of an allocator above them */
   gboolean calls_only;
   gboolean managed_on_host, never_refused; /* as GememReadOptions */
-  /* the first request of each device is left out, with its free, if it has this size, and so are those of it
-   * that are refused before; 0: none is */
+  /* the first request of each device is left out, with its free, if it has this size, and so are
+   * those of it that are refused before; 0: none is */
   guint64 left_out;
   GememDeviceMemory memory; /* of a journal: which counts */
 } GememLaunchFacts;

@@ -1,18 +1,18 @@
-/* lines.c - the Python lines under which memory is requested, for programs whose libraries (XLA, TensorFlow)
- * give no stacks.
+/* lines.c - the Python lines under which memory is requested, for programs whose libraries (XLA,
+ * TensorFlow) give no stacks.
  *
- * Such a library has left Python's lock when it asks the driver, and holds locks of its own: whoever took
- * Python's lock there might wait for ever, and frames that another thread runs cannot be read without it.
- * So nothing is read there.  The first request asks Python for a call (Py_AddPendingCall(), which needs
- * no lock of Python's and wakes nobody); the main thread makes it as soon as its present call into C has
- * returned, still in the line that made it, and that stack is recorded as a JOURNAL_PLACE: where the main
- * thread was, and for calls made by itself, what made them.  Whose calls those are, the reader decides by
- * the numbers of the threads.
+ * Such a library has left Python's lock when it asks the driver, and holds locks of its own:
+ * whoever took Python's lock there might wait for ever, and frames that another thread runs cannot
+ * be read without it.  So nothing is read there.  The first request asks Python for a call
+ * (Py_AddPendingCall(), which needs no lock of Python's and wakes nobody); the main thread makes it
+ * as soon as its present call into C has returned, still in the line that made it, and that stack
+ * is recorded as a JOURNAL_PLACE: where the main thread was, and for calls made by itself, what
+ * made them.  Whose calls those are, the reader decides by the numbers of the threads.
  *
  * Python says what to call (dry/python/lines.py), and before it ends that this is over.
  *
- * Invariants: those of recorder.h.  A request that finds the call asked for is numbered before its place.
- * After gemem_record_lines (NULL, NULL) no thread is within Python's function.
+ * Invariants: those of recorder.h.  A request that finds the call asked for is numbered before its
+ * place.  After gemem_record_lines (NULL, NULL) no thread is within Python's function.
  */
 #include "config.h"
 
@@ -80,8 +80,8 @@ on_fork (void)
   atomic_store (&lines.asking, 0);
 }
 
-/* @ask: Py_AddPendingCall(); @stack: returns a number of gemem_record_stack().  Both NULL: Python ends.
- * May be called with Python's lock, which no thread waits for while it asks. */
+/* @ask: Py_AddPendingCall(); @stack: returns a number of gemem_record_stack().  Both NULL: Python
+ * ends.  May be called with Python's lock, which no thread waits for while it asks. */
 void
 gemem_record_lines (Ask ask, Stack stack)
 {

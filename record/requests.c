@@ -1,16 +1,17 @@
 /* requests.c - takes down what an allocator inside of the program says of its own requests, beside
  * the device calls that it makes for them.
  *
- * A pool serves most requests without a call that the recorder sees.  Where its library tells Python
- * of every request (dry/python/pools.py), that calls these functions, by ctypes:
+ * A pool serves most requests without a call that the recorder sees.  Where its library tells
+ * Python of every request (dry/python/pools.py), that calls these functions, by ctypes:
  *
  *   gemem_record_begin ()         the thread serves a request; calls up to its end have its stack
  *   gemem_record_request ()       it has been served, or refused
  *   gemem_record_release ()       a block is about to be free again
  *
- * Invariants: those of recorder.h.  A free is numbered before the allocator knows of it, and a request after
- * it was served, so a free precedes the request that reuses its address, on any thread.  What is said
- * while nothing is recorded is dropped.  The driver is asked only after a call of the program succeeded.
+ * Invariants: those of recorder.h.  A free is numbered before the allocator knows of it, and a
+ * request after it was served, so a free precedes the request that reuses its address, on any
+ * thread.  What is said while nothing is recorded is dropped.  The driver is asked only after a
+ * call of the program succeeded.
  */
 #include "config.h"
 
@@ -69,8 +70,8 @@ gemem_record_library (const char *allocator, const char *settings, const char *l
     }
 }
 
-/* The number of the stack "FUNCTION (FILE:LINE) < ...", innermost first, which is valid in this process;
- * 0: it cannot be stored. */
+/* The number of the stack "FUNCTION (FILE:LINE) < ...", innermost first, which is valid in this
+ * process; 0: it cannot be stored. */
 uint32_t
 gemem_record_stack (const char *text)
 {
@@ -101,8 +102,8 @@ gemem_record_begin (uint32_t stack)
   gemem_recorder_thread.above = stack;
 }
 
-/* Ends the request of @size bytes that began; 0: there was none after all.  @address 0: it was refused,
- * else the block has @block bytes.  @stream: its handle. */
+/* Ends the request of @size bytes that began; 0: there was none after all.  @address 0: it was
+ * refused, else the block has @block bytes.  @stream: its handle. */
 void
 gemem_record_request (int device, uint64_t address, uint64_t size, uint64_t block, uint64_t stream)
 {

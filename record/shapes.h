@@ -15,8 +15,8 @@ typedef struct
   bool there;
 } Place;
 
-/* TRUE if this call is the outermost one and the process is recorded; then gemem_recorder_leave() must
- * follow, directly or by a function that calls gemem_recorder_leave(). */
+/* TRUE if this call is the outermost one and the process is recorded; then gemem_recorder_leave()
+ * must follow, directly or by a function that calls gemem_recorder_leave(). */
 bool gemem_recorder_enter (void);
 void gemem_recorder_leave (int saved_errno);
 /* Takes the present position: before the real call for a free, after it for an allocation. */

@@ -56,8 +56,8 @@ without_arguments (const char *name)
   return end > 0 ? end : strlen (name);
 }
 
-/* Appends @n bytes of @text without control characters, which a recording may contain and a terminal
- * obeys. */
+/* Appends @n bytes of @text without control characters, which a recording may contain and a
+ * terminal obeys. */
 static void
 append_printable (GString *out, const char *text, gsize n)
 {

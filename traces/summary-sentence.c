@@ -1,5 +1,5 @@
-/* summary-sentence.c - the facts about one device of a trace as one sentence, for a reader who is in
- * a hurry (summary.h): what the peak is and when, how much of it is fragmentation, what was
+/* summary-sentence.c - the facts about one device of a trace as one sentence, for a reader who is
+ * in a hurry (summary.h): what the peak is and when, how much of it is fragmentation, what was
  * released, what is missing. */
 #include "config.h"
 

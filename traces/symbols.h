@@ -31,8 +31,8 @@ void gemem_symbols_add_module (GememSymbols *symbols, const char *path, guint64 
 /* Returns the number of the stack of @n return addresses, innermost first, in @info; 0: empty.
  * O(n) for known addresses; a new one costs a search in its file. */
 guint32 gemem_symbols_stack (GememSymbols *symbols, const guint64 *addresses, gsize n);
-/* The same for a stack as text: "FUNCTION+0xOFFSET (FILE) < FILE+0xOFFSET", which journals of version 1
- * hold, or "FUNCTION (FILE:LINE)". */
+/* The same for a stack as text: "FUNCTION+0xOFFSET (FILE) < FILE+0xOFFSET", which journals of
+ * version 1 hold, or "FUNCTION (FILE:LINE)". */
 guint32 gemem_symbols_text_stack (GememSymbols *symbols, const char *text);
 /* Notes in @info which files have changed since the recording. */
 void gemem_symbols_note_changed (GememSymbols *symbols);

@@ -80,9 +80,9 @@ typedef enum
    * a graph */
   GEMEM_EVENT_POOL_BEGIN = 29,
   GEMEM_EVENT_POOL_END = 30, /* pool: the newest POOL_BEGIN of that pool ends */
-  /* Memory that sleeps: kept at its addresses, without memory of the device (GEMEM_TRACE_HAS_SLEEP).
-   * pool, tag: requests of that private pool are from here on of memory that can sleep, under the
-   * name `tag`; aux = 1: while it is paused it has a copy on the host */
+  /* Memory that sleeps: kept at its addresses, without memory of the device
+   * (GEMEM_TRACE_HAS_SLEEP). pool, tag: requests of that private pool are from here on of memory
+   * that can sleep, under the name `tag`; aux = 1: while it is paused it has a copy on the host */
   GEMEM_EVENT_REGION_BEGIN = 31,
   /* pool: the end of it; aux = 1: segments without a block in use lose their memory for good */
   GEMEM_EVENT_REGION_END = 32,
@@ -228,7 +228,8 @@ typedef struct
   /* of a journal: the calls alone, without the requests of an allocator above them */
   gboolean calls_only;
   GememDeviceMemory memory; /* of a journal */
-  /* of a journal: managed memory is the host's, as where the driver moves it away from a full device */
+  /* of a journal: managed memory is the host's, as where the driver moves it away
+   * from a full device */
   gboolean managed_on_host;
   /* of a snapshot: the device refused nothing, so the program itself emptied the cache each time */
   gboolean never_refused;
@@ -270,8 +271,8 @@ struct _GememTraceReader
   void (*close) (GememTraceReader *reader); /* frees the format's members and the reader */
   /* private to formats.c: GememReadOptions.without_initial, or NULL */
   struct _GememInitialFilter *filter;
-  /* where gemem_trace_next() counts the events it delivered (atomic, a batch at a time), for another
-   * thread that shows progress; NULL: nowhere */
+  /* where gemem_trace_next() counts the events it delivered (atomic, a batch at a time), for
+   * another thread that shows progress; NULL: nowhere */
   guint64 *delivered;
 };
 

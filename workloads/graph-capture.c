@@ -1,12 +1,12 @@
-/* graph-capture.c - generator `graph-capture`: a server that captures a CUDA graph for each batch size
- * and replays them, with eager work between.
+/* graph-capture.c - generator `graph-capture`: a server that captures a CUDA graph for each batch
+ * size and replays them, with eager work between.
  *
  * A capture runs the layers once on stream 1 with all requests in the graph's private pool:
- * temporaries are freed again, outputs stay as long as the graph.  A replay allocates nothing; eager
- * work before and after it does, on stream 0 in the default pool.  Every `recapture` steps the
- * program drops all graphs, releases their pools and empties the cache, then captures again.
- * Graphs are captured from the largest batch down, as servers do it so that with `share` the pool of
- * the first serves all.
+ * temporaries are freed again, outputs stay as long as the graph.  A replay allocates nothing;
+ * eager work before and after it does, on stream 0 in the default pool.  Every `recapture` steps
+ * the program drops all graphs, releases their pools and empties the cache, then captures again.
+ * Graphs are captured from the largest batch down, as servers do it so that with `share` the pool
+ * of the first serves all.
  *
  * Good for: what private pools hold that nothing else may use (`release_private_pools`, share=yes
  * beside share=no), and allocators without pools beside them.

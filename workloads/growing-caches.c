@@ -1,10 +1,10 @@
-/* growing-caches.c - generator `growing-caches`: inference with a cache of keys and values that grows
- * with each token.
+/* growing-caches.c - generator `growing-caches`: inference with a cache of keys and values that
+ * grows with each token.
  *
  * `active` sequences are served at once.  A sequence begins with a prompt of random length; at each
- * step every sequence gets `grow` tokens: each layer makes a longer cache, copies, and frees the old
- * one; then come the temporaries of the layer.  A sequence that has all its tokens frees its caches,
- * and a new one takes its turn.
+ * step every sequence gets `grow` tokens: each layer makes a longer cache, copies, and frees the
+ * old one; then come the temporaries of the layer.  A sequence that has all its tokens frees its
+ * caches, and a new one takes its turn.
  *
  * Good for: sizes that never come twice: what rounding wastes and what holes cost
  * (`expandable_segments`, `roundup_power2_divisions`, best fit without segments).

@@ -5,8 +5,8 @@
  * slot that allocates; in a no-padding concat that of the first piece, where the storage begins.
  * Then every node is visited once, in order: storages of its outputs begin at this node or earlier,
  * those of its inputs end there or later; the end of uses on other streams is determined
- * afterwards.  In-place pairs are united in the same order, when all uses are known.  Memory that one
- * memset clears is one storage.
+ * afterwards.  In-place pairs are united in the same order, when all uses are known.  Memory that
+ * one memset clears is one storage.
  *
  * Invariants: begin <= end; two slots of one root have one storage; the result does not depend on
  * the order of unions.  Cost: O((nodes + edges) log) time, 64 bytes a slot during construction.

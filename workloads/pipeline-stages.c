@@ -1,5 +1,5 @@
-/* pipeline-stages.c - generator `pipeline-stages`: stages of a network, each on a stream of its own,
- * with small batches in flight between them (one forward, one backward).
+/* pipeline-stages.c - generator `pipeline-stages`: stages of a network, each on a stream of its
+ * own, with small batches in flight between them (one forward, one backward).
  *
  * Stage s runs on stream s.  Its forward pass keeps activations for the backward pass and makes an
  * output, which the next stage uses on its stream; its backward pass makes the gradient of its
@@ -10,7 +10,8 @@
  * Good for: peaks that lie at different times on different streams: what no stream may take from
  * another adds up (`pytorch-caching`, `cupy-pool`), what they share does not (`tf-bfc`,
  * `paddle-auto-growth`).
- * Events per step: about micro_batches * stages * (2 * tensors + 8).  Memory: the batches in flight.
+ * Events per step: about micro_batches * stages * (2 * tensors + 8).  Memory: the
+ * batches in flight.
  */
 #include "config.h"
 

@@ -1,12 +1,12 @@
-/* rlhf.c - generator `rlhf`: reinforcement learning in which rollouts and training take turns on one
- * GPU, the memory of the rollouts asleep while training runs.
+/* rlhf.c - generator `rlhf`: reinforcement learning in which rollouts and training take turns on
+ * one GPU, the memory of the rollouts asleep while training runs.
  *
- * The rollouts are an inference engine: weights and a cache of keys and values in pools that can sleep
- * (vLLM's sleep mode), and short-lived activations.  Training keeps weights and optimizer states; in
- * a step gradients and activations grow and go, and the cache is emptied at its end.  In step i
- * rollouts run for `rollout_time`, then all of theirs sleeps, training runs for `training_time`, and
- * the weights wake before the cache does, as new weights come in between.  level=1 copies the
- * weights to the host, level=2 only `buffers` bytes, since they are loaded anew.
+ * The rollouts are an inference engine: weights and a cache of keys and values in pools that can
+ * sleep (vLLM's sleep mode), and short-lived activations.  Training keeps weights and optimizer
+ * states; in a step gradients and activations grow and go, and the cache is emptied at its end.  In
+ * step i rollouts run for `rollout_time`, then all of theirs sleeps, training runs for
+ * `training_time`, and the weights wake before the cache does, as new weights come in between.
+ * level=1 copies the weights to the host, level=2 only `buffers` bytes, since they are loaded anew.
  *
  * part=rollout and part=training are the two programs, with one clock, for --share-device;
  * part=both is one program that does both.

@@ -21,7 +21,8 @@ struct _GememSteps
   void (*free_parts) (GememSteps *steps); /* NULL: nothing to free */
 };
 
-/* A zeroed reader of @size bytes (which embeds GememSteps first); @purpose: of its random numbers. */
+/* A zeroed reader of @size bytes (which embeds GememSteps first); @purpose: of its
+ * random numbers. */
 gpointer gemem_steps_new (gsize size, guint64 steps, guint64 seed, const char *purpose,
                           void (*run) (GememSteps *));
 /* A block of @bytes for @stream, @ns after the event before it; its id. */

@@ -1,5 +1,5 @@
-/* table-joins.c - generator `table-joins`: joins of tables as in RAPIDS, partition by partition: few
- * huge columns among many tiny blocks.
+/* table-joins.c - generator `table-joins`: joins of tables as in RAPIDS, partition by partition:
+ * few huge columns among many tiny blocks.
  *
  * Each step joins one partition on one of several streams, in turn: it reads columns (huge), builds
  * a hash table (the next power of two), makes scalars, offsets and flags for each operator (tiny,
@@ -7,8 +7,8 @@
  * and frees all but the result, which stays for `window` partitions.
  *
  * Good for: huge blocks of changing sizes on streams in turn: caches that keep what each stream had
- * (`pytorch-caching`, `cupy-pool`) hold several times what lives, shared regions and pages less; and
- * for the price of tiny blocks without a cache (`direct`).
+ * (`pytorch-caching`, `cupy-pool`) hold several times what lives, shared regions and pages less;
+ * and for the price of tiny blocks without a cache (`direct`).
  * Events per step: 2 * (2 * columns + 1 + tiny).  Memory: the results in the window.
  */
 #include "config.h"
@@ -90,7 +90,8 @@ pass (Reader *reader, guint64 bytes, guint64 stream)
   g_array_append_val (reader->passing, id);
 }
 
-/* Tiny blocks of an operator: every fourth lives as long as the partition, one of 64 as the result. */
+/* Tiny blocks of an operator: every fourth lives as long as the partition, one of 64
+ * as the result. */
 static void
 add_tiny (Reader *reader, guint64 n, guint64 stream)
 {

@@ -3,9 +3,9 @@
  *
  * One queue per stream, ordered by size, first come first served among equals.  A request of n
  * bytes takes the smallest block of at least n bytes if the block has less than n x `times`, as
- * documented not more than that; the block keeps its size.  A block that is released is queued; when
- * the queue then holds more than `limit` bytes (limit > 0, as documented also 0), the stream is
- * waited for and all blocks of the queue are freed, smallest first.
+ * documented not more than that; the block keeps its size.  A block that is released is queued;
+ * when the queue then holds more than `limit` bytes (limit > 0, as documented also 0), the stream
+ * is waited for and all blocks of the queue are freed, smallest first.
  *
  * The lowering uses it to decide which workspaces of a graph become requests; a block is the number
  * of the storage that was allocated for it.  Sizes of blocks are those that the allocator below

@@ -172,9 +172,9 @@ ort_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
   func ("MaxAllocSize", bfc->largest, "B", data);
 }
 
-/* The real program keeps all but two settings in an int, of which the higher bits get lost, and -1 is its
- * own default.  FALSE: it refuses the value, or it is zero, with which the real arena would double it for ever,
- * or crash where it splits nothing off a chunk. */
+/* The real program keeps all but two settings in an int, of which the higher bits get lost, and -1
+ * is its own default.  FALSE: it refuses the value, or it is zero, with which the real arena would
+ * double it for ever, or crash where it splits nothing off a chunk. */
 static gboolean
 keep_int (const char *name, guint64 otherwise, guint64 *value, GError **error)
 {

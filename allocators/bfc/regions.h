@@ -63,8 +63,8 @@ gemem_bfc_region (const GememBfc *self, guint i)
 guint64 gemem_bfc_available (const GememBfc *self);
 /* Adds @chunk to the free ones, as it is. */
 void gemem_bfc_insert_free (GememBfc *self, GememNeighbour *chunk);
-/* Takes the free chunk of @node, cut down to @size bytes where that is worth it.  *@rest: what was cut
- * off; NULL: nothing. */
+/* Takes the free chunk of @node, cut down to @size bytes where that is worth it.  *@rest: what was
+ * cut off; NULL: nothing. */
 static inline GememNeighbour *
 gemem_bfc_take (GememBfc *self, GememTreeNode *node, guint64 size, GememNeighbour **rest)
 {

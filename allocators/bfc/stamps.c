@@ -121,8 +121,8 @@ gemem_bfc_merge_safe (GememBfc *self, GememNeighbour *chunk)
   return merge_around (self, chunk, FALSE);
 }
 
-/* Chunks whose entries are in the queue for the first time are stamped in its order, so what the frontier
- * has passed is at its begin, but for chunks that were freed again. */
+/* Chunks whose entries are in the queue for the first time are stamped in its order, so what the
+ * frontier has passed is at its begin, but for chunks that were freed again. */
 void
 gemem_bfc_merge_waiting (GememBfc *self)
 {
@@ -151,9 +151,9 @@ gemem_bfc_merge_waiting (GememBfc *self)
     }
 }
 
-/* Goes through the queue, and merges chunks although the frontier has not passed their stamps.  A chunk
- * that did not merge into the one below it leaves the queue, though it keeps its stamp.  One that did
- * stays in it, as the merged chunk, ahead of all that were not tried. */
+/* Goes through the queue, and merges chunks although the frontier has not passed their stamps.  A
+ * chunk that did not merge into the one below it leaves the queue, though it keeps its stamp.  One
+ * that did stays in it, as the merged chunk, ahead of all that were not tried. */
 gboolean
 gemem_bfc_force (GememBfc *self, guint64 size)
 {

@@ -1,10 +1,10 @@
-/* stamps.h - BFC with timestamps: a freed chunk is stamped with a counter, and merges with others only
- * when the safe frontier, the stamp up to which the device has done its work, has passed it.  Requests
- * of other streams than the compute stream take only chunks that were safe at the time.
+/* stamps.h - BFC with timestamps: a freed chunk is stamped with a counter, and merges with others
+ * only when the safe frontier, the stamp up to which the device has done its work, has passed it.
+ * Requests of other streams than the compute stream take only chunks that were safe at the time.
  *
- * Every free adds an entry to a queue.  An entry is dropped when its chunk merges into another, or is in
- * use at the request behind the one that took it; so a chunk that was taken and freed again in between
- * has two, and is tried twice.
+ * Every free adds an entry to a queue.  An entry is dropped when its chunk merges into another, or
+ * is in use at the request behind the one that took it; so a chunk that was taken and freed again
+ * in between has two, and is tried twice.
  *
  * Invariants: the chunk of an entry is free with a stamp, or is the one taken last; a chunk and its
  * entries know each other.
@@ -47,7 +47,8 @@ void gemem_bfc_stamps_init (GememBfcStamps *stamps);
 void gemem_bfc_stamps_clear (GememBfcStamps *stamps);
 /* Frees @chunk: stamps it, and lets it wait. */
 void gemem_bfc_stamp (GememBfc *self, GememNeighbour *chunk);
-/* Merges @chunk, which is free, with its free neighbours that have no stamp; returns the merged one. */
+/* Merges @chunk, which is free, with its free neighbours that have no stamp; returns
+ * the merged one. */
 GememNeighbour *gemem_bfc_merge_safe (GememBfc *self, GememNeighbour *chunk);
 /* The begin of a request: merges what the frontier has passed. */
 void gemem_bfc_merge_waiting (GememBfc *self);

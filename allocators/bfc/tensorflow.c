@@ -5,12 +5,12 @@
  * for again with 0.9 of its size, and so on.  The best fitting free chunk serves a request; it is
  * split if it is at least twice as large, or if more than a fixed amount would be wasted.  Regions
  * stay until, under garbage_collection, a request finds no memory: then all that are idle are
- * released.  It knows no streams or trimming, and of private pools only that they are one end of the
- * memory, under enable_spatial_partitioning.
+ * released.  It knows no streams or trimming, and of private pools only that they are one end of
+ * the memory, under enable_spatial_partitioning.
  *
  * Invariants and cost: regions.h.
- * Origin: peers.md section 1b; examples T1 to T9.  Not modelled: alignments above 256 bytes (a trace
- * has none).
+ * Origin: peers.md section 1b; examples T1 to T9.  Not modelled: alignments above 256 bytes (a
+ * trace has none).
  */
 #include "config.h"
 
@@ -179,8 +179,8 @@ find (GememBfc *bfc, const GememRequest *request, guint64 size)
   return gemem_bfc_find (bfc, size);
 }
 
-/* A request that no free chunk serves as it is, or of an allocator with parts or timestamps; NULL: out of
- * memory. */
+/* A request that no free chunk serves as it is, or of an allocator with parts or timestamps; NULL:
+ * out of memory. */
 static G_GNUC_NO_INLINE GememNeighbour *
 find_elsewhere (GememBfc *bfc, const GememRequest *request, guint64 size)
 {
@@ -216,8 +216,8 @@ tf_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *bl
   return TRUE;
 }
 
-/* Other streams than the compute stream pass over chunks that the frontier had not passed; what will
- * merge first is not foreseen. */
+/* Other streams than the compute stream pass over chunks that the frontier had not passed; what
+ * will merge first is not foreseen. */
 static guint64
 tf_largest_free (GememAllocator *allocator, guint64 stream)
 {

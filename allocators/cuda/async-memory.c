@@ -1,12 +1,12 @@
 /* async-memory.c - the memory of a CUDA pool: units mapped into its range, moved, and returned.
  *
  * A request that nothing fits is placed at the lowest unmapped addresses that are long enough,
- * together with the free block directly below them.  Units that are unused elsewhere are moved there
- * first, from the highest address down (`remap`), the rest is new.  What the device refuses is
- * undone; only a unit that was being moved when a mapping failed is lost to the device.
+ * together with the free block directly below them.  Units that are unused elsewhere are moved
+ * there first, from the highest address down (`remap`), the rest is new.  What the device refuses
+ * is undone; only a unit that was being moved when a mapping failed is lost to the device.
  *
- * Invariants: pages[i] is the page mapped at unit i, 0 if none is; a unit is unmapped only where all
- * work on it is done.
+ * Invariants: pages[i] is the page mapped at unit i, 0 if none is; a unit is unmapped only where
+ * all work on it is done.
  * Cost: O(blocks of at least a unit + unmapped blocks + units moved).
  * Origin: peers.md 1d; the order in which units go is assumed.
  */

@@ -8,7 +8,8 @@
 #include "allocators/cuda/async.h"
 #include "base/units.h"
 
-/* TRUE if a request of stream number @own (0: unknown) takes @block without a call of the device. */
+/* TRUE if a request of stream number @own (0: unknown) takes @block without a call
+ * of the device. */
 static gboolean
 is_at_hand (const GememCudaPool *pool, const GememCudaBlock *block, guint64 own)
 {

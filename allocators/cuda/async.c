@@ -1,5 +1,5 @@
-/* async.c - `cuda-async`: CUDA's stream-ordered allocator (cudaMallocAsync) with a pool's attributes;
- * an approximation, see async.h.
+/* async.c - `cuda-async`: CUDA's stream-ordered allocator (cudaMallocAsync) with a pool's
+ * attributes; an approximation, see async.h.
  *
  * Origin: peers.md 1d.
  */

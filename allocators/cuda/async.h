@@ -204,7 +204,8 @@ gemem_cuda_stream (const GememCudaPool *pool, guint64 number)
 GememAllocator *gemem_cuda_pool_new (const GememAllocatorClass *klass, const char *what,
                                      const GememCudaPoolParams *params, GememDevice *device,
                                      GError **error);
-/* An allocator of the class `cuda-async` with CUDA's attributes but for the release threshold in bytes. */
+/* An allocator of the class `cuda-async` with CUDA's attributes but for the release
+ * threshold in bytes. */
 GememAllocator *gemem_cuda_async_new (const char *what, guint64 release_threshold,
                                       GememDevice *device, GError **error);
 void gemem_cuda_pool_destroy (GememAllocator *allocator);
@@ -239,8 +240,8 @@ void gemem_cuda_pool_stats (GememAllocator *allocator, GememStatFunc func, gpoin
 
 /* Merges @block, free and in no tree, with its neighbours; the merged block, in no tree. */
 GememCudaBlock *gemem_cuda_pool_coalesce (GememCudaPool *pool, GememCudaBlock *block);
-/* TRUE if the host knows, or finds out by asking the device, that all work on @block, which is free,
- * is done. */
+/* TRUE if the host knows, or finds out by asking the device, that all work on @block, which is
+ * free, is done. */
 gboolean gemem_cuda_pool_is_complete (GememCudaPool *pool, GememCudaBlock *block);
 /* Puts @block, free, complete and in the tree, among the blocks that are available to all. */
 void gemem_cuda_pool_publish (GememCudaPool *pool, GememCudaBlock *block);
@@ -249,8 +250,8 @@ void gemem_cuda_pool_forget_marks (GememCudaPool *pool);
 
 /* ---- async-memory.c */
 
-/* Maps units so that a block of at least @size bytes exists that the stream number @stream may take;
- * that block, in no tree.  NULL: maximum or device refuse. */
+/* Maps units so that a block of at least @size bytes exists that the stream number @stream may
+ * take; that block, in no tree.  NULL: maximum or device refuse. */
 GememCudaBlock *gemem_cuda_pool_grow (GememCudaPool *pool, guint64 size, guint64 stream);
 /* Returns units that are available to all to the device, from the highest address down, as long as
  * @keep bytes remain. */

@@ -2,12 +2,13 @@
  *
  * Requests are rounded to 512 bytes.  A request takes the best fitting free chunk of its stream,
  * and cuts it whatever remains; without one it gets a device allocation of exactly its size.  A
- * freed chunk merges with its neighbours in the same device allocation.  What has become whole again
- * is returned to the device when the program says so (free_all_blocks), or before a request fails.
+ * freed chunk merges with its neighbours in the same device allocation.  What has become whole
+ * again is returned to the device when the program says so (free_all_blocks), or before a
+ * request fails.
  *
  * Free chunks of equal size are ordered by address; CuPy orders them by the identity of its own
- * objects, which no trace tells.  With tie=recorded the recorded address decides, if it is that of one
- * of them.
+ * objects, which no trace tells.  With tie=recorded the recorded address decides, if it is that
+ * of one of them.
  *
  * Invariants: the chunks of a device allocation cover it in order of address, all of one stream; no
  * two neighbours are free; the tree has exactly the free chunks.

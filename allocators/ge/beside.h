@@ -21,8 +21,8 @@ typedef struct
   guint64 concurrent_runs;
 } GeBeside;
 
-/* Creates the stack and the order of runs of @self, for a class that has more of its own around it.  The caller fills
- * `memory`. */
+/* Creates the stack and the order of runs of @self, for a class that has more of its own around it.
+ * The caller fills `memory`. */
 gboolean gemem_ge_beside_init (GeBeside *self, const GememAllocatorClass *klass,
                                const GeStackParams *params, guint64 large_page, GememDevice *device,
                                GError **error);

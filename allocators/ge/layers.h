@@ -6,9 +6,9 @@
  * span (Seq table); both are searched by "smallest id >= k".
  * Why not a tree: a device of 64 GiB has a million layers, most of them never used, and every
  * allocation that is not an exact hit searches.  Layers are in leaves of 4096 (256 MiB of lengths),
- * allocated when first used, as are groups of 64 leaves and of 64 layers: a program may have 100 000
- * streams, each with pools of its own.  Each leaf has a two-level bitmap of its layers; two more levels of
- * the same bitmap say which leaves hold a span.
+ * allocated when first used, as are groups of 64 leaves and of 64 layers: a program may have
+ * 100 000 streams, each with pools of its own.  Each leaf has a two-level bitmap of its layers; two
+ * more levels of the same bitmap say which leaves hold a span.
  * Invariants: bit k is set iff layer k is not empty; a span is in a layer iff it is not occupied
  * and its `pages` is the layer's number.
  * Cost: push, remove, front, next and prev O(1), six words at most.  Memory: 2 KiB for each 256

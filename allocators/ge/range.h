@@ -78,7 +78,8 @@ gemem_ge_range_contains (const GeRange *range, guint64 address)
   return address - range->base < range->size;
 }
 
-/* The record of page @i, which is below n_records; what was never used has one that is not written. */
+/* The record of page @i, which is below n_records; what was never used has one that
+ * is not written. */
 static inline GeRecord *
 gemem_ge_range_record (const GeRange *range, guint64 i)
 {

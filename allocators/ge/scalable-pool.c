@@ -53,8 +53,8 @@ is_owner (GeSpanPool *pool)
   return FALSE;
 }
 
-/* single_thread=yes: FALSE, with a refusal, for a second thread, which could corrupt a pool that does
- * not lock.  The bottom pool is locked by those above it. */
+/* single_thread=yes: FALSE, with a refusal, for a second thread, which could corrupt a pool that
+ * does not lock.  The bottom pool is locked by those above it. */
 static inline gboolean
 may_call (GeSpanPool *pool)
 {

@@ -79,8 +79,8 @@ destroy (GememAllocator *allocator)
 static gboolean
 alloc (GememAllocator *allocator, const GememRequest *request, GememBlock *block)
 {
-  /* GE would give up its range for one that no device can hold (ge-runtime.md E32); so much is an error of the
-   * program, not a variable */
+  /* GE would give up its range for one that no device can hold (ge-runtime.md E32); so much is an
+   * error of the program, not a variable */
   if (request->size > MOST_BYTES)
     return FALSE;
   return gemem_ge_variables_alloc (&((Session *) allocator)->variables, request->size,

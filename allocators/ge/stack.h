@@ -65,8 +65,8 @@ GememAllocator *gemem_ge_stack_create (const GememAllocatorClass *klass,
                                        const GeStackParams *params, guint64 large_page,
                                        GememDevice *device, GError **error);
 
-/* Calls of a second thread (single_thread=yes) are refused in the name of @allocator, which @stack is
- * part of.  Before the first request. */
+/* Calls of a second thread (single_thread=yes) are refused in the name of @allocator, which @stack
+ * is part of.  Before the first request. */
 void gemem_ge_stack_speak_as (GeStack *stack, GememAllocator *allocator);
 /* Makes the ladders of both walk the pools of both, in the order of their creation: the ladder
  * walks the pools of one thread, whatever their memory types (2.1, step 6). */

@@ -46,7 +46,8 @@ give_back (const GeStatic *memory, GeStaticBlock *block)
   *block = (GeStaticBlock){ 0 };
 }
 
-/* The block that all graphs have, of the documented policies: in pages, or, without them, of the device. */
+/* The block that all graphs have, of the documented policies: in pages, or, without them,
+ * of the device. */
 static gboolean
 take_largest (GeStatic *memory, guint64 size, guint64 stream)
 {

@@ -27,8 +27,8 @@ typedef enum
   GE_STATIC_ACTIVE,
 } GeStaticMode;
 
-/* The parameter `rules`, an int @field of the @Type of a class's parameters, with what it was called
- * before; @more: what else it changes in this class. */
+/* The parameter `rules`, an int @field of the @Type of a class's parameters, with what it was
+ * called before; @more: what else it changes in this class. */
 #define GE_RULES_ROW(Type, field, more) \
   { \
     GEMEM_RULES_MEMBERS (Type, field, \

@@ -3,8 +3,8 @@
  * A segment of the large pool is a range of its own with a page for every chunk, created and mapped
  * one by one, as the driver's calls are; so a large segment costs many calls.
  * Invariants: see gmlake.h.
- * Cost: O(log n) per split, merge or insert, O(runs of the segment) per change of use, O(chunks) per
- * segment.
+ * Cost: O(log n) per split, merge or insert, O(runs of the segment) per change of use,
+ * O(chunks) per segment.
  * Origin: peers.md 1e.2, 1e.3.
  */
 #include "config.h"

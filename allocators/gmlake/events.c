@@ -1,7 +1,7 @@
 /* events.c - the end of a block's use in `gmlake`, and the streams that may delay it.
  *
- * As in PyTorch: an event on every extra stream, queried at each request; a fused block also gets an
- * event on its own stream, which says when its mappings may be removed.
+ * As in PyTorch: an event on every extra stream, queried at each request; a fused block also gets
+ * an event on its own stream, which says when its mappings may be removed.
  * Invariants: block->events = its entries in the queues.
  * Cost: O(1) per request while no event is outstanding, else O(streams + completed events).
  * Origin: peers.md 1a.5, 1a.9, 1e.3.

@@ -2,13 +2,13 @@
  * together suffice are shown as one by a second mapping of their memory.
  *
  * The small pool, rounding, splitting and merging are PyTorch's (2.0).  A request of the large pool
- * tries (code) the best fitting block, then a fused block that is not too large, then stitching, then
- * new memory, then what can be released; the paper looks for an exact match among blocks and fused
- * blocks together first, and where stitching lacks memory takes only what is missing.
+ * tries (code) the best fitting block, then a fused block that is not too large, then stitching,
+ * then new memory, then what can be released; the paper looks for an exact match among blocks and
+ * fused blocks together first, and where stitching lacks memory takes only what is missing.
  *
  * Assumed: with `reAlloc` the code, too, takes what is missing before it asks for a whole segment;
- * private pools are not kept apart; a block that is freed while a recording says it was still in use
- * is free at once, unless streams were named that use it.
+ * private pools are not kept apart; a block that is freed while a recording says it was still in
+ * use is free at once, unless streams were named that use it.
  * Not modelled: the free-memory callbacks, roundup_power2_divisions.
  *
  * Invariants: see gmlake.h; integers only in decisions, but for reuseLimit, one product of doubles.

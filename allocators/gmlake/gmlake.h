@@ -1,9 +1,9 @@
 /* gmlake.h - what the files of `gmlake` share: blocks, fused blocks, segments.
  *
  * A segment is what was taken from the device at once: plain memory, or (large pool) a range of
- * addresses with a physical page, a chunk, for every 2 MiB.  Its blocks form a chain that covers it.
- * A fused block is another range, in which chunks of several blocks are mapped a second time, in
- * runs.  Memory is in use through the one or the other, never both: while a program uses a fused
+ * addresses with a physical page, a chunk, for every 2 MiB.  Its blocks form a chain that covers
+ * it.  A fused block is another range, in which chunks of several blocks are mapped a second time,
+ * in runs.  Memory is in use through the one or the other, never both: while a program uses a fused
  * block, the blocks beneath it are in state FUSED.
  *
  * Terms of the paper: pBlock is a block of the large pool, sBlock a fused block.
@@ -189,7 +189,8 @@ gemem_gmlake_stat_add (GmlakeStat *stat, guint64 n)
 
 /* ---- blocks.c */
 
-/* Takes @size bytes from the device as one block, in no tree; NULL: refused, and nothing is kept. */
+/* Takes @size bytes from the device as one block, in no tree; NULL: refused, and
+ * nothing is kept. */
 GmlakeBlock *gemem_gmlake_segment_new (Gmlake *lake, guint64 size, gboolean small, guint64 stream);
 /* Returns the segment of @block, which is FREE and alone in it, with the fused blocks that show it.
  * FALSE: the device refused, and the block stays. */

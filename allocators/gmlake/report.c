@@ -1,7 +1,7 @@
 /* report.c - what `gmlake` tells of its state: spans, invariants, statistics.
  *
- * Memory that a program uses through a fused block is reported there, as LIVE, and the block beneath
- * it as UNMAPPED, so that every physical byte counts once.
+ * Memory that a program uses through a fused block is reported there, as LIVE, and the block
+ * beneath it as UNMAPPED, so that every physical byte counts once.
  * Cost: O(blocks), a check O(blocks * runs).  Origin: peers.md 1a.12, 1e.
  */
 #include "config.h"

@@ -290,8 +290,8 @@ buddy_alloc (GememAllocator *allocator, const GememRequest *request, GememBlock 
   return TRUE;
 }
 
-/* FLAGS_free_idle_memory, until 1.3 or as documented: releases chunks from the largest key down.  The arithmetic wraps as
- * Paddle's does. */
+/* FLAGS_free_idle_memory, until 1.3 or as documented: releases chunks from the largest key down.
+ * The arithmetic wraps as Paddle's does. */
 static void
 free_idle_memory (Buddy *buddy)
 {

@@ -5,8 +5,8 @@
  * until 1.5 and the buddy since 1.6; `paddle-legacy` is the buddy under its name until 1.5.  Host
  * memory ignores the flag and is served by the buddy, except pageable memory in 3.x, which is
  * malloc's.  The specification leaves open when within 2.x that changed.
- * As documented (the manual of 1.5) there are the strategies legacy, the default, and naive_best_fit,
- * the new one, whatever the version, and the buddy serves the host.
+ * As documented (the manual of 1.5) there are the strategies legacy, the default, and
+ * naive_best_fit, the new one, whatever the version, and the buddy serves the host.
  *
  * Invariants: a flag of another allocator of Paddle is refused with the reason, never ignored; the
  * class gets the version by its name, so that every report says which one it was.

@@ -1,8 +1,8 @@
 /* caching-async.c - `backend=cudaMallocAsync`: PyTorch leaves device memory to a pool of CUDA.
  *
- * PyTorch has the pool keep its memory (release threshold unlimited).  Everything else is `cuda-async`
- * with CUDA's defaults, and as much an approximation.  The other settings are those of the native
- * backend: they are neither checked nor applied, and a note names them.
+ * PyTorch has the pool keep its memory (release threshold unlimited).  Everything else is
+ * `cuda-async` with CUDA's defaults, and as much an approximation.  The other settings are those of
+ * the native backend: they are neither checked nor applied, and a note names them.
  *
  * Invariants: the allocator is one of the class `cuda-async`; nothing of `Caching` exists.
  * Origin: peers.md 1a.11 and 1d.
@@ -31,7 +31,8 @@ is_native (const GememParam *row)
          && strcmp (row->name, "conf") != 0 && strcmp (row->name, "alloc_conf") != 0;
 }
 
-/* The names of the settings of the native backend that @params does not have by default; "": none. */
+/* The names of the settings of the native backend that @params does not have by
+ * default; "": none. */
 static char *
 native_settings (const CachingParams *params)
 {

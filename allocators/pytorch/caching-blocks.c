@@ -3,10 +3,10 @@
  * Why separate: keeps links out of caching.c, whose policy then reads like the specification.
  *
  * Invariants: see caching.h.  After a split the high part keeps the identity of the block (its
- * struct, its gc_base, its number); the low part gets a new struct.  A merged block keeps the struct
- * of the block that was freed.  Free blocks of equal size are ordered as the version of PyTorch
- * orders them (CachingTies): `ranks` is the address that the next segment would have if no address
- * were used twice, so that one comparison orders by segment, then address.
+ * struct, its gc_base, its number); the low part gets a new struct.  A merged block keeps the
+ * struct of the block that was freed.  Free blocks of equal size are ordered as the version of
+ * PyTorch orders them (CachingTies): `ranks` is the address that the next segment would have if no
+ * address were used twice, so that one comparison orders by segment, then address.
  * Cost: O(log n) per split, merge or insert, no allocation from the host heap but for slabs.
  * Origin: peers.md 1a.2, 1a.5, 1a.6.
  */

@@ -1,5 +1,5 @@
-/* caching-captures.c - what `pytorch-caching` holds back while the program captures a graph or, before
- * PyTorch 2.13, allocates in any private pool.
+/* caching-captures.c - what `pytorch-caching` holds back while the program captures a graph or,
+ * before PyTorch 2.13, allocates in any private pool.
  *
  * Events cannot be recorded or queried during a capture.  So meanwhile no event is polled and the
  * cache is not emptied; a block freed with uses waits, and its events are recorded at the next

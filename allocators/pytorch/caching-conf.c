@@ -1,16 +1,16 @@
-/* caching-conf.c - whole settings strings of PyTorch (PYTORCH_ALLOC_CONF), read as the version reads
- * them: accepted exactly when it accepts them, and with the same effect.
+/* caching-conf.c - whole settings strings of PyTorch (PYTORCH_ALLOC_CONF), read as the version
+ * reads them: accepted exactly when it accepts them, and with the same effect.
  *
- * Why apart from caching-settings.c: keys behind -a have gemem's reading of sizes, types and bounds.
- * A string that a program was started with must mean what it meant there: "64.5", "64MB" and
- * "64 x" are 64, "-1" is as good as unlimited, and "max_split_size_mb,64" is read since 2.10.
+ * Why apart from caching-settings.c: keys behind -a have gemem's reading of sizes, types and
+ * bounds. A string that a program was started with must mean what it meant there: "64.5", "64MB"
+ * and "64 x" are 64, "-1" is as good as unlimited, and "max_split_size_mb,64" is read since 2.10.
  *
- * Two grammars.  Up to 2.9 spaces are removed, every separator is checked, and numbers are read as int.
- * Since 2.10 all white space is removed, any separator stands for any other, numbers have 64 bits, and the
- * string is walked three times: for the backend, for the keys of CUDA, for those of all
- * accelerators (of which large_segment_size_mb first); a walk passes over the keys of the others, and over a
- * bracket to its end.  A string
- * whose backend is cudaMallocAsync is not read any further.
+ * Two grammars.  Up to 2.9 spaces are removed, every separator is checked, and numbers are read
+ * as int.  Since 2.10 all white space is removed, any separator stands for any other, numbers
+ * have 64 bits, and the string is walked three times: for the backend, for the keys of CUDA, for
+ * those of all accelerators (of which large_segment_size_mb first); a walk passes over the keys
+ * of the others, and over a bracket to its end.  A string whose backend is cudaMallocAsync is not
+ * read any further.
  *
  * Invariants: nothing outside of CachingParams and CachingSettings changes; a refused string leaves
  * them as they were found half-way.
@@ -290,8 +290,8 @@ gemem_caching_conf_divisions (Conf *conf, guint *i)
   return TRUE;
 }
 
-/* [NAME:RESERVE,...]: for pools of such a class, which no trace names.  Only the end is looked for: what
- * opens the list may be another word, and separators other ones, or none between entries. */
+/* [NAME:RESERVE,...]: for pools of such a class, which no trace names.  Only the end is looked for:
+ * what opens the list may be another word, and separators other ones, or none between entries. */
 static gboolean
 classes_value (Conf *conf, guint *i)
 {
@@ -462,8 +462,8 @@ skip_value (Conf *conf, guint *i)
   return TRUE;
 }
 
-/* large_segment_size_mb bounds others, before and behind it; it is read wherever it stands, be it within the
- * value of another key. */
+/* large_segment_size_mb bounds others, before and behind it; it is read wherever it stands, be it
+ * within the value of another key. */
 static gboolean
 read_large (Conf *conf)
 {

@@ -1,4 +1,5 @@
-/* caching-configure.c - settings that the program changes while it runs (_set_allocator_settings()).
+/* caching-configure.c - settings that the program changes while it runs
+ * (_set_allocator_settings()).
  *
  * PyTorch reads the whole string anew: what it does not name is as by default again.  What was
  * allocated stays as it is, and the new settings decide from the next request on.  While

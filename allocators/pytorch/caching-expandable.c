@@ -3,8 +3,8 @@
  *
  * A segment is a reserved range, longer than the device's memory, of one stream and one pool; it
  * begins as a single UNMAPPED block.  A miss takes the lowest run of free and unmapped blocks that
- * is long enough and maps what is missing of it, in whole pages; emptying the cache unmaps the whole
- * pages inside free blocks.
+ * is long enough and maps what is missing of it, in whole pages; emptying the cache unmaps the
+ * whole pages inside free blocks.
  *
  * Invariants: an UNMAPPED block begins and ends at pages; no two are neighbours; each is in its
  * pool's set `unmapped`, whose keys are (stream, 0, address), so the size in its node is 0 and

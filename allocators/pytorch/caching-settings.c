@@ -269,8 +269,8 @@ step_of (const CachingSettings *settings, guint64 size)
 
   if (divisions <= 1 || size <= CACHING_QUANTUM * divisions)
     return CACHING_QUANTUM;
-  /* >= 512, since size > 512 * divisions, unless that product is beyond 64 bits: then the next power
-   * of two */
+  /* >= 512, since size > 512 * divisions, unless that product is beyond 64 bits: then the
+   * next power of two */
   return (G_GUINT64_CONSTANT (1) << log2)
          >> (log2_floor (divisions) <= log2 ? log2_floor (divisions) : 0);
 }
@@ -351,7 +351,8 @@ check_variable (const CachingCommon *params, GError **error)
   return gemem_check_flags (WHAT, &flag, 1, error);
 }
 
-/* max_split_size_mb and max_non_split_rounding_mb are at least, before 2.10 above, the large segment. */
+/* max_split_size_mb and max_non_split_rounding_mb are at least, before 2.10 above, the
+ * large segment. */
 static gboolean
 check_sizes (const CachingCommon *params, const CachingVersion *version, GError **error)
 {

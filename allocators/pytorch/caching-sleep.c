@@ -1,5 +1,5 @@
-/* caching-sleep.c - memory that sleeps: segments of private pools that keep their addresses while the
- * device has their bytes back (vLLM's CuMemAllocator, torch_memory_saver).
+/* caching-sleep.c - memory that sleeps: segments of private pools that keep their addresses while
+ * the device has their bytes back (vLLM's CuMemAllocator, torch_memory_saver).
  *
  * Such a pool has a driver layer of its own.  A segment of n bytes is a range of addresses and one
  * physical page of s bytes, n rounded up to the granularity of the device; asleep it is the range
@@ -9,8 +9,8 @@
  * Invariants: `sleepers` has every segment of these pools, in the order of their creation; one that
  * is asleep has no page; `host` is the sum of what the sleepers keep there.  Waking is all or
  * nothing.
- * Assumed: what sleeps already stays as it is when all are put to sleep, and what is awake when they
- * are woken; the host waits for the device before memory is unmapped.
+ * Assumed: what sleeps already stays as it is when all are put to sleep, and what is awake when
+ * they are woken; the host waits for the device before memory is unmapped.
  * Cost: O(segments of these pools) per event; an ordinary pool pays a test per segment obtained.
  * Origin: peers.md section 1j.
  */

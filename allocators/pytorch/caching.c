@@ -1,16 +1,16 @@
-/* caching.c - `pytorch-caching`: the decisions of PyTorch's native CUDA caching allocator, with plain
- * or expandable segments.  One object per device.  What torch-npu (npu.c) does otherwise is constants
- * in CachingSettings and one hook, so that the event path is one.
+/* caching.c - `pytorch-caching`: the decisions of PyTorch's native CUDA caching allocator, with
+ * plain or expandable segments.  One object per device.  What torch-npu (npu.c) does otherwise is
+ * constants in CachingSettings and one hook, so that the event path is one.
  *
  * Requests are rounded to 512 bytes (or by roundup_power2_divisions), served best-fit from the
  * small or the large pool of their stream, split when enough remains, and merged when freed.  A
  * miss takes a segment from the device; if that fails, a ladder of releases runs before
  * out-of-memory.
  *
- * Two facts are not in recordings and are assumed.  Unless the trace says where private pools are in
- * use (pool-begin), a request with one counts as made while a graph is captured, so it neither polls
- * events nor empties the cache (1a.10).  A private pool stays in use until the trace releases it
- * (pool-release), or forever, unless release_private_pools is set.
+ * Two facts are not in recordings and are assumed.  Unless the trace says where private pools are
+ * in use (pool-begin), a request with one counts as made while a graph is captured, so it neither
+ * polls events nor empties the cache (1a.10).  A private pool stays in use until the trace releases
+ * it (pool-release), or forever, unless release_private_pools is set.
  * Not modelled, because no trace mentions them: free-memory callbacks, pools with their own
  * allocator, use_on_oom and no_split, the dependencies inside a captured graph.
  *
@@ -264,8 +264,8 @@ release_available (Caching *caching, CachingPool *pool, guint64 size, guint64 st
   return got >= key;
 }
 
-/* Releases every unsplit block of @pool to the device, in the order of the free set; then unmaps the
- * blocks of expandable segments, in the order that the set had. */
+/* Releases every unsplit block of @pool to the device, in the order of the free set; then unmaps
+ * the blocks of expandable segments, in the order that the set had. */
 static void
 release_pool (Caching *caching, CachingPool *pool)
 {
@@ -303,10 +303,10 @@ release_pair (Caching *caching, CachingPoolPair *pair)
     release_pool (caching, &pair->large);
 }
 
-/* Releases the private pools that the program has released.  PyTorch counts how often each got memory
- * from the device and returned some, and forgets one for which both are equal.  Memory of an expandable
- * segment may be returned in parts, so that this can come true while some of it is in use; the next
- * return then fails in PyTorch, and here (gemem_caching_unmap()). */
+/* Releases the private pools that the program has released.  PyTorch counts how often each got
+ * memory from the device and returned some, and forgets one for which both are equal.  Memory of an
+ * expandable segment may be returned in parts, so that this can come true while some of it is in
+ * use; the next return then fails in PyTorch, and here (gemem_caching_unmap()). */
 static void
 release_private (Caching *caching)
 {
@@ -333,8 +333,8 @@ gemem_caching_release_all (Caching *caching)
   release_private (caching);
 }
 
-/* New memory for @size bytes: a segment, or pages of an expandable one.  The memory limit counts what
- * a segment would take in both cases. */
+/* New memory for @size bytes: a segment, or pages of an expandable one.  The memory limit counts
+ * what a segment would take in both cases. */
 static CachingBlock *
 ask_device (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
@@ -585,10 +585,10 @@ caching_sleep_begin (GememAllocator *allocator, guint32 pool, const char *tag, g
 
 /* Sets the sizes of pages and ranges of expandable segments (peers.md 1a.6).
  *
- * Pages are rounded up to whole pages of the device.  Those of a large_segment_size_mb that is an odd
- * number of MiB are not: PyTorch does not round them either, and the driver, here the device, refuses
- * each.  A device without a limit says that it has nearly 2^64 bytes, so the memory that counts for a
- * range is bounded: there must be addresses for further ranges.
+ * Pages are rounded up to whole pages of the device.  Those of a large_segment_size_mb that is an
+ * odd number of MiB are not: PyTorch does not round them either, and the driver, here the device,
+ * refuses each.  A device without a limit says that it has nearly 2^64 bytes, so the memory that
+ * counts for a range is bounded: there must be addresses for further ranges.
  *
  * FALSE: the device has no virtual memory. */
 static gboolean

@@ -1,12 +1,12 @@
-/* caching.h - what the files of `pytorch-caching` and of its variant for Ascend, `torch-npu`, share:
- * blocks, segments, pools, settings, counters.
+/* caching.h - what the files of `pytorch-caching` and of its variant for Ascend, `torch-npu`,
+ * share: blocks, segments, pools, settings, counters.
  *
  * caching.c decides (malloc, free, the out-of-memory ladder), caching-adopt.c takes over a recorded
- * state, caching-blocks.c keeps segments, chains and free sets, caching-expandable.c maps pages into
- * expandable segments, caching-sleep.c has the pools whose memory can sleep, caching-events.c knows the blocks that streams still use, caching-captures.c
- * what waits for a capture or a private pool to end, caching-report.c reads the state (walk, check,
- * statistics), caching-settings.c knows the options, caching-conf.c whole strings of them,
- * caching-versions.c how releases differ.
+ * state, caching-blocks.c keeps segments, chains and free sets, caching-expandable.c maps pages
+ * into expandable segments, caching-sleep.c has the pools whose memory can sleep, caching-events.c
+ * knows the blocks that streams still use, caching-captures.c what waits for a capture or a private
+ * pool to end, caching-report.c reads the state (walk, check, statistics), caching-settings.c knows
+ * the options, caching-conf.c whole strings of them, caching-versions.c how releases differ.
  *
  * Invariants (checked by gemem_caching_check()): the blocks of a segment form one chain that covers
  * it; a block is in its pool's free set exactly when its state is FREE; no two FREE blocks are
@@ -131,8 +131,8 @@ typedef struct
   guint64 pad;        /* added to each request */
   guint64 align;      /* blocks of at least align_from bytes begin at multiples of it */
   guint64 align_from; /* CACHING_UNLIMITED: none do */
-  /* segments of large pools are multiples of it, and what is refused is asked for twice, in pages of
-   * it and of 2 MiB; 0: 1a.3 */
+  /* segments of large pools are multiples of it, and what is refused is asked for twice, in pages
+   * of it and of 2 MiB; 0: 1a.3 */
   guint64 segment_unit;
   guint64 reject_above; /* reserved bytes above which a request is rejected; CACHING_UNLIMITED */
   guint64 small_range, stream_range; /* bytes of ranges of small pools, and of large pools of other
@@ -169,8 +169,8 @@ gboolean gemem_caching_settings_resolve (const CachingParams *params, GememDevic
                                          CachingSettings *settings, GError **error);
 /* What only torch-npu does otherwise, switched off. */
 void gemem_caching_settings_plain (CachingSettings *settings);
-/* The @settings that follow on @before when the program gives its allocator @text (caching-configure.c).
- * GEMEM_ERROR_USAGE: PyTorch refuses it. */
+/* The @settings that follow on @before when the program gives its allocator @text
+ * (caching-configure.c). GEMEM_ERROR_USAGE: PyTorch refuses it. */
 gboolean gemem_caching_settings_change (const CachingSettings *before, GememDevice *device,
                                         const char *text, CachingSettings *settings,
                                         GError **error);
@@ -205,7 +205,8 @@ gemem_caching_round (const CachingSettings *settings, guint64 size)
 
 /* ---- caching-async.c */
 
-/* The allocator with the backend cudaMallocAsync: GEMEM_ERROR_USAGE, a device without virtual memory. */
+/* The allocator with the backend cudaMallocAsync: GEMEM_ERROR_USAGE, a device without
+ * virtual memory. */
 GememAllocator *gemem_caching_async_new (GememDevice *device, GError **error);
 /* Names settings that have no effect with that backend; GememAllocatorClass.notes. */
 void gemem_caching_notes (gconstpointer given, GememNoteFunc func, gpointer data);
@@ -473,7 +474,8 @@ gemem_caching_passed_over (const Caching *caching, const GememTreeNode *node)
  * names it in messages.  NULL: the settings need what the device lacks (GEMEM_ERROR_USAGE). */
 Caching *gemem_caching_new (gsize size, const CachingSettings *settings, GememDevice *device,
                             const char *what, GError **error);
-/* The small or the large pool of the default pair (@id 0) or of a private one, created if it is new. */
+/* The small or the large pool of the default pair (@id 0) or of a private one,
+ * created if it is new. */
 CachingPool *gemem_caching_pool (Caching *caching, guint32 id, gboolean small);
 /* @block, which is in no set, becomes LIVE. */
 void gemem_caching_hand_out (Caching *caching, CachingBlock *block, guint64 requested,
@@ -558,9 +560,9 @@ void gemem_caching_sleep_stats (const Caching *caching, GememStatFunc func, gpoi
 CachingBlock *gemem_caching_expand (Caching *caching, CachingPool *pool, guint64 size,
                                     guint64 stream);
 /* Returns the whole pages inside @block, which is in the free set, to the device, or to the pool's
- * `kept`; the range too if nothing else is in it.  @block may be gone then.  Of a released private pool
- * at most as many returns are made as there were requests: one more is PyTorch's internal error, which
- * leaves the pages unmapped and ends the release (CACHING_BROKEN). */
+ * `kept`; the range too if nothing else is in it.  @block may be gone then.  Of a released private
+ * pool at most as many returns are made as there were requests: one more is PyTorch's internal
+ * error, which leaves the pages unmapped and ends the release (CACHING_BROKEN). */
 void gemem_caching_unmap (Caching *caching, CachingBlock *block);
 /* Returns the kept pages of @pool to the device. */
 void gemem_caching_drop_kept (Caching *caching, CachingPool *pool);

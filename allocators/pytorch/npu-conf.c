@@ -1,17 +1,19 @@
-/* npu-conf.c - whole settings strings of torch_npu (PYTORCH_NPU_ALLOC_CONF), read as the release reads
- * them: accepted exactly when it accepts them, and with the same effect.
+/* npu-conf.c - whole settings strings of torch_npu (PYTORCH_NPU_ALLOC_CONF), read as the release
+ * reads them: accepted exactly when it accepts them, and with the same effect.
  *
- * Why apart from npu-settings.c: keys behind -a have gemem's reading of sizes, types and bounds.  Why not
- * caching-conf.c: the keys, bounds and numbers of torch_npu are its own; words, lists and messages are read
- * there.
+ * Why apart from npu-settings.c: keys behind -a have gemem's reading of sizes, types and bounds.
+ * Why not caching-conf.c: the keys, bounds and numbers of torch_npu are its own; words, lists and
+ * messages are read there.
  *
- * Two grammars, as PyTorch's.  Before master spaces are removed and every separator is checked; in
- * master all white space is removed, and any separator stands for any other.  Three kinds of numbers: what
- * a text begins with as an int, where a negative one becomes a huge size; digits alone; and, in master,
- * what a text begins with in 64 bits, likewise, for the keys that PyTorch has too.
+ * Two grammars, as PyTorch's.  Before master spaces are removed and every separator is checked;
+ * in master all white space is removed, and any separator stands for any other.  Three kinds of
+ * numbers: what a text begins with as an int, where a negative one becomes a huge size; digits
+ * alone; and, in master, what a text begins with in 64 bits, likewise, for the keys that
+ * PyTorch has too.
  *
- * Invariants: every key is a parameter of gemem_npu_params too; nothing outside of NpuParams and the
- * divisions of CachingSettings changes; a refused string leaves them as they were found half-way.
+ * Invariants: every key is a parameter of gemem_npu_params too; nothing outside of NpuParams
+ * and the divisions of CachingSettings changes; a refused string leaves them as they were
+ * found half-way.
  * Origin: peers.md 1g.8; found by running the real binaries.
  */
 #include "config.h"
@@ -104,7 +106,8 @@ is_digits (const char *text)
   return *text != '\0' && text[strspn (text, "0123456789")] == '\0';
 }
 
-/* As number(), of digits alone where the release wants that; @own: of a key that PyTorch has not. */
+/* As number(), of digits alone where the release wants that; @own: of a key that
+ * PyTorch has not. */
 static gboolean
 size_number (NpuConf *npu, guint i, gboolean own, guint64 *value)
 {

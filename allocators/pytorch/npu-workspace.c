@@ -1,8 +1,8 @@
 /* npu-workspace.c - the workspaces of `torch-npu`: memory that operators use while they run, one
  * block for each stream.
  *
- * Why separate: it is an allocator of its own in the real system, outside the limit and outside what
- * is counted as reserved.
+ * Why separate: it is an allocator of its own in the real system, outside the limit and outside
+ * what is counted as reserved.
  *
  * A block grows to the largest request and never shrinks; every request of the stream gets its
  * start.  Two requests of one stream that live at once would get the same memory in the real

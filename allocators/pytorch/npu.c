@@ -8,8 +8,8 @@
  * cache is emptied, uses that the program takes back (erase_stream), the uncached mode.
  *
  * A trace says a workspace by its pool: requests of pool `workspace_pool` are workspaces.  A use is
- * taken back by an event stream-free of a block that lives; after its free the trace has no name for
- * it, and a recording tells when the free was complete.
+ * taken back by an event stream-free of a block that lives; after its free the trace has no name
+ * for it, and a recording tells when the free was complete.
  * Not modelled: allocate_with_aligned(), whose requests are in a trace as they reach malloc.
  *
  * Invariants: caching.h, npu.h.

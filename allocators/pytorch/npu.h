@@ -62,7 +62,8 @@ typedef struct
 
 extern const GememParam gemem_npu_params[];
 
-/* Checks @params alone and together; @device is asked for its memory where they take a part of it. */
+/* Checks @params alone and together; @device is asked for its memory where they
+ * take a part of it. */
 gboolean gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device,
                                      CachingSettings *settings, GError **error);
 /* The first release that has the setting @key. */
@@ -72,8 +73,8 @@ void gemem_npu_notes (gconstpointer params, GememNoteFunc func, gpointer data);
 
 /* ---- npu-conf.c */
 
-/* Reads a whole settings string into @params and, where it has some (@has_divisions), the divisions of
- * @settings.  The message names the release, but not the allocator. */
+/* Reads a whole settings string into @params and, where it has some (@has_divisions), the divisions
+ * of @settings.  The message names the release, but not the allocator. */
 gboolean gemem_npu_conf_parse (const char *text, NpuParams *params, CachingSettings *settings,
                                gboolean *has_divisions, GError **error);
 

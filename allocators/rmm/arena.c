@@ -8,16 +8,16 @@
  * needed, at least 1 MiB, where at least 1 MiB remains; every other is taken whole.  On failure all
  * streams give all their superblocks to the global arena, once; otherwise a stream keeps them.
  *
- * A block is freed on the stream of the last STREAM_FREE that names it, else on that of its request;
- * it returns to the superblock in which it lies.  A free that looks beyond the arena of its stream waits
- * for the stream first.
+ * A block is freed on the stream of the last STREAM_FREE that names it, else on that of its
+ * request; it returns to the superblock in which it lies.  A free that looks beyond the arena of
+ * its stream waits for the stream first.
  *
  * The superblocks of an arena are searched in the order of their addresses, and so are the free
  * ranges in each: together that is the lowest free range of the arena.
  *
  * Invariants: the superblocks cover the memory, and their pieces each of them, in order of address;
- * two free pieces of a superblock are not neighbours; the gaps of an arena are the free pieces of its
- * superblocks; two neighbouring superblocks of the global arena are not both empty.
+ * two free pieces of a superblock are not neighbours; the gaps of an arena are the free pieces of
+ * its superblocks; two neighbouring superblocks of the global arena are not both empty.
  * Cost: O(log free pieces) per operation; O(free pieces) where superblocks change hands.
  * Origin: peers.md section 1c.2.
  */

@@ -1,8 +1,8 @@
 /* binning.c - `rmm-binning`: binning_memory_resource of the RAPIDS memory manager.
  *
- * A request goes to the smallest bin that is large enough, and above the largest bin to the upstream
- * as it is.  A bin is a `rmm-fixed-size` on the same upstream, or another resource that the user
- * names for it.  Bins of the same size are one bin.
+ * A request goes to the smallest bin that is large enough, and above the largest bin to the
+ * upstream as it is.  A bin is a `rmm-fixed-size` on the same upstream, or another resource that
+ * the user names for it.  Bins of the same size are one bin.
  *
  * Invariants: the bins are ascending; a block lies in the bin that its size chooses, so that no
  * record of the choice is needed.

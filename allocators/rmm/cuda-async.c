@@ -1,7 +1,8 @@
 /* cuda-async.c - `rmm-cuda-async`: RMM's cuda_async_memory_resource, a CUDA pool of its own whose
  * release threshold is unlimited; an approximation as every pool of CUDA here (async.h).
  *
- * The initial size is allocated and freed once on the default stream, as by RMM; if it is refused, RMM throws.
+ * The initial size is allocated and freed once on the default stream, as by RMM; if it is
+ * refused, RMM throws.
  * Origin: peers.md 1d.
  */
 #include "config.h"

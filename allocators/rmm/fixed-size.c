@@ -1,11 +1,12 @@
 /* fixed-size.c - `rmm-fixed-size`: fixed_size_memory_resource of the RAPIDS memory manager.
  *
- * All blocks have one size, and larger requests are refused.  Each stream has a list of free blocks:
- * a free appends, a request takes the first.  A request whose stream has none takes the first block
- * of the first other stream that has one, else a chunk of `blocks_to_preallocate` blocks comes from
- * the upstream, in order of address.  Nothing is returned before the end.
+ * All blocks have one size, and larger requests are refused.  Each stream has a list of free
+ * blocks: a free appends, a request takes the first.  A request whose stream has none takes the
+ * first block of the first other stream that has one, else a chunk of `blocks_to_preallocate`
+ * blocks comes from the upstream, in order of address.  Nothing is returned before the end.
  *
- * A block is freed on the stream of the last STREAM_FREE that names it, else on that of its request.
+ * A block is freed on the stream of the last STREAM_FREE that names it, else on that
+ * of its request.
  *
  * Invariants: every block of a chunk is live or in exactly one list.
  * Cost: O(1) per operation, and per stream on a miss; a chunk costs its number of blocks.

@@ -1,7 +1,7 @@
 /* passing.h - requests that a resource passes on to its upstream as they are.
  *
- * Why: the binning and the limiting resource keep no memory themselves, but must know the blocks for
- * walk() and at their end.
+ * Why: the binning and the limiting resource keep no memory themselves, but must know the blocks
+ * for walk() and at their end.
  *
  * Invariants: the list has exactly the live blocks.  Cost: O(1) beside the upstream's.
  */

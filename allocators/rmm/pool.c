@@ -3,20 +3,20 @@
  * Requests are rounded to 256 bytes.  Each stream has a list of free blocks; a request takes the
  * best fit of its own stream, then of the first other stream that has one, then merges the other
  * streams' lists into its own, one after the other, and only then grows: by as much as the pool has
- * already, or under a maximum by half of what remains, halved until the upstream agrees.  The low end
- * of a block is allocated.  Blocks of different upstream allocations never merge.  Nothing is returned
- * before the end, but that RMM 26.10 returns what is free as a whole where a request would exceed the
- * maximum.
+ * already, or under a maximum by half of what remains, halved until the upstream agrees.  The low
+ * end of a block is allocated.  Blocks of different upstream allocations never merge.  Nothing is
+ * returned before the end, but that RMM 26.10 returns what is free as a whole where a request would
+ * exceed the maximum.
  *
  * A stream that takes from another waits for the event of that stream's last free; the wait is done
  * by the GPU and costs no call of the simulated device.  A block is freed on the stream of the last
  * STREAM_FREE that names it, else on that of its request.
  *
- * Invariants: the blocks of an upstream allocation cover it in order of address; neighbours that are
- * free and in one stream's list are one block; the tree has exactly the free blocks, under the number
- * of their stream.
- * Cost: O(log free blocks) per operation, and per stream on a miss; merging lists costs O(log n) per
- * block merged.
+ * Invariants: the blocks of an upstream allocation cover it in order of address; neighbours that
+ * are free and in one stream's list are one block; the tree has exactly the free blocks, under the
+ * number of their stream.
+ * Cost: O(log free blocks) per operation, and per stream on a miss; merging lists costs O(log n)
+ * per block merged.
  * Origin: peers.md section 1c.1; examples R1 to R6.
  */
 #include "config.h"
@@ -167,15 +167,16 @@ add_segment (Pool *self, guint64 address, guint64 size, guint64 stream)
   return segment.first;
 }
 
-/* What the maximum leaves, rounded up to 256 as in RMM, so that the pool can end slightly above it. */
+/* What the maximum leaves, rounded up to 256 as in RMM, so that the pool can end
+ * slightly above it. */
 static guint64
 left_of (const Pool *self)
 {
   return gemem_align_up (self->maximum - self->pool, QUANTUM);
 }
 
-/* As RMM 26.10 does before it exceeds the maximum: returns the first allocations of the upstream that
- * are free as a whole, on stream @handle, until @size more bytes fit. */
+/* As RMM 26.10 does before it exceeds the maximum: returns the first allocations of the upstream
+ * that are free as a whole, on stream @handle, until @size more bytes fit. */
 static void
 reclaim (Pool *self, guint64 size, guint64 handle)
 {

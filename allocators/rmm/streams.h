@@ -1,5 +1,5 @@
-/* streams.h - the streams of a resource, numbered in the order of their first use, which is the order
- * in which RMM's resources look into the lists of other streams.
+/* streams.h - the streams of a resource, numbered in the order of their first use, which is the
+ * order in which RMM's resources look into the lists of other streams.
  *
  * Cost: O(1); nothing but a comparison where a stream asks repeatedly.
  */

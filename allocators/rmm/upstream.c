@@ -46,7 +46,8 @@ is_resource (const GememAllocatorClass *klass)
   return is_device (klass) || g_str_has_prefix (klass->name, PREFIX);
 }
 
-/* FALSE unless @text, which has no brackets, begins with the name of a possible upstream of @top. */
+/* FALSE unless @text, which has no brackets, begins with the name of a possible
+ * upstream of @top. */
 static gboolean
 check_name (const char *text, const GememAllocatorClass *top, GError **error)
 {

@@ -1,9 +1,9 @@
 /* upstream.h - what a resource of RMM takes its memory from: the device, or another resource.
  *
- * Why: RMM's resources stand on one another.  Each of gemem's is written against a GememDevice; where
- * the setting `upstream` names another resource, that resource stands behind a device of its own,
- * whose malloc and free are the other's alloc and free.  So every resource works on every other, and
- * knows nothing of it.
+ * Why: RMM's resources stand on one another.  Each of gemem's is written against a GememDevice;
+ * where the setting `upstream` names another resource, that resource stands behind a device of its
+ * own, whose malloc and free are the other's alloc and free.  So every resource works on every
+ * other, and knows nothing of it.
  *
  * Invariants: a resource returns everything before it closes its upstream.  The chain of upstreams
  * ends at the device of the run and has no cycle.  Where a resource cannot be made for want of
@@ -16,7 +16,8 @@
 #include "allocators/allocator.h"
 
 #define GEMEM_RMM_QUANTUM G_GUINT64_CONSTANT (256)
-/* The default stream by the name that pools use beneath them; the arena takes it for another one. */
+/* The default stream by the name that pools use beneath them; the arena takes it
+ * for another one. */
 #define GEMEM_RMM_LEGACY (G_MAXUINT64 - 1)
 
 typedef enum
@@ -64,9 +65,10 @@ typedef struct
 
 /* "[TEXT]" without its brackets; g_free(). */
 char *gemem_rmm_without_brackets (const char *text);
-/* The resource that @text names, "rmm-pool" or "[rmm-pool:KEY=VALUE,...]", beneath @above, whose class,
- * device and @params are set; NULL without @error: the device itself.  GEMEM_ERROR_USAGE: there is no
- * such resource, it is none of RMM's, its settings are wrong, or it leads back to @above's class. */
+/* The resource that @text names, "rmm-pool" or "[rmm-pool:KEY=VALUE,...]", beneath @above, whose
+ * class, device and @params are set; NULL without @error: the device itself.  GEMEM_ERROR_USAGE:
+ * there is no such resource, it is none of RMM's, its settings are wrong, or it leads back to
+ * @above's class. */
 GememAllocator *gemem_rmm_resource_new (const char *text, const GememRmmParams *params,
                                         GememAllocator *above, GError **error);
 /* Opens what @params name for @above; errors as of gemem_rmm_resource_new(). */
@@ -74,8 +76,8 @@ gboolean gemem_rmm_upstream_open (GememRmmUpstream *self, const GememRmmParams *
                                   GememAllocator *above, GError **error);
 /* @above stands on @resource: if that cannot begin, neither can @above. */
 void gemem_rmm_stand_on (GememAllocator *above, const GememAllocator *resource);
-/* @self, which takes @size bytes from @resource (NULL: the device) at the beginning, as @setting says, did
- * not get them. */
+/* @self, which takes @size bytes from @resource (NULL: the device) at the beginning, as @setting
+ * says, did not get them. */
 void gemem_rmm_cannot_begin (GememAllocator *self, const GememAllocator *resource,
                              const char *setting, guint64 size);
 /* Closes it; its blocks were all returned. */
@@ -113,8 +115,8 @@ gemem_rmm_upstream_free (GememRmmUpstream *self, guint64 address, guint64 size)
 /* Says that the block at @address will be freed on @stream. */
 void gemem_rmm_upstream_stream_free (GememRmmUpstream *self, guint64 address, guint64 stream);
 
-/* Most bytes that a malloc gets without a call of the device; 0: none.  A resource that asks for more
- * at first may be served all the same, where the upstream refuses without a call. */
+/* Most bytes that a malloc gets without a call of the device; 0: none.  A resource that asks for
+ * more at first may be served all the same, where the upstream refuses without a call. */
 guint64 gemem_rmm_upstream_largest_free (const GememRmmUpstream *self, guint64 stream);
 /* Reports @spans (GememSpan), which cover what was taken from @self, as walk() does: sorted, and in
  * the segments of the device.  Sorts @spans. */

@@ -29,8 +29,8 @@ is_stopped (const GememChild *child)
   return child->stop != NULL && g_atomic_int_get (child->stop) != 0;
 }
 
-/* A file with the child's input, since a child that ends early does not read, and writing into its pipe
- * would end this program; -1 with @error. */
+/* A file with the child's input, since a child that ends early does not read, and writing into its
+ * pipe would end this program; -1 with @error. */
 static int
 open_input (const GememChild *child, GError **error)
 {

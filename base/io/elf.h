@@ -1,10 +1,11 @@
 /* elf.h - bounds-checked parts of ELF files, for all readers of them.
  *
- * Any file may be named: truncated, overlapping and absurd ones are read as those without what is damaged.  Only files
- * of this machine's class and byte order are read, since they come from programs that run on such a one.
+ * Any file may be named: truncated, overlapping and absurd ones are read as those without what is
+ * damaged.  Only files of this machine's class and byte order are read, since they come from
+ * programs that run on such a one.
  *
- * Invariants: every GememBytes lies within the file; nothing is copied, so memory does not depend on what a file says;
- * section numbers below n_sections are within the file.
+ * Invariants: every GememBytes lies within the file; nothing is copied, so memory does not depend
+ * on what a file says; section numbers below n_sections are within the file.
  */
 #pragma once
 
@@ -43,7 +44,8 @@ const char *gemem_bytes_string (GememBytes strings, guint64 offset);
 
 /* Reads the header of @file, which must outlive @elf; FALSE: no ELF file of this machine. */
 gboolean gemem_elf_read (GememElf *elf, GememBytes file);
-/* Maps the regular file @path, and the same; FALSE: or it cannot be read.  O(1); gemem_elf_close(). */
+/* Maps the regular file @path, and the same; FALSE: or it cannot be read.  O(1);
+ * gemem_elf_close(). */
 gboolean gemem_elf_open (GememElf *elf, const char *path);
 void gemem_elf_close (GememElf *elf);
 /* Program header @index; FALSE: it is not in the file. */

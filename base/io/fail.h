@@ -1,6 +1,7 @@
 /* fail.h - the errors of readers: where in a file, and what is wrong there.
  *
- * Invariant: a message is one line, whatever bytes of the file it quotes: those that are not printable ASCII are escaped.
+ * Invariant: a message is one line, whatever bytes of the file it quotes: those that are not
+ * printable ASCII are escaped.
  */
 #pragma once
 

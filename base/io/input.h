@@ -68,8 +68,8 @@ typedef struct
   guint64 position, size;
 } GememInputMeter;
 
-/* Inputs that this thread opens by their path from now on keep @meter, which must outlive them; NULL
- * ends that. */
+/* Inputs that this thread opens by their path from now on keep @meter, which must outlive them;
+ * NULL ends that. */
 void gemem_input_set_meter (GememInputMeter *meter);
 
 /* SHA-256 (hex, caller frees) of the stored file's bytes, before decompression; NULL for

@@ -26,8 +26,8 @@ void gemem_output_add_ending (GememOutput *output, const char *ending);
 gboolean gemem_output_finish (GememOutput *output, GError **error);
 void gemem_output_discard (GememOutput *output);
 
-/* A file that is not to stay where the program ends at once.  Adding one links it in; @path must remain
- * until it is removed from the list, which leaves the file alone. */
+/* A file that is not to stay where the program ends at once.  Adding one links it in; @path must
+ * remain until it is removed from the list, which leaves the file alone. */
 typedef struct _GememTemporary
 {
   const char *path;
@@ -37,10 +37,11 @@ typedef struct _GememTemporary
 } GememTemporary;
 
 void gemem_temporary_add (GememTemporary *temporary);
-/* Makes a file of @path, whose last six letters are XXXXXX and become its own, with the access rights
- * @mode, and adds it.  Returns its descriptor for writing, or -1 with errno; then nothing was added. */
+/* Makes a file of @path, whose last six letters are XXXXXX and become its own, with the access
+ * rights @mode, and adds it.  Returns its descriptor for writing, or -1 with errno; then
+ * nothing was added. */
 int gemem_temporary_open (GememTemporary *temporary, char *path, int mode);
 void gemem_temporary_remove (GememTemporary *temporary);
-/* Removes those files, and those of all outputs, for a program that ends at once: whoever then begins or
- * completes one waits for good.  Allocates nothing. */
+/* Removes those files, and those of all outputs, for a program that ends at once: whoever then
+ * begins or completes one waits for good.  Allocates nothing. */
 void gemem_outputs_abandon (void);

@@ -8,10 +8,10 @@
  *                without any a kernel has no parameters
  *   .nv.shared.KERNEL  static shared memory; from sm_90 on its first 1024 bytes are the system's
  *   .nv.constant3      __constant__ variables
- *   e_flags      ABI 7: virtual architecture << 16 | 0x800 if for one GPU alone | real architecture;
- *                ABI 8: real architecture << 8, the rest in the notes below
- *   .note.nv.cuinfo    ABI 8: after two bytes the virtual architecture; .nv.compat: attribute 9, 1 if
- *                for one GPU alone
+ *   e_flags      ABI 7: virtual architecture << 16 | 0x800 if for one GPU alone | real
+ *                architecture; ABI 8: real architecture << 8, the rest in the notes below
+ *   .note.nv.cuinfo    ABI 8: after two bytes the virtual architecture; .nv.compat: attribute 9, 1
+ *                if for one GPU alone
  */
 #include "config.h"
 

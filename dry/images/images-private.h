@@ -1,4 +1,5 @@
-/* images-private.h - between images.c (choice of the entry, tables) and the readers of single images. */
+/* images-private.h - between images.c (choice of the entry, tables) and the readers of
+ * single images. */
 #pragma once
 
 #include "base/io/elf.h"

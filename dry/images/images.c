@@ -1,20 +1,21 @@
 /* images.c - finds the entry of an image that the driver would choose, has it read, and keeps the
  * figures (images.h).
  *
- * The format of fat binaries is undocumented beyond the header fatbinary_section.h of the toolkit (the
- * wrapper). The rest was found by comparing the output of fatbinary with its options and with what
- * cuobjdump lists, and holds in the wheels of PyTorch 2.6 to 2.15:
+ * The format of fat binaries is undocumented beyond the header fatbinary_section.h of the toolkit
+ * (the wrapper). The rest was found by comparing the output of fatbinary with its options and with
+ * what cuobjdump lists, and holds in the wheels of PyTorch 2.6 to 2.15:
  *   u32 0xba55ed50, u16 1, u16 bytes of this header (16), u64 bytes of all entries
  *   per entry: u16 kind (1 PTX, 2 ELF), u16 0x101, u32 bytes of this header, u64 bytes of the
  *   payload; at 16 u32 bytes of it before padding if compressed, at 28 u32 architecture, at 40 u64
  *   flags, at 56 u64 bytes unpacked
  *
  * Which entry: code for the same major version and the highest minor version that is not above the
- * GPU's, then what is for this GPU alone (90a), then what is for its family (100f): PyTorch's wheels
- * have kernels whose generic twin is empty. Without such code the PTX of the highest version that is
- * not above. (CUDA programming guide, "application compatibility".)
+ * GPU's, then what is for this GPU alone (90a), then what is for its family (100f): PyTorch's
+ * wheels have kernels whose generic twin is empty. Without such code the PTX of the highest version
+ * that is not above. (CUDA programming guide, "application compatibility".)
  *
- * Where an image ends is not told to the driver; it is taken to end with the readable memory around it.
+ * Where an image ends is not told to the driver; it is taken to end with the readable
+ * memory around it.
  */
 #include "config.h"
 

@@ -1,11 +1,12 @@
-/* images.h - what the images that programs load say of their kernels: registers, shared memory, bounds.
+/* images.h - what the images that programs load say of their kernels: registers, shared
+ * memory, bounds.
  *
  * Why: programs ask for these figures and for occupancy before they decide how much workspace to
  * allocate; a guessed register count gives another size than the GPU does.
  *
- * An image is what cuModuleLoadData() or __cudaRegisterFatBinary() takes: a fat binary or the wrapper
- * of one, an ELF image, or PTX. Of a fat binary the entry is read that the driver would choose for
- * the GPU.
+ * An image is what cuModuleLoadData() or __cudaRegisterFatBinary() takes: a fat binary or the
+ * wrapper of one, an ELF image, or PTX. Of a fat binary the entry is read that the driver would
+ * choose for the GPU.
  *
  * Invariants: nothing is read before the first question about an image; what is kept is a table of
  * names and figures. Any thread may call. A damaged image has no kernels; reading one never reaches
@@ -44,16 +45,17 @@ typedef enum
  * about an image reads it, in proportion to the size of the chosen entry; others look it up. */
 const GememDryKernel *gemem_dry_kernel (const void *image, const char *name, int sm);
 
-/* Whether @image defines the __device__ or __constant__ variable @name, of *@size bytes (@size may be
- * NULL). */
+/* Whether @image defines the __device__ or __constant__ variable @name, of *@size bytes
+ * (@size may be NULL). */
 gboolean gemem_dry_symbol (const void *image, const char *name, int sm, guint64 *size);
 
-/* Whether @image can be loaded on this GPU; *@problem (may be NULL) is set to a constant text if not. */
+/* Whether @image can be loaded on this GPU; *@problem (may be NULL) is set to a
+ * constant text if not. */
 GememDryImageState gemem_dry_image_state (const void *image, int sm, const char **problem);
 
-/* Reads @image now, for programs that may free it afterwards; it ends after @size bytes, 0: unknown.
- * Returns what stands for it in the calls above, with the same @sm, until gemem_dry_image_forget ().
- * Never NULL: ask gemem_dry_image_state (). */
+/* Reads @image now, for programs that may free it afterwards; it ends after @size bytes, 0:
+ * unknown. Returns what stands for it in the calls above, with the same @sm, until
+ * gemem_dry_image_forget (). Never NULL: ask gemem_dry_image_state (). */
 const void *gemem_dry_image_load (const void *image, gsize size, int sm);
 
 /* Frees what is known of @image, which is unloaded or unregistered. */
@@ -66,23 +68,24 @@ void gemem_dry_image_forget (const void *image);
 int gemem_dry_occupancy (const GememDryKernel *kernel, const GememGpu *gpu, int block_threads,
                          gsize dynamic_shared);
 
-/* How many clusters of @cluster such blocks are resident on @gpu at a time; 0: none. A cluster lies on the
- * multiprocessors of one GPC. How many each has that were not switched off differs from chip to chip of
- * the same GPU: they are taken to be spread evenly, in pairs. */
+/* How many clusters of @cluster such blocks are resident on @gpu at a time; 0: none. A cluster lies
+ * on the multiprocessors of one GPC. How many each has that were not switched off differs from chip
+ * to chip of the same GPU: they are taken to be spread evenly, in pairs. */
 int gemem_dry_clusters (const GememDryKernel *kernel, const GememGpu *gpu, int block_threads,
                         gsize dynamic_shared, int cluster);
 
-/* The most threads a block of @kernel may have: its launch bounds, the GPU's limit, and its registers. */
+/* The most threads a block of @kernel may have: its launch bounds, the GPU's limit, and
+ * its registers. */
 int gemem_dry_max_threads (const GememDryKernel *kernel, const GememGpu *gpu);
 
-/* The block size that keeps the most threads resident, at most @limit threads (0: no limit); of equal
- * ones the largest. @dynamic_shared: bytes for a block of that many threads. *@grid: how many such
- * blocks fill the GPU. 0: not one warp fits. */
+/* The block size that keeps the most threads resident, at most @limit threads (0: no limit); of
+ * equal ones the largest. @dynamic_shared: bytes for a block of that many threads. *@grid: how many
+ * such blocks fill the GPU. 0: not one warp fits. */
 int gemem_dry_block_size (const GememDryKernel *kernel, const GememGpu *gpu, int limit,
                           gsize (*dynamic_shared) (int block_threads, gpointer data), gpointer data,
                           int *grid);
 
-/* The largest dynamic shared memory with which @blocks blocks of @block_threads threads are resident;
- * 0 also where not even that is possible. */
+/* The largest dynamic shared memory with which @blocks blocks of @block_threads threads are
+ * resident; 0 also where not even that is possible. */
 gsize gemem_dry_dynamic_shared (const GememDryKernel *kernel, const GememGpu *gpu, int blocks,
                                 int block_threads);

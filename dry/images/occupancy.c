@@ -1,7 +1,7 @@
 /* occupancy.c - how many blocks of a kernel are resident on a multiprocessor (images.h).
  *
- * The rules of the CUDA programming guide ("compute capabilities", "multiprocessor level") and of the
- * occupancy calculator: warps get registers by 256, from the part of the register file of the
+ * The rules of the CUDA programming guide ("compute capabilities", "multiprocessor level") and of
+ * the occupancy calculator: warps get registers by 256, from the part of the register file of the
  * scheduler they belong to; blocks get shared memory by 128 bytes, before sm_80 by 256, and from
  * sm_80 on 1024 bytes more for the system. tests/dry/test-dry-images.c compares the answers with
  * the calculator that the toolkit brings as a header.

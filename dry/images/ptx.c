@@ -1,7 +1,7 @@
 /* ptx.c - reads PTX: its kernels, their launch bounds and shared memory, and variables.
  *
- * The driver would compile PTX, which decides registers and local memory; no compiler is at hand, so
- * these stay unknown (0).
+ * The driver would compile PTX, which decides registers and local memory; no compiler is at hand,
+ * so these stay unknown (0).
  *
  * Origin: NVIDIA's "Parallel Thread Execution ISA", the sections on directives and state spaces.
  */

@@ -1,14 +1,15 @@
-/* audit.c - a module of the dynamic loader (LD_AUDIT) that leads a program to the libraries of a dry run
- * where LD_PRELOAD alone cannot.
+/* audit.c - a module of the dynamic loader (LD_AUDIT) that leads a program to the libraries of a
+ * dry run where LD_PRELOAD alone cannot.
  *
- * Libraries that are opened by a path, or by another name than that of a preloaded one: the loader asks here
- * before it searches, and is told the file that stands for the library, whether or not the real one is
- * installed.
+ * Libraries that are opened by a path, or by another name than that of a preloaded one: the loader
+ * asks here before it searches, and is told the file that stands for the library, whether or not
+ * the real one is installed.
  *
- * Objects that have CUDA's runtime linked in (libcudart_static, the default of nvcc): their calls stay
- * inside, and the runtime in them does not start on a driver that is not NVIDIA's.  The loader tells of each
- * object when that is mapped and before anything in it runs, the registration of kernels included; here
- * each function of the runtime gets a jump to the preloaded function of that name as its beginning.
+ * Objects that have CUDA's runtime linked in (libcudart_static, the default of nvcc): their calls
+ * stay inside, and the runtime in them does not start on a driver that is not NVIDIA's.  The loader
+ * tells of each object when that is mapped and before anything in it runs, the registration of
+ * kernels included; here each function of the runtime gets a jump to the preloaded function of that
+ * name as its beginning.
  *
  * What the launcher found in the program (cache.c) stands in the file $GEMEM_DRY_LIST:
  *
@@ -16,9 +17,9 @@
  *   object PATH                an object with a runtime ...
  *   ADDRESS NAME               ... and its functions (hexadecimal, as in the file)
  *
- * Invariants: lives in a namespace of the loader of its own, with a C library of its own, so that nothing
- * here may call the program's functions.  The loader's lock is held in every call.  A function without
- * one to jump to is left as it is.
+ * Invariants: lives in a namespace of the loader of its own, with a C library of its own, so that
+ * nothing here may call the program's functions.  The loader's lock is held in every call.  A
+ * function without one to jump to is left as it is.
  *
  * Source: rtld-audit(7), the System V ABI for the hash table, the GNU one as in the LSB.
  */
@@ -291,7 +292,8 @@ la_version (unsigned version)
   return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
-/* @name: as it is opened, or as an object needs it.  The loader may change what is returned, by type. */
+/* @name: as it is opened, or as an object needs it.  The loader may change what is
+ * returned, by type. */
 EXPORT char *la_objsearch (const char *name, uintptr_t *cookie, unsigned flag);
 char *
 la_objsearch (const char *name, uintptr_t *cookie, unsigned flag)
@@ -330,7 +332,8 @@ la_objopen (struct link_map *map, Lmid_t namespace, uintptr_t *cookie)
   return 0; /* bindings are not of interest */
 }
 
-/* Everything that was asked for is mapped, and nothing of it has run. @cookie: of the first object. */
+/* Everything that was asked for is mapped, and nothing of it has run. @cookie: of
+ * the first object. */
 EXPORT void la_activity (uintptr_t *cookie, unsigned flag);
 void
 la_activity (uintptr_t *cookie, unsigned flag)

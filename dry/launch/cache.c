@@ -2,13 +2,14 @@
  *
  *   $XDG_CACHE_HOME/gemem/dry/HASH/libcublas.so.12 ...
  *
- * HASH is of what is in the folder: the sonames, the symbols wanted, those that libgemem-dry.so does
- * not define, the list for audit.c, and the form of the files.  A program that asks for something else, or another
- * libgemem-dry.so, therefore has another folder.  The objects of the program are read every time.
+ * HASH is of what is in the folder: the sonames, the symbols wanted, those that libgemem-dry.so
+ * does not define, the list for audit.c, and the form of the files.  A program that asks for
+ * something else, or another libgemem-dry.so, therefore has another folder.  The objects of the
+ * program are read every time.
  *
  * Invariants: a folder appears under its name when it is complete (it is renamed), so that many
- * processes may ask at once; one at a time makes folders, under a lock. Then folders that were not used
- * for a month are removed, as are those that a killed process left.
+ * processes may ask at once; one at a time makes folders, under a lock. Then folders that were not
+ * used for a month are removed, as are those that a killed process left.
  */
 #include "config.h"
 

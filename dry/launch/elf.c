@@ -372,8 +372,8 @@ gemem_dry_elf_n_symbols (const GememDryElf *elf)
   return elf->n_symbols;
 }
 
-/* The table that linkers sort for searches (.eh_frame_hdr): pairs of distances from its beginning to a
- * function, and to the function's entry of .eh_frame, which has the size. */
+/* The table that linkers sort for searches (.eh_frame_hdr): pairs of distances from its beginning
+ * to a function, and to the function's entry of .eh_frame, which has the size. */
 GArray *
 gemem_dry_elf_frames (const GememDryElf *elf)
 {

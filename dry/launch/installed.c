@@ -1,14 +1,15 @@
-/* installed.c - libraries of NVIDIA's that are installed with the program and run by themselves in a
- * dry run (launch.h), so that they answer what only they know: how large their workspaces are.
+/* installed.c - libraries of NVIDIA's that are installed with the program and run by themselves in
+ * a dry run (launch.h), so that they answer what only they know: how large their workspaces are.
  *
- * Such a library calls CUDA's runtime and driver, which are those of the dry run, and chooses by what
- * these say of the GPU. It launches kernels, which do nothing, and never needs one.
+ * Such a library calls CUDA's runtime and driver, which are those of the dry run, and chooses by
+ * what these say of the GPU. It launches kernels, which do nothing, and never needs one.
  *
- * Invariants: a module's libraries run together or not at all, because one calls the other. An object
- * that has a runtime linked in which is not known (linked.c) would fail at its first call: then
- * none of them runs.
+ * Invariants: a module's libraries run together or not at all, because one calls the other. An
+ * object that has a runtime linked in which is not known (linked.c) would fail at its first call:
+ * then none of them runs.
  *
- * NCCL is another case (gemem_dry_installed_beside()): it stands beside its stand-in, which calls it.
+ * NCCL is another case (gemem_dry_installed_beside()): it stands beside its stand-in,
+ * which calls it.
  */
 #include "config.h"
 

@@ -37,13 +37,14 @@ const GPtrArray *gemem_dry_elf_needed (const GememDryElf *elf);
 const char *gemem_dry_elf_run_path (const GememDryElf *elf);
 /* The symbols are numbered from 0 to this, without end. */
 guint gemem_dry_elf_n_symbols (const GememDryElf *elf);
-/* Has the symbols from here on be those of the table of all, local ones too, in the place of the dynamic
- * one; FALSE: there is none, the object was stripped. */
+/* Has the symbols from here on be those of the table of all, local ones too, in the place of the
+ * dynamic one; FALSE: there is none, the object was stripped. */
 gboolean gemem_dry_elf_use_all_symbols (GememDryElf *elf);
-/* The bytes of the section @name, *@size of them; NULL: there is none, or there are no section headers. */
+/* The bytes of the section @name, *@size of them; NULL: there is none, or there are no
+ * section headers. */
 const char *gemem_dry_elf_section (const GememDryElf *elf, const char *name, gsize *size);
-/* The functions that the object's frame tables know, by address, whether they have names or not: array of
- * GememDryFrame, without those of damaged tables.  O(functions); g_array_unref(). */
+/* The functions that the object's frame tables know, by address, whether they have names or not:
+ * array of GememDryFrame, without those of damaged tables.  O(functions); g_array_unref(). */
 typedef struct
 {
   guint64 address, size; /* address: as in the file */
@@ -59,8 +60,8 @@ gint gemem_dry_compare_names (gconstpointer a, gconstpointer b);
 
 #define GEMEM_DRY_NO_ROW G_MAXUINT /* no library of NVIDIA's */
 
-/* The row of libraries.def of a shared object's name; of a function's name: the one with the longest prefix
- * of it. */
+/* The row of libraries.def of a shared object's name; of a function's name: the one with the
+ * longest prefix of it. */
 guint gemem_dry_row_of_soname (const char *soname);
 guint gemem_dry_row_of_function (const char *name);
 /* The library that has the written functions of @row, a name; NULL: libgemem-dry.so, or no row. */
@@ -69,8 +70,8 @@ const char *gemem_dry_row_module (guint row);
 gboolean gemem_dry_row_is_beside (guint row);
 /* All of them, each once, up to NULL; g_strfreev(). */
 char **gemem_dry_modules (void);
-/* The pattern of sonames of @row; a soname without a version for it (g_free()); and whether functions of @row
- * are in the library @soname. */
+/* The pattern of sonames of @row; a soname without a version for it (g_free()); and whether
+ * functions of @row are in the library @soname. */
 const char *gemem_dry_row_pattern (guint row);
 char *gemem_dry_row_soname (guint row);
 gboolean gemem_dry_row_holds (guint row, const char *soname);
@@ -108,8 +109,8 @@ typedef struct
   GPtrArray *functions; /* GememDryLinkedFunction, by name */
 } GememDryLinked;
 
-/* The runtime in the object @elf; NULL: none, or not to be found.  O(symbols), or O(functions) if the
- * object was stripped. */
+/* The runtime in the object @elf; NULL: none, or not to be found.  O(symbols), or O(functions) if
+ * the object was stripped. */
 GememDryLinked *gemem_dry_linked_find (GememDryElf *elf, const char *path);
 void gemem_dry_linked_free (gpointer linked);
 /* Appends the part of @linked, of GememDryLinked, to the list that audit.c reads. */
@@ -117,18 +118,20 @@ void gemem_dry_linked_print (const GPtrArray *linked, GString *list);
 
 /* ---- installed libraries that run by themselves (installed.c) */
 
-/* The libraries of libraries.def that have a module: what of them was found, and whether they run. */
+/* The libraries of libraries.def that have a module: what of them was found, and
+ * whether they run. */
 typedef struct _GememDryInstalled GememDryInstalled;
 
 /* @wanted: FALSE if none may run.  Free with gemem_dry_installed_free(). */
 GememDryInstalled *gemem_dry_installed_new (gboolean wanted);
 void gemem_dry_installed_free (GememDryInstalled *installed);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememDryInstalled, gemem_dry_installed_free)
-/* Takes the object @elf at @path, whose soname has the row @row with a module; FALSE: it was taken before. */
+/* Takes the object @elf at @path, whose soname has the row @row with a module; FALSE: it
+ * was taken before. */
 gboolean gemem_dry_installed_add (GememDryInstalled *installed, GememDryElf *elf, const char *path,
                                   guint row);
-/* Whether libraries of @module run: all of the set @sonames (keys; those of other modules do not matter)
- * that belong to it were found, and CUDA's runtime in each object, if one is linked in. */
+/* Whether libraries of @module run: all of the set @sonames (keys; those of other modules do not
+ * matter) that belong to it were found, and CUDA's runtime in each object, if one is linked in. */
 gboolean gemem_dry_installed_decide (GememDryInstalled *installed, const char *module,
                                      GHashTable *sonames);
 /* The soname of an object that was added, and has functions of @row; NULL: none. */
@@ -142,8 +145,8 @@ void gemem_dry_installed_add_beside (GememDryInstalled *installed, GememDryElf *
                                      const char *path);
 /* The path of the one that is called, the first in the alphabet; NULL: none can. */
 const char *gemem_dry_installed_beside (const GememDryInstalled *installed);
-/* What the program's verdict says, or NULL: sonames of those that run, separated by ':'; why others do not
- * run.  g_free(). */
+/* What the program's verdict says, or NULL: sonames of those that run, separated by ':'; why others
+ * do not run.  g_free(). */
 char *gemem_dry_installed_names (const GememDryInstalled *installed);
 char *gemem_dry_installed_problems (const GememDryInstalled *installed);
 
@@ -171,11 +174,11 @@ GByteArray *gemem_dry_write (const GememDryLibrary *library, GHashTable *written
 #define GEMEM_DRY_LIST "list"      /* the file in it that audit.c reads */
 
 /* Makes, or finds, the folder of shared objects that a program is run with.
- * @roots, @installed: as for gemem_dry_scan(); @libraries: the paths of libgemem-dry.so and of the modules
- * of libraries.def, up to NULL: their functions are left out of them; @cache: the folder in which it is, NULL:
- * the user's cache.
- * Returns the folder: LD_PRELOAD names every file in it that ends not in GEMEM_DRY_OPENED, after those of
- * @libraries whose module does not run; its file GEMEM_DRY_LIST is for audit.c.
+ * @roots, @installed: as for gemem_dry_scan(); @libraries: the paths of libgemem-dry.so and of the
+ * modules of libraries.def, up to NULL: their functions are left out of them; @cache: the folder in
+ * which it is, NULL: the user's cache.
+ * Returns the folder: LD_PRELOAD names every file in it that ends not in GEMEM_DRY_OPENED, after
+ * those of @libraries whose module does not run; its file GEMEM_DRY_LIST is for audit.c.
  * NULL with @error set if it cannot be written.  Free with g_free(). */
 char *gemem_dry_stubs (const char *const *roots, const char *const *libraries,
                        GememDryInstalled *installed, const char *cache, GError **error);

@@ -7,9 +7,9 @@
  * like no others (linked-runtimes.def).  Of another version there is nothing to go by: the program then
  * fails at the driver, which says why (cuGetExportTable in entry-points.c).
  *
- * Invariants: an object is taken to have a runtime if it registers kernels and allocates by itself, so
- * that a program's own function whose name begins by chance as CUDA's do is left alone; a stripped one,
- * if every function of the version is where it must be.
+ * Invariants: an object is taken to have a runtime if it registers kernels and allocates by itself,
+ * so that a program's own function whose name begins by chance as CUDA's do is left alone; a
+ * stripped one, if every function of the version is where it must be.
  */
 #include "config.h"
 
@@ -71,8 +71,8 @@ add (GPtrArray *functions, char *name, guint64 address)
 
 /* ---- by names */
 
-/* The compiler writes functions with such names into the program as well, which have to run: they register
- * device code that was linked from several files. */
+/* The compiler writes functions with such names into the program as well, which have to run: they
+ * register device code that was linked from several files. */
 static gboolean
 is_runtime_name (const char *name)
 {
@@ -89,8 +89,8 @@ is_runtime_function (const GememDryElf *elf, guint i, GememDrySymbol *symbol)
          && is_runtime_name (symbol->name);
 }
 
-/* The addresses of the runtime's functions into which a jump does not fit: small ones that have another
- * function close behind them, and no padding. */
+/* The addresses of the runtime's functions into which a jump does not fit: small ones that have
+ * another function close behind them, and no padding. */
 static GHashTable *
 find_tight (const GememDryElf *elf)
 {
@@ -160,8 +160,8 @@ behind (GememDryFrame frame)
   return (frame.address + frame.size + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Whether the functions of @runtime from row @from of known[] up to @to lie one behind the other from frame @at on;
- * adds them to @functions, unless NULL. */
+/* Whether the functions of @runtime from row @from of known[] up to @to lie one behind the other
+ * from frame @at on; adds them to @functions, unless NULL. */
 static gboolean
 lie_at (const GArray *frames, guint at, guint runtime, guint from, guint to, GPtrArray *functions)
 {

@@ -3,9 +3,9 @@
  * A function with a symbol version is asked of the library that the version names.  One without a
  * version is asked of the library whose prefix its name has (libraries.def), unless another object
  * of the program defines it; a weak one only if its object needs that library, since a program may
- * test whether a weak function is there.  Objects that look functions up by name (dlsym) have these names
- * as strings.  NVIDIA's own libraries are not read, because they are replaced, but for those that run by
- * themselves (installed.c): they are part of the program.
+ * test whether a weak function is there.  Objects that look functions up by name (dlsym) have these
+ * names as strings.  NVIDIA's own libraries are not read, because they are replaced, but for those
+ * that run by themselves (installed.c): they are part of the program.
  *
  * Invariants: what is found does not depend on the order in which folders are read.
  */
@@ -150,8 +150,8 @@ look_at_symbol (Scan *scan, const GememDrySymbol *symbol, guint64 needs)
     want_loose (scan, symbol->name, row, object_size (symbol->object, symbol->size));
 }
 
-/* The functions that an object may look up by name stand in it as strings.  Of the driver's all are known
- * (absent.def), and a newer one must not be found. */
+/* The functions that an object may look up by name stand in it as strings.  Of the driver's all are
+ * known (absent.def), and a newer one must not be found. */
 static void
 look_at_strings (Scan *scan, const GememDryElf *elf)
 {
@@ -267,8 +267,8 @@ is_object_name (const char *name)
   return at != NULL && (at[3] == '\0' || at[3] == '.');
 }
 
-/* Queues the objects beside @path whose names have the same pattern, if that is one of several names: one of
- * them opens the others. */
+/* Queues the objects beside @path whose names have the same pattern, if that is one of several
+ * names: one of them opens the others. */
 static void
 queue_siblings (Scan *scan, const char *path, guint row)
 {
@@ -298,8 +298,8 @@ found_installed (Scan *scan, GememDryElf *elf, const char *path, guint row)
     queue_siblings (scan, path, row);
 }
 
-/* Notes the libraries that @elf needs, and looks for those that are not replaced; bit per row.  Sets *@runtime
- * if CUDA's runtime is among them. */
+/* Notes the libraries that @elf needs, and looks for those that are not replaced; bit per row.
+ * Sets *@runtime if CUDA's runtime is among them. */
 static guint64
 look_at_needed (Scan *scan, const GememDryElf *elf, const char *path, gboolean *runtime)
 {
@@ -417,7 +417,8 @@ gemem_dry_library_free (gpointer data)
   g_free (library);
 }
 
-/* The name of the library of @row that the program asks for, the first in the alphabet; NULL: none. */
+/* The name of the library of @row that the program asks for, the first in the
+ * alphabet; NULL: none. */
 static const char *
 library_of_row (const Scan *scan, guint row)
 {
@@ -433,9 +434,9 @@ library_of_row (const Scan *scan, guint row)
 }
 
 /* The library for a symbol without a version: the one that its prefix names.  Where no object needs
- * such a library, but one looks the symbol up, the program opens the library while it runs, by a name
- * that is not known here.  The library then gets a name made from its row's pattern, and audit.c gives
- * it to whoever opens any name of that pattern. */
+ * such a library, but one looks the symbol up, the program opens the library while it runs, by a
+ * name that is not known here.  The library then gets a name made from its row's pattern, and
+ * audit.c gives it to whoever opens any name of that pattern. */
 static const char *
 library_for (Scan *scan, const Loose *loose)
 {
@@ -449,9 +450,10 @@ library_for (Scan *scan, const Loose *loose)
   return library_of_row (scan, loose->row);
 }
 
-/* The symbols without a version go to their libraries, but those that the program defines itself: what is
- * preloaded must not be found before them.  One that another object looks up by name is asked of the
- * library all the same (cuDNN looks for functions of cuBLAS of which TensorFlow has stubs). */
+/* The symbols without a version go to their libraries, but those that the program defines
+ * itself: what is preloaded must not be found before them.  One that another object looks up by
+ * name is asked of the library all the same (cuDNN looks for functions of cuBLAS of which
+ * TensorFlow has stubs). */
 static void
 attribute (Scan *scan)
 {
@@ -535,10 +537,10 @@ read_installed (Scan *scan)
   read_queued (scan);
 }
 
-/* Reads the installed library that libgemem-dry calls besides its own functions of the same names (NCCL).
- * What it imports is asked for as what the program imports.  What it defines is not counted as defined
- * by the program: attribute() would leave those functions to it, and the program would pass by those of
- * libgemem-dry. */
+/* Reads the installed library that libgemem-dry calls besides its own functions of the same names
+ * (NCCL).  What it imports is asked for as what the program imports.  What it defines is not
+ * counted as defined by the program: attribute() would leave those functions to it, and the program
+ * would pass by those of libgemem-dry. */
 static void
 read_beside (Scan *scan)
 {

@@ -1,9 +1,10 @@
 /* versions.c - which versions of NVIDIA's libraries a Python program was built for (launch.h).
  *
- * The libraries themselves are not needed for a dry run. What they would say of their versions stands
- * in the metadata of packages: that of an installed library (nvidia_cudnn_cu12-9.1.0.70.dist-info), else
- * what an installed package requires ("Requires-Dist: nvidia-cudnn-cu12 (==9.1.0.70)",
- * "cuda-toolkit[...]==13.0.2"), else the least that one takes ("nvidia-cudnn-cu12<10.0,>=9.8").
+ * The libraries themselves are not needed for a dry run. What they would say of their versions
+ * stands in the metadata of packages: that of an installed library
+ * (nvidia_cudnn_cu12-9.1.0.70.dist-info), else what an installed package requires ("Requires-Dist:
+ * nvidia-cudnn-cu12 (==9.1.0.70)", "cuda-toolkit[...]==13.0.2"), else the least that one takes
+ * ("nvidia-cudnn-cu12<10.0,>=9.8").
  */
 #include "config.h"
 

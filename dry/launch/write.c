@@ -3,9 +3,9 @@
  *
  * It has the library's soname, so that the loader takes it for the library, whether the program was
  * linked with it or opens it by name; the version nodes that the program asks for; and it needs
- * libgemem-dry.so or its row's module, so that dlsym() on it finds the functions that are written there.  Each function
- * that is not written there counts its calls and returns the result that gemem_dry_stub()
- * (missing.c) gave at the first.  An object is zeros.
+ * libgemem-dry.so or its row's module, so that dlsym() on it finds the functions that are written
+ * there.  Each function that is not written there counts its calls and returns the result that
+ * gemem_dry_stub() (missing.c) gave at the first.  An object is zeros.
  *
  * The file, in its three segments:
  *

@@ -1,8 +1,8 @@
 /* compilers.c - nvrtc: a program "compiles" to PTX that has its kernels, empty; CUPTI, which
  * says that it cannot profile; NVSHMEM, which was not initialised (library.h).
  *
- * A kernel is a function declared __global__; one that is asked for by an expression of its name has
- * a name made from it. What it needs of registers and shared memory is not known.
+ * A kernel is a function declared __global__; one that is asked for by an expression of its name
+ * has a name made from it. What it needs of registers and shared memory is not known.
  */
 #include "config.h"
 
@@ -57,8 +57,9 @@ DRY_FUNCTION (int, nvrtcCreateProgram, void **program, const char *source, const
   return SUCCESS;
 }
 
-/* What cuDNN compiles is scrambled, and not read: its kernels are not known. (It calls this function of
- * nvrtc's, which no manual has; what stands behind the first argument was seen in calls of cuDNN 9.1.) */
+/* What cuDNN compiles is scrambled, and not read: its kernels are not known. (It calls this
+ * function of nvrtc's, which no manual has; what stands behind the first argument was seen in calls
+ * of cuDNN 9.1.) */
 DRY_FUNCTION (int, __nvrtcCPEx, void **program)
 {
   INVALID_VALUE_UNLESS (program != NULL, INVALID_INPUT);
@@ -106,8 +107,8 @@ skip_brackets (const char *at)
   return at;
 }
 
-/* The name of the function declared at @at, behind "__global__": the last one before its parameters;
- * attributes with arguments precede it. NULL: no function. */
+/* The name of the function declared at @at, behind "__global__": the last one before its
+ * parameters; attributes with arguments precede it. NULL: no function. */
 static char *
 function_name (const char *at)
 {
@@ -189,7 +190,8 @@ DRY_FUNCTION (int, nvrtcGetLoweredName, void *program, const char *expression, c
 
 /* ---- compilation */
 
-/* The number in "--gpu-architecture=sm_90a", "-arch=compute_80"; @otherwise without such an option. */
+/* The number in "--gpu-architecture=sm_90a", "-arch=compute_80"; @otherwise without
+ * such an option. */
 static int
 architecture (int n, const char *const *options, int otherwise)
 {

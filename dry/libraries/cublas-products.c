@@ -1,12 +1,15 @@
-/* cublas-products.c - cuBLAS: products of matrices and vectors, which launch work and write one operand (library.h).
+/* cublas-products.c - cuBLAS: products of matrices and vectors, which launch work and write one
+ * operand (library.h).
  *
- * Why they are written, though they compute nothing: what is known of device memory (dry/driver/remembered.c) is known no longer after
- * a function of which nobody says where it writes. These say it: the rows of the tables below have where a function's operands are
- * and how many bytes an element of its result has; how far the result reaches follows from sizes, steps and the number of
- * matrices. Of what is in no table (batches whose addresses are on the device, solvers, rank-k updates) nobody says it:
- * harmless.def.
+ * Why they are written, though they compute nothing: what is known of device memory
+ * (dry/driver/remembered.c) is known no longer after a function of which nobody says where it
+ * writes. These say it: the rows of the tables below have where a function's operands are and how
+ * many bytes an element of its result has; how far the result reaches follows from sizes, steps and
+ * the number of matrices. Of what is in no table (batches whose addresses are on the device,
+ * solvers, rank-k updates) nobody says it: harmless.def.
  *
- * A workspace that the program set (cublasSetWorkspace_v2()) may be written, too. cuBLAS's own is not the program's memory.
+ * A workspace that the program set (cublasSetWorkspace_v2()) may be written, too. cuBLAS's own is
+ * not the program's memory.
  */
 #include "config.h"
 
@@ -52,8 +55,9 @@ cublas_wrote_matrices (gconstpointer to, gint64 rows, gint64 columns, gint64 lea
                 (gsize) (one + ABS (others)) * size);
 }
 
-/* @handle's function @name was called, which writes @matrices matrices of @columns columns of @rows elements of @size bytes each,
- * @leading elements from one column to the next and @step from one matrix to the next. */
+/* @handle's function @name was called, which writes @matrices matrices of @columns columns of @rows
+ * elements of @size bytes each, @leading elements from one column to the next and @step from one
+ * matrix to the next. */
 static int
 product (void *handle, const char *name, GememDryStub *calls, void *result, gint64 rows,
          gint64 columns, gint64 leading, gint64 matrices, gint64 step, gsize size)

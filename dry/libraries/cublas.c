@@ -1,7 +1,7 @@
 /* cublas.c - cuBLAS: handles with their properties, results in host memory (library.h).
  *
- * Products are in cublas-products.c; solvers and others only launch work: harmless.def. A result that the program wants in
- * host memory (pointer mode "host") is that of zeros.
+ * Products are in cublas-products.c; solvers and others only launch work: harmless.def. A result
+ * that the program wants in host memory (pointer mode "host") is that of zeros.
  */
 #include "config.h"
 

@@ -1,4 +1,5 @@
-/* cublas.h - what the files of cuBLAS and cuBLASLt share: attributes of a handle, and what a product writes.
+/* cublas.h - what the files of cuBLAS and cuBLASLt share: attributes of a handle, and what a
+ * product writes.
  *
  * Invariant: what is said to be written is no less than what the real function may write there.
  */
@@ -30,7 +31,7 @@ gsize cublas_type_size (int type, gsize otherwise);
 /* A function wrote @size bytes there; nothing, at NULL. */
 void cublas_wrote (gconstpointer to, gsize size);
 
-/* A function wrote @matrices matrices at @to, of @columns columns of @rows elements of @size bytes each: @leading elements
- * from one column to the next, @step from one matrix to the next. */
+/* A function wrote @matrices matrices at @to, of @columns columns of @rows elements of @size bytes
+ * each: @leading elements from one column to the next, @step from one matrix to the next. */
 void cublas_wrote_matrices (gconstpointer to, gint64 rows, gint64 columns, gint64 leading,
                             gint64 matrices, gint64 step, gsize size);

@@ -20,7 +20,8 @@
 #define LAYOUT_TYPE 0
 #define LAYOUT_ORDER 1
 #define ORDER_COLUMNS 0
-/* Orders above this one are in tiles of TILE columns; the leading dimension is from tile to tile. */
+/* Orders above this one are in tiles of TILE columns; the leading dimension is
+ * from tile to tile. */
 #define ORDER_ROWS 1
 #define TILE 32
 #define LAYOUT_ROWS 2
@@ -246,8 +247,8 @@ DRY_FUNCTION (int, cublasLtMatmulAlgoGetHeuristic, void *handle, void *desc, voi
   return SUCCESS;
 }
 
-/* TRUE if a multiplication writes nothing but its result and the workspace: no sums of gradients, no further tensors, no largest
- * values, no counters. */
+/* TRUE if a multiplication writes nothing but its result and the workspace: no sums of gradients,
+ * no further tensors, no largest values, no counters. */
 static gboolean
 writes_result_alone (gconstpointer desc)
 {

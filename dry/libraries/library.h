@@ -1,5 +1,5 @@
-/* library.h - what the files of this folder share: how a function of an NVIDIA library is defined, and
- * objects that keep what a program sets and asks for again.
+/* library.h - what the files of this folder share: how a function of an NVIDIA library is defined,
+ * and objects that keep what a program sets and asks for again.
  *
  * Types of these libraries are not declared here: a handle, a descriptor and a stream are pointers,
  * an enumeration is an int, as they are passed on x86-64. A function is written if what it returns
@@ -32,18 +32,19 @@
 
 /* ---- objects (library.c); any thread */
 
-/* A new object of zeros, larger than what programs copy; release with gemem_library_object_free(). */
+/* A new object of zeros, larger than what programs copy; release with
+ * gemem_library_object_free(). */
 gpointer gemem_library_object_new (void);
-/* Releases @object and what it keeps. An object that the program allocated itself, or NULL: only what
- * it keeps. */
+/* Releases @object and what it keeps. An object that the program allocated itself, or NULL: only
+ * what it keeps. */
 void gemem_library_object_free (gpointer object);
 /* Keeps @size bytes as attribute @id of @object, which may be any address. */
 void gemem_library_keep (gconstpointer object, int id, gconstpointer data, gsize size);
 void gemem_library_keep_number (gconstpointer object, int id, gint64 number);
 /* @to keeps what @from keeps, too. */
 void gemem_library_copy (gconstpointer to, gconstpointer from);
-/* Copies at most @size bytes of attribute @id to @data (unless NULL); returns how many it has, 0: it
- * was not kept. */
+/* Copies at most @size bytes of attribute @id to @data (unless NULL); returns how many it has, 0:
+ * it was not kept. */
 gsize gemem_library_kept (gconstpointer object, int id, gpointer data, gsize size);
 /* The number that is kept, of 1, 4 or 8 bytes; @otherwise if none is. */
 gint64 gemem_library_kept_number (gconstpointer object, int id, gint64 otherwise);
@@ -59,8 +60,9 @@ int gemem_library_version (const char *library, int part);
  * $GEMEM_DRY_WORKSPACES (gemem-dry-run --workspaces), 0 by default. */
 gsize gemem_library_workspaces (void);
 
-/* A program asks @function for a size that only the real library knows. Notes it once, with the most
- * that it could be; @limit 0: not known. Returns gemem_library_workspaces(), but no more than @limit. */
+/* A program asks @function for a size that only the real library knows. Notes it once, with
+ * the most that it could be; @limit 0: not known. Returns gemem_library_workspaces(), but no
+ * more than @limit. */
 gsize gemem_library_unknown_size (const char *function, guint64 limit);
 
 /* A program reads a value from @function that no kernel computed; noted. Zero stands for it. */

@@ -2,18 +2,19 @@
  * communicator and connects its ranks, so that it takes the memory of the device that it takes on a
  * machine with the links that the dry run shows (dry/nvml/links.c).
  *
- * The launcher names the file in $GEMEM_DRY_NCCL_INSTALLED (dry/launch/installed.c).  The library sees the dry run's CUDA
- * (audit.c replaces the runtime that is linked into it), and its kernels do nothing; what the collectives
- * give is the stand-in's.  NCCL takes buffers when a communicator is made and when an algorithm, a size or a
- * peer is used for the first time.  So of collectives that are alike the first alone is handed on, on all
- * ranks the same: older versions wait for their kernels after some thousand launches.
+ * The launcher names the file in $GEMEM_DRY_NCCL_INSTALLED (dry/launch/installed.c).  The library
+ * sees the dry run's CUDA (audit.c replaces the runtime that is linked into it), and its kernels do
+ * nothing; what the collectives give is the stand-in's.  NCCL takes buffers when a communicator is
+ * made and when an algorithm, a size or a peer is used for the first time.  So of collectives that
+ * are alike the first alone is handed on, on all ranks the same: older versions wait for their
+ * kernels after some thousand launches.
  *
- * Invariants: none of these functions holds a lock while NCCL runs, since that waits for other ranks and calls
- * CUDA in threads of its own.  Where NCCL fails, the communicator goes on without it, and what it would have
- * taken is not known.
+ * Invariants: none of these functions holds a lock while NCCL runs, since that waits for other
+ * ranks and calls CUDA in threads of its own.  Where NCCL fails, the communicator goes on without
+ * it, and what it would have taken is not known.
  *
- * Origin: NCCL's user guide (functions, results, environment variables); the limit by trying 2.21.5, which
- * waits after 2 700 launches of 24 channels.
+ * Origin: NCCL's user guide (functions, results, environment variables); the limit by trying
+ * 2.21.5, which waits after 2 700 launches of 24 channels.
  */
 #include "config.h"
 
@@ -52,8 +53,8 @@ stay_here (void)
   setenv ("NCCL_CUMEM_HOST_ENABLE", "0", 1); /* the driver here has no such pages of the host */
 }
 
-/* By a name that audit.c does not know, else it would lead to the stand-in.  DEEPBIND: what the library calls
- * of its own is not what is preloaded. */
+/* By a name that audit.c does not know, else it would lead to the stand-in.  DEEPBIND: what the
+ * library calls of its own is not what is preloaded. */
 static gpointer
 open_library (const char *path)
 {
@@ -121,8 +122,8 @@ nccl_installed (void)
 
 /* ---- what it takes */
 
-/* Threads that have a device each make a communicator together, and each would see what all of them take: it is measured from where
- * the first enters to where the last leaves. */
+/* Threads that have a device each make a communicator together, and each would see what all of them
+ * take: it is measured from where the first enters to where the last leaves. */
 static pthread_mutex_t measuring = PTHREAD_MUTEX_INITIALIZER;
 static guint inside; /* threads */
 static guint64 free_before[DRIVER_DEVICES_MAX];
@@ -170,8 +171,8 @@ beside (gconstpointer communicator)
 static __thread int depth;          /* of groups */
 static __thread GPtrArray *pending; /* communicators of the group */
 
-/* What was called did not work: @communicator goes on without.  Where the device had no memory for NCCL, the
- * program would have ended there. */
+/* What was called did not work: @communicator goes on without.  Where the device had no memory for
+ * NCCL, the program would have ended there. */
 static void
 give_up (gpointer communicator, const char *function)
 {

@@ -1,15 +1,16 @@
-/* nccl-topology.c - the machine that the installed NCCL finds: a file as NCCL_TOPO_FILE names it, so
- * that it is the same wherever the dry run is made.
+/* nccl-topology.c - the machine that the installed NCCL finds: a file as NCCL_TOPO_FILE names it,
+ * so that it is the same wherever the dry run is made.
  *
- * All GPUs are on the PCIe bus of one Intel processor, with 16 lanes of the generation that dry/nvml/links.c says.
- * From each, as many NVLinks as its row in gpus.def has lead to NVSwitch.  How many channels NCCL opens, and
- * with that its buffers, follows from this.  Where the user names a file, the machine is that one, and its GPUs
- * are these.
+ * All GPUs are on the PCIe bus of one Intel processor, with 16 lanes of the generation that
+ * dry/nvml/links.c says.  From each, as many NVLinks as its row in gpus.def has lead to NVSwitch.
+ * How many channels NCCL opens, and with that its buffers, follows from this.  Where the user names
+ * a file, the machine is that one, and its GPUs are these.
  *
  * Invariants: the notes say which machine it was (gemem_dry_took()).  The file has no name, and lives as long
  * as the process.
  *
- * Origin: NCCL's user guide for NCCL_TOPO_FILE; the form is that of what NCCL_TOPO_DUMP_FILE writes.
+ * Origin: NCCL's user guide for NCCL_TOPO_FILE; the form is that of what
+ * NCCL_TOPO_DUMP_FILE writes.
  */
 #include "config.h"
 
@@ -81,8 +82,8 @@ replaced (const char *text, const char *from, const char *to)
   return g_strjoinv (to, parts);
 }
 
-/* The places on the bus of the GPUs in @text, in the order of their numbers, or of the file where it numbers
- * none. */
+/* The places on the bus of the GPUs in @text, in the order of their numbers, or of the file where
+ * it numbers none. */
 static GPtrArray *
 places_of (const char *text)
 {
@@ -108,8 +109,8 @@ places_of (const char *text)
   return places;
 }
 
-/* The machine in the file @path, where the GPUs are at other places than here: they are moved, and whatever is
- * at theirs goes to a part of the bus of its own.  NULL: it has not @count GPUs. */
+/* The machine in the file @path, where the GPUs are at other places than here: they are moved, and
+ * whatever is at theirs goes to a part of the bus of its own.  NULL: it has not @count GPUs. */
 static char *
 given_machine (const char *path, guint count)
 {

@@ -8,12 +8,13 @@
  * rank gives in its turn: PyTorch gathers by a group of broadcasts, one from each rank, and exchanges by
  * a group of sends and receives, of which one is to the rank itself.
  *
- * What is known is taken before the installed NCCL, if there is one, is called, and what comes of it written
- * after that.
+ * What is known is taken before the installed NCCL, if there is one, is called, and what comes of
+ * it written after that.
  *
  * Invariant: calls of a group are done at its end, by the thread that made them.
  *
- * Origin: NCCL's user guide: the functions, types and operations, and which may have one buffer for both.
+ * Origin: NCCL's user guide: the functions, types and operations, and which may have one
+ * buffer for both.
  */
 #include "config.h"
 
@@ -68,8 +69,8 @@ at (const void *pointer)
   return (guintptr) pointer;
 }
 
-/* FALSE: the call has no effect that is known: no bytes, a graph is captured, or nobody knows how many
- * ranks there are. */
+/* FALSE: the call has no effect that is known: no bytes, a graph is captured, or nobody knows how
+ * many ranks there are. */
 static gboolean
 begin (Call *call, const void *from, void *to, gsize count, int type, gint64 slots,
        void *communicator, void *stream)
@@ -117,8 +118,8 @@ end (Call *call)
 }
 
 /* Hands the call @name of @communicator on to the installed NCCL, if that may take buffers for it;
- * @arguments: with `beside` in the place of the communicator; behind it the numbers that decide: count, type,
- * operation, root or peer. */
+ * @arguments: with `beside` in the place of the communicator; behind it the numbers that decide:
+ * count, type, operation, root or peer. */
 #define INSTALLED(name, arguments, communicator, ...) \
   { \
     const gint64 facts[] = { __VA_ARGS__ }; \
@@ -128,7 +129,8 @@ end (Call *call)
       nccl_installed_done (communicator, &work, nccl_installed ()->name arguments); \
   }
 
-/* The same for a function that not every version has: what an older NCCL takes for it is not known. */
+/* The same for a function that not every version has: what an older NCCL takes for
+ * it is not known. */
 #define INSTALLED_IF_NEW(name, arguments, communicator, ...) \
   { \
     if (nccl_installed () != NULL && nccl_installed ()->name == NULL) \
@@ -252,7 +254,8 @@ typedef struct
 static __thread guint depth;   /* of groups */
 static __thread GArray *group; /* Transfer */
 
-/* What this rank gives in its turn, where @one gets something of another; NULL: nothing of the kind. */
+/* What this rank gives in its turn, where @one gets something of another; NULL:
+ * nothing of the kind. */
 static const Transfer *
 own_turn (const GArray *transfers, const Transfer *one)
 {

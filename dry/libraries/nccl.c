@@ -140,8 +140,8 @@ DRY_FUNCTION (int, ncclCommInitAll, void **communicators, int devices, const int
   return SUCCESS;
 }
 
-/* How many ranks have the same color only they know, unless the program's Python says it; else this one
- * is taken to be alone. */
+/* How many ranks have the same color only they know, unless the program's Python says it; else this
+ * one is taken to be alone. */
 static __thread int next_size, next_rank;
 
 void
@@ -246,7 +246,8 @@ ASK (ncclCommCount, RANKS)
 ASK (ncclCommUserRank, RANK)
 ASK (ncclCommCuDevice, DEVICE)
 
-/* The beginning of ncclCommProperties_t, which is the same in all versions; the program says how large its own is. */
+/* The beginning of ncclCommProperties_t, which is the same in all versions; the program says how
+ * large its own is. */
 typedef struct
 {
   size_t size;
@@ -254,7 +255,8 @@ typedef struct
   int rank, ranks, device, nvml_device;
 } Properties;
 
-/* What the machine's links allow is the installed library's answer; the stand-in alone has nothing of it. */
+/* What the machine's links allow is the installed library's answer; the stand-in alone has
+ * nothing of it. */
 DRY_FUNCTION (int, ncclCommQueryProperties, void *communicator, Properties *properties)
 {
   const NcclCalls *installed = nccl_installed ();
@@ -308,7 +310,8 @@ DRY_FUNCTION (int, ncclMemFree, void *address)
                                                                           : UNHANDLED_CUDA_ERROR;
 }
 
-/* A registration is a handle, which deregistering releases; what the installed NCCL takes for it is not known. */
+/* A registration is a handle, which deregistering releases; what the installed NCCL takes for
+ * it is not known. */
 #define REGISTER(name, ...) \
   DRY_FUNCTION (int, name, void *communicator, void *buffer, size_t size, void **handle, \
                 ##__VA_ARGS__) \

@@ -79,20 +79,21 @@ typedef struct
 
 /* The functions; NULL: the stand-in is alone. */
 const NcclCalls *nccl_installed (void);
-/* Where the communicator that stands beside the stand-in's @communicator is kept, which is NULL if there is
- * none; *@communicator are the first bytes of the stand-in's object. */
+/* Where the communicator that stands beside the stand-in's @communicator is kept, which is NULL if
+ * there is none; *@communicator are the first bytes of the stand-in's object. */
 #define NCCL_BESIDE(communicator) ((void **) (communicator))
-/* A thread enters the installed library, and leaves it: what it took of the device in between is the
- * library's. */
+/* A thread enters the installed library, and leaves it: what it took of the device in between is
+ * the library's. */
 void nccl_installed_enter (void);
 void nccl_installed_leave (void);
-/* What became of a call for the one beside @communicator that returned @result: waits for communicators that do
- * not block, unless in a group. */
+/* What became of a call for the one beside @communicator that returned @result: waits for
+ * communicators that do not block, unless in a group. */
 int nccl_installed_wait (gconstpointer communicator, int result);
 /* @function was called to make the one beside @communicator, and returned @result. */
 void nccl_installed_made (gpointer communicator, int result, const char *function);
-/* The communicator to call the installed library with; NULL: it is not called, because a call like @work was
- * made before, there is none, or @stream is captured.  Else nccl_installed_done() follows, with what it returned. */
+/* The communicator to call the installed library with; NULL: it is not called, because a call like
+ * @work was made before, there is none, or @stream is captured.  Else nccl_installed_done()
+ * follows, with what it returned. */
 gpointer nccl_installed_begin (gpointer communicator, const NcclWork *work, void *stream);
 void nccl_installed_done (gpointer communicator, const NcclWork *work, int result);
 void nccl_installed_group_start (void);

@@ -4,8 +4,10 @@
  * a lower bound, and the verdict says that it is one. With $GEMEM_DRY_WORKSPACES every workspace has that
  * many bytes.  A list of such functions is included behind this (*sizes.def):
  *
- *   DRY_SIZE (NAME, POSITION, TYPE)        one size of TYPE (int, int64_t, size_t) at argument POSITION, from 0
- *   DRY_TWO_SIZES (NAME, POSITION, TYPE)   two, at POSITION and behind it: on the device, on the host
+ *   DRY_SIZE (NAME, POSITION, TYPE)        one size of TYPE (int, int64_t, size_t) at argument
+ *                                          POSITION, from 0
+ *   DRY_TWO_SIZES (NAME, POSITION, TYPE)   two, at POSITION and behind it: on the
+ *                                          device, on the host
  *   ..._SDCZ (LIBRARY, REST, ...)          LIBRARY "S" REST, and the same for D, C and Z
  *
  * Positions from the public headers; tests/dry/test-dry-sizes.sh compares them where they are
@@ -43,8 +45,8 @@
 #define BEFORE_24 BEFORE_23 intptr_t a24,
 #define BEFORE_25 BEFORE_24 intptr_t a25,
 
-/* cuSOLVER counts in elements, of 4 to 16 bytes, where the size is an int: then the answer takes no less
- * than what was chosen. */
+/* cuSOLVER counts in elements, of 4 to 16 bytes, where the size is an int: then the answer takes no
+ * less than what was chosen. */
 #define UNKNOWN_SIZE(name, type) \
   (sizeof (type) == sizeof (int) \
        ? (type) MIN (gemem_library_unknown_size (#name, 0) / sizeof (float), G_MAXINT) \

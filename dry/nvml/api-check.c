@@ -1,5 +1,5 @@
-/* api-check.c - compares nvml.h with NVML's own header at compile time; compiled only if CUDA's headers
- * are installed, and does nothing where NVML's is not among them. */
+/* api-check.c - compares nvml.h with NVML's own header at compile time; compiled only if CUDA's
+ * headers are installed, and does nothing where NVML's is not among them. */
 #include "config.h"
 
 #if __has_include(<nvml.h>)

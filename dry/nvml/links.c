@@ -1,8 +1,8 @@
 /* links.c - how the devices of a dry run reach each other, as the management library says it.
  *
- * Libraries build their picture of the machine from this (NCCL, nvshmem).  The machine has the links of
- * the GPU's row in gpus.def: so many to NVSwitch, which alone connects everything to everything, the
- * PCIe bus, or none.
+ * Libraries build their picture of the machine from this (NCCL, nvshmem).  The machine has the
+ * links of the GPU's row in gpus.def: so many to NVSwitch, which alone connects everything to
+ * everything, the PCIe bus, or none.
  *
  * Invariant: says the same as cuDeviceCanAccessPeer().
  *
@@ -112,8 +112,8 @@ nvmlDeviceGetFieldValues (NvmlDevice device, int count, NvmlFieldValue *values)
   return NVML_OK;
 }
 
-/* ---- what this machine has not, as older drivers and other machines say it: links to the GPUs of other
- * machines, a place in a rack, the long form of PCIe facts, counters of errors */
+/* ---- what this machine has not, as older drivers and other machines say it: links to the GPUs of
+ * other machines, a place in a rack, the long form of PCIe facts, counters of errors */
 
 int
 nvmlDeviceGetGpuFabricInfoV (NvmlDevice device, NvmlFabric *fabric)

@@ -1,9 +1,9 @@
-/* nvml.c - the management library (libnvidia-ml) of dry runs: devices, their memory and processes, as
- * programs and monitors ask for them.
+/* nvml.c - the management library (libnvidia-ml) of dry runs: devices, their memory and processes,
+ * as programs and monitors ask for them.
  *
- * It says what the simulated devices of this process say; other processes hold nothing there. It is no
- * part of CUDA: it works in a child of fork() too, and a child may use CUDA though its parent used this. A
- * function that is not here fails by its name (missing.c).
+ * It says what the simulated devices of this process say; other processes hold nothing there. It is
+ * no part of CUDA: it works in a child of fork() too, and a child may use CUDA though its parent
+ * used this. A function that is not here fails by its name (missing.c).
  *
  * Origin: the NVML API reference; nvml.h of the toolkit for the order of structures.
  */

@@ -1,5 +1,6 @@
-/* nvml.h - the functions of NVIDIA's management library that dry runs have (nvml.c), by the names of its
- * public documentation; api-check.c compares the structures with those of NVML's own header. */
+/* nvml.h - the functions of NVIDIA's management library that dry runs have (nvml.c), by the
+ * names of its public documentation; api-check.c compares the structures with those of
+ * NVML's own header. */
 #pragma once
 
 typedef struct nvmlDevice_st *NvmlDevice;

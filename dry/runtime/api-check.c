@@ -1,5 +1,5 @@
-/* api-check.c - compares api.h and properties.def with CUDA's own headers at compile time, of 12 or of 13;
- * compiled only if these headers are installed.
+/* api-check.c - compares api.h and properties.def with CUDA's own headers at compile time, of 12 or
+ * of 13; compiled only if these headers are installed.
  */
 #include "config.h"
 

@@ -1,9 +1,10 @@
-/* api.h - the part of the CUDA runtime's binary interface that dry runs implement, so that it is built without CUDA's
- * headers.
+/* api.h - the part of the CUDA runtime's binary interface that dry runs implement, so that it is
+ * built without CUDA's headers.
  *
- * Names are our own (RuntimeExtent is cudaExtent), so that api-check.c can compare these definitions with NVIDIA's headers,
- * of 12 and of 13, where they are installed. Streams, events, graphs, pools, functions and arrays are the driver's, as they are in
- * NVIDIA's runtime. Where a structure grew, the part that all versions share is declared.
+ * Names are our own (RuntimeExtent is cudaExtent), so that api-check.c can compare these
+ * definitions with NVIDIA's headers, of 12 and of 13, where they are installed. Streams, events,
+ * graphs, pools, functions and arrays are the driver's, as they are in NVIDIA's runtime. Where a
+ * structure grew, the part that all versions share is declared.
  *
  * Origin: the CUDA runtime API's reference manual and headers.
  */
@@ -11,7 +12,8 @@
 
 #include <stddef.h>
 
-/* ---- results that the driver does not have, as numbers of cudaError_t; the others are CUresult's */
+/* ---- results that the driver does not have, as numbers of cudaError_t; the others
+ * are CUresult's */
 
 enum
 {
@@ -163,7 +165,8 @@ typedef struct /* cudaUUID_t */
 
 /* ---- cudaDeviceProp: the layouts of 12 and of 13 */
 
-/* The fields between the name and the end of the part that 12 and 13 share: P is in both, P12 in 12 only. */
+/* The fields between the name and the end of the part that 12 and 13 share: P is in both,
+ * P12 in 12 only. */
 #define RUNTIME_PROPERTIES_FIELDS(P, P12) \
   P (size_t, totalGlobalMem) \
   P (size_t, sharedMemPerBlock) \

@@ -1,8 +1,9 @@
-/* copies.c - memcpy and memset of the CUDA runtime of dry runs, with one, two and three dimensions, between devices, and
- * of the program's symbols.
+/* copies.c - memcpy and memset of the CUDA runtime of dry runs, with one, two and three dimensions,
+ * between devices, and of the program's symbols.
  *
- * All of them become copies and fills of rows by the driver: copies between parts of the host are real, what is read from a device
- * is zero. Rows that lie one behind the other are one copy. cudaMemcpyKind is checked, then the addresses tell.
+ * All of them become copies and fills of rows by the driver: copies between parts of the host are
+ * real, what is read from a device is zero. Rows that lie one behind the other are one copy.
+ * cudaMemcpyKind is checked, then the addresses tell.
  */
 #include "config.h"
 
@@ -94,7 +95,8 @@ fill_rows (Rows to, int value, RuntimeExtent extent, CUstream stream, gboolean w
 #define PITCHED(place) ((Rows){ (place).address, (place).pitch, (place).pitch * (place).height })
 #define FLAT(width, height) ((RuntimeExtent){ width, height, 1 })
 
-/* Defines a copy or fill that waits, on the default stream of each kind, and its form on a stream: @call uses stream and wait. */
+/* Defines a copy or fill that waits, on the default stream of each kind, and its form on a stream:
+ * @call uses stream and wait. */
 #define BOTH(name, parameters, async_parameters, call) \
   RUNTIME (name, parameters) \
   { \

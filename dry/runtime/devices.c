@@ -1,9 +1,10 @@
-/* devices.c - devices of the CUDA runtime of dry runs: properties, attributes, limits, peers, and memory of other
- * processes.
+/* devices.c - devices of the CUDA runtime of dry runs: properties, attributes, limits, peers, and
+ * memory of other processes.
  *
- * Every property is an attribute of the driver's device, so that the two never differ; properties.def says which. The layout
- * of cudaDeviceProp is that of the version that the program asked for: cudaGetDeviceProperties_v2 exists in 12 only and has 12's;
- * cudaGetDeviceProperties has 13's in 13, and in 12 that of 11, the beginning of 12's.
+ * Every property is an attribute of the driver's device, so that the two never differ;
+ * properties.def says which. The layout of cudaDeviceProp is that of the version that the program
+ * asked for: cudaGetDeviceProperties_v2 exists in 12 only and has 12's; cudaGetDeviceProperties has
+ * 13's in 13, and in 12 that of 11, the beginning of 12's.
  */
 #include "config.h"
 

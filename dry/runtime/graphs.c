@@ -1,8 +1,10 @@
-/* graphs.c - graphs, and libraries of kernels, of the CUDA runtime of dry runs: the driver's, by other names.
+/* graphs.c - graphs, and libraries of kernels, of the CUDA runtime of dry runs: the driver's,
+ * by other names.
  *
- * Parameters of fills, functions of the host and memory are the driver's own; those of kernels and copies are translated. Where
- * 13 has one argument more than 12, the data of edges, a definition takes as many as 13's and the version in force decides what they are:
- * all of them travel in registers.
+ * Parameters of fills, functions of the host and memory are the driver's own; those of kernels
+ * and copies are translated. Where 13 has one argument more than 12, the data of edges, a
+ * definition takes as many as 13's and the version in force decides what they are: all of them
+ * travel in registers.
  */
 #include "config.h"
 

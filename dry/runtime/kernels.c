@@ -1,15 +1,16 @@
-/* kernels.c - the program's own kernels and variables: what the code made by nvcc registers when a library is loaded, call
- * configurations, launches, and what is known about a kernel.
+/* kernels.c - the program's own kernels and variables: what the code made by nvcc registers when a
+ * library is loaded, call configurations, launches, and what is known about a kernel.
  *
- * A library registers each of its fat binaries, then each kernel with the address of a function of
- * the host by which the program names it. There are a hundred thousand in PyTorch, so registration
- * stores pointers only; a binary becomes a library of the driver, and a kernel a handle of it, at the
- * first use. A launch checks its configuration as NVIDIA's runtime does, and is then the driver's.
+ * A library registers each of its fat binaries, then each kernel with the address of a function
+ * of the host by which the program names it. There are a hundred thousand in PyTorch, so
+ * registration stores pointers only; a binary becomes a library of the driver, and a kernel a
+ * handle of it, at the first use. A launch checks its configuration as NVIDIA's runtime does, and
+ * is then the driver's.
  *
- * Invariants: the strings and images that are registered belong to the program's library and live until it unregisters them; an
- * address that is registered again means the newer one. Entries are never freed, so that one found
- * under the lock may be used after it. The driver's lock is taken inside this one, never the other
- * way.
+ * Invariants: the strings and images that are registered belong to the program's library and live
+ * until it unregisters them; an address that is registered again means the newer one. Entries are
+ * never freed, so that one found under the lock may be used after it. The driver's lock is taken
+ * inside this one, never the other way.
  */
 #include "config.h"
 
@@ -60,7 +61,8 @@ put (GHashTable **table, const void *key, gpointer value)
   pthread_mutex_unlock (&mutex);
 }
 
-/* Declares an exported function that returns something else than a result, and begins its definition. */
+/* Declares an exported function that returns something else than a result, and begins
+ * its definition. */
 #define REGISTRATION(type, name, parameters) \
   RUNTIME_EXPORT type name parameters; \
   type name parameters
@@ -77,7 +79,8 @@ REGISTRATION (void, __cudaRegisterFatBinaryEnd, (void **handle))
 {
 }
 
-/* Kernels stay known, but not what their image says: another library may be loaded at its address. */
+/* Kernels stay known, but not what their image says: another library may be loaded
+ * at its address. */
 REGISTRATION (void, __cudaUnregisterFatBinary, (void **handle))
 {
   Binary *binary = (Binary *) handle;
@@ -222,7 +225,8 @@ gemem_runtime_symbol (const void *symbol, CUdeviceptr *address, size_t *size)
 
 /* ---- what is known about a kernel */
 
-/* Defines a function about the kernel @function, of which @call with the driver's @handle is the rest. */
+/* Defines a function about the kernel @function, of which @call with the driver's
+ * @handle is the rest. */
 #define KERNEL_CALL(name, parameters, call) \
   RUNTIME (name, parameters) \
   { \

@@ -1,7 +1,8 @@
-/* memory.c - memory of the CUDA runtime of dry runs: allocations of devices and of the host, stream-ordered allocations
- * and pools, and what is known about an address.
+/* memory.c - memory of the CUDA runtime of dry runs: allocations of devices and of the host,
+ * stream-ordered allocations and pools, and what is known about an address.
  *
- * As the reference manual says, an allocation of 0 bytes succeeds with a null pointer, and null pointers can be freed.
+ * As the reference manual says, an allocation of 0 bytes succeeds with a null pointer, and null
+ * pointers can be freed.
  */
 #include "config.h"
 
@@ -13,7 +14,8 @@
 
 /* ---- allocations of the device */
 
-/* The end of every allocation: *@place is written only by one that succeeds, as in NVIDIA's runtime. */
+/* The end of every allocation: *@place is written only by one that succeeds, as in
+ * NVIDIA's runtime. */
 static int
 store (void **place, CUresult result, const CUdeviceptr *address)
 {

@@ -1,8 +1,9 @@
-/* runtime.c - the core of the CUDA runtime of dry runs: initialisation, the device and the last error of each thread, versions,
- * and functions of the driver by name.
+/* runtime.c - the core of the CUDA runtime of dry runs: initialisation, the device and the last
+ * error of each thread, versions, and functions of the driver by name.
  *
- * The last error is that of the reference manual: a call that fails sets it, a call that succeeds leaves it, cudaGetLastError
- * resets it, and "not ready" is no error. There is one per thread for both versions of the runtime.
+ * The last error is that of the reference manual: a call that fails sets it, a call that succeeds
+ * leaves it, cudaGetLastError resets it, and "not ready" is no error. There is one per thread for
+ * both versions of the runtime.
  */
 #include "config.h"
 

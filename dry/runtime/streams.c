@@ -1,7 +1,8 @@
-/* streams.c - streams, events and stream capture of the CUDA runtime of dry runs: the driver's, by other names.
+/* streams.c - streams, events and stream capture of the CUDA runtime of dry runs: the driver's,
+ * by other names.
  *
- * Where 12 and 13 give one name two meanings (captures with and without the data of edges), the version in force decides; the
- * longer form has one argument more, so one definition serves both.
+ * Where 12 and 13 give one name two meanings (captures with and without the data of edges), the
+ * version in force decides; the longer form has one argument more, so one definition serves both.
  */
 #include "config.h"
 
@@ -78,7 +79,8 @@ RUNTIME_STREAM_CALL (cudaStreamIsCapturing, (CUstream stream, unsigned *status),
 RUNTIME_QUERY (cudaThreadExchangeStreamCaptureMode, (unsigned *mode),
                cuThreadExchangeStreamCaptureMode (mode))
 
-/* The data of edges is asked for only by 13, and by _v3 of 12; the short form of 12 has three arguments. */
+/* The data of edges is asked for only by 13, and by _v3 of 12; the short form of 12 has
+ * three arguments. */
 static int
 capture_info (CUstream stream, unsigned *status, cuuint64_t *id, CUgraph *graph,
               const CUgraphNode **after, const CUgraphEdgeData **edges, size_t *n_after,

@@ -1,7 +1,8 @@
 /* anchors.h - lookups of single anchors, tensors and nodes of a model.
  *
  * They read the graph and the fields that are filled first: nodes[].kind and input_node;
- * gemem_ge_symbol_inputs() reads the symbols.  O(attributes) where an attribute is looked up, else O(1).
+ * gemem_ge_symbol_inputs() reads the symbols.  O(attributes) where an attribute is looked
+ * up, else O(1).
  */
 #pragma once
 

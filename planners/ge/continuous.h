@@ -1,6 +1,7 @@
 /* continuous.h - tensors that must lie side by side (ge-static.md 5).
  *
- * Without such memory (assigner->continuous is NULL) only gemem_ge_continuous_new() may be called. */
+ * Without such memory (assigner->continuous is NULL) only gemem_ge_continuous_new()
+ * may be called. */
 #pragma once
 
 #include "planners/ge/state.h"

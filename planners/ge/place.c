@@ -1,7 +1,7 @@
 /* place.c - sizes and offsets of the blocks, and the zero-copy tail (ge-static.md 4.2, 7.2).
  *
- * Invariant: the offset of every block is a multiple of 512, in the tail of zero_copy_alignment.  Cost: O(occupants + blocks),
- * and the sort of the graph's inputs.
+ * Invariant: the offset of every block is a multiple of 512, in the tail of zero_copy_alignment.
+ * Cost: O(occupants + blocks), and the sort of the graph's inputs.
  */
 #include "config.h"
 

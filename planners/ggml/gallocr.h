@@ -52,6 +52,6 @@ void gemem_ggml_graph_clear (GgmlGraph *graph);
 /* Adds @tensor to the sources of @reader; all sources of one reader are added in succession. */
 void gemem_ggml_graph_add_source (GgmlGraph *graph, guint32 reader, guint32 tensor,
                                   gboolean may_overlay);
-/* Places the tensors of @graph in @offsets, one per buffer, which are empty before.  FALSE: a tensor
- * is too large. */
+/* Places the tensors of @graph in @offsets, one per buffer, which are empty before.  FALSE: a
+ * tensor is too large. */
 gboolean gemem_ggml_graph_plan (GgmlGraph *graph, GgmlOffsets *offsets);

@@ -146,8 +146,8 @@ add_tensors (const Building *b)
     }
 }
 
-/* The tensor of @item: that of its buffer if it is its first item, else a view of it; GEMEM_NONE: it
- * has no memory. */
+/* The tensor of @item: that of its buffer if it is its first item, else a view of it; GEMEM_NONE:
+ * it has no memory. */
 static guint32
 tensor_of (const GgmlModel *model, guint32 item)
 {

@@ -1,13 +1,13 @@
 /* memory-optimize.c - planner `paddle-memory-optimize`: the Python transpiler
  * fluid.memory_optimize() of PaddlePaddle 0.x - 1.4.
  *
- * Rules (paddle.md 8.1, 8.2, 13.2).  Lists: the global block, then matched sub-blocks (lists.c).  An
- * output takes the memory of the first entry of the pool with equal element type and matching
+ * Rules (paddle.md 8.1, 8.2, 13.2).  Lists: the global block, then matched sub-blocks (lists.c).
+ * An output takes the memory of the first entry of the pool with equal element type and matching
  * shape: level 0 the same shape; level 1 both or neither with dynamic batch, and no fewer elements.
  * Order of the pool in era 1.3: dynamic batches before static shapes, then ascending by elements,
- * equal ones by arrival.  In 1.0 to 1.2: the order in which variables die, including variables that no
- * operator writes (with rules=documented always: the manual's example reuses one).  A variable that took memory returns to the pool under the name and with the
- * shape of that memory.
+ * equal ones by arrival.  In 1.0 to 1.2: the order in which variables die, including variables that
+ * no operator writes (with rules=documented always: the manual's example reuses one).  A variable
+ * that took memory returns to the pool under the name and with the shape of that memory.
  *
  * Beyond the text: a variable that operators of two lists touch is skipped, as if the operator that
  * owns the block listed it (skip.c).

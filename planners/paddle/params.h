@@ -7,8 +7,8 @@
 #define PADDLE_ALIGNMENT 256 /* bytes; that of PaddlePaddle's allocators (paddle.md 2, 3) */
 #define PADDLE_EMPTY "@EMPTY@"
 
-/* Releases with the Python transpilers, in the order of PADDLE_ERA_CHOICES (paddle.md 13.2).  1.0 to
- * 1.2 decide alike, and so do 1.3 to 1.5, but for a default. */
+/* Releases with the Python transpilers, in the order of PADDLE_ERA_CHOICES (paddle.md 13.2).  1.0
+ * to 1.2 decide alike, and so do 1.3 to 1.5, but for a default. */
 enum
 {
   PADDLE_ERA_1_3,

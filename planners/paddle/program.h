@@ -2,10 +2,10 @@
  * variables.
  *
  * Variables.  All outputs of the graph that name a variable are that variable, for every write.  An
- * output without a variable is one named "NODE:k", of the output's element type and shape where these
- * account for its bytes, else of shape [bytes]; a workspace is one named "NODE:workspace k".  Items that must share or adjoin memory (references, continuous memory:
- * gemem_graph_lifetimes()) are one variable, named after a variable of the graph among them, else
- * after the first item.
+ * output without a variable is one named "NODE:k", of the output's element type and shape where
+ * these account for its bytes, else of shape [bytes]; a workspace is one named "NODE:workspace k".
+ * Items that must share or adjoin memory (references, continuous memory: gemem_graph_lifetimes())
+ * are one variable, named after a variable of the graph among them, else after the first item.
  *
  * Life.  A variable of the graph dies by PaddlePaddle's own liveness (paddle.md 8.1): after a read
  * that no other read follows before the next write.  The list of operators is straight, so one
@@ -17,8 +17,8 @@
  *
  * Block of a variable: the one that declares it, where the graph says so.  Else the innermost block
  * that all operators which touch it see.  Where no operator of that block itself touches it, every
- * block below has a variable of its own under this name (`local`): what a block declares, an operator
- * of the block uses or lists for its blocks.
+ * block below has a variable of its own under this name (`local`): what a block declares, an
+ * operator of the block uses or lists for its blocks.
  *
  * What a block sees (paddle.md 13.2): itself, then for the block of a gradient operator that of its
  * forward operator, then the blocks around.
@@ -110,8 +110,8 @@ gemem_paddle_n_writes (const GememNode *node)
   return node->n_outputs + node->n_workspaces;
 }
 
-/* The variable of a name ("x", "NODE:k"), which may be any of its names; of several that of the global
- * block, else any; GEMEM_NONE. */
+/* The variable of a name ("x", "NODE:k"), which may be any of its names; of several that of the
+ * global block, else any; GEMEM_NONE. */
 guint32 gemem_paddle_find (const PaddleProgram *program, const char *name);
 
 /* "x[-1, 100]": Python writes it with @separator ", ", C++ with ",". */

@@ -3,8 +3,9 @@
  *
  * Rules (paddle.md 8.3): lists, liveness, skip set and valid variables of memory_optimize.  After
  * each operator at which valid variables die (except owners of a list) comes a delete_var of their
- * names, in the order in which the operator reads them (13.2).  The log has one line per delete_var, with its index in the block after
- * the earlier insertions; forward and backward part are counted apart:
+ * names, in the order in which the operator reads them (13.2).  The log has one line per
+ * delete_var, with its index in the block after the earlier insertions; forward and backward part
+ * are counted apart:
  *   delete_var block 0 index 3: a, b
  *
  * The plan: a variable gets memory at its first write, and again at the first write after a

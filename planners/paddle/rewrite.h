@@ -34,8 +34,8 @@ guint32 gemem_paddle_names_group (PaddleNames *names, guint32 variable);
 guint32 gemem_paddle_name (PaddleNames *names, guint32 variable);
 /* When the name of @variable changed last: a number that grows with each rename; 0: never. */
 guint32 gemem_paddle_moved (PaddleNames *names, guint32 variable);
-/* Begins anew, after gemem_paddle_names_restart(): @variable has its own name again.  Variables that
- * are not reset may not be asked for. */
+/* Begins anew, after gemem_paddle_names_restart(): @variable has its own name again.  Variables
+ * that are not reset may not be asked for. */
 void gemem_paddle_names_restart (PaddleNames *names);
 void gemem_paddle_names_reset (PaddleNames *names, guint32 variable);
 /* Renames @from to @to for the operators that follow. */

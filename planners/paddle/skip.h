@@ -7,8 +7,8 @@
 void gemem_paddle_skip (guint32 variable, guint8 *skip); /* @variable may be GEMEM_NONE */
 /* Skips all variables that a node reads and writes. */
 void gemem_paddle_skip_node (const PaddleProgram *program, guint32 node, guint8 *skip);
-/* Skips variables that operators of different lists, or of a list and of a block without one, touch.
- * @listed: not where the operator that owns the block itself lists the variable. */
+/* Skips variables that operators of different lists, or of a list and of a block without one,
+ * touch. @listed: not where the operator that owns the block itself lists the variable. */
 void gemem_paddle_skip_foreign (const PaddleProgram *program, const GArray *lists, gboolean listed,
                                 guint8 *skip);
 /* Skips the variables listed in @names, with commas between, optionally in brackets.  @what: the

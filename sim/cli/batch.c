@@ -197,8 +197,8 @@ parse_allocators (const char *text, const GPtrArray *variables, GError **error)
   return g_steal_pointer (&specs);
 }
 
-/* What -a says to mean the allocator that recorded @info; NULL: that is not said.  The settings of a
- * shorthand choose the class, so they belong to its name; those of a class apply while it is made
+/* What -a says to mean the allocator that recorded @info; NULL: that is not said.  The settings of
+ * a shorthand choose the class, so they belong to its name; those of a class apply while it is made
  * (gemem_setup_defaults()). */
 static char *
 recorded_allocator (const GememTraceInfo *info)

@@ -60,7 +60,7 @@ guint gemem_terminal_width (void);
 /* Set by SIGINT, SIGTERM and SIGHUP after gemem_catch_interrupts(). */
 extern gint gemem_interrupted;
 void gemem_catch_interrupts (void);
-/* The work that can be interrupted has ended.  Before, a signal ends the program within a second even
- * where nothing looks at gemem_interrupted; from here on, it lets what was found be written.  A
- * second signal always ends it at once. */
+/* The work that can be interrupted has ended.  Before, a signal ends the program within a second
+ * even where nothing looks at gemem_interrupted; from here on, it lets what was found be written.
+ * A second signal always ends it at once. */
 void gemem_interrupts_over (void);

@@ -10,12 +10,14 @@ const GememCommand *const *gemem_commands (void);
 /* GEMEM_ERROR_USAGE for an unknown name, with the nearest name. */
 const GememCommand *gemem_command_find (const char *name, GError **error);
 
-/* ---- terms.c: the index of terms, every name that a user of a real system or of gemem knows; g_free() */
+/* ---- terms.c: the index of terms, every name that a user of a real system or of gemem
+ * knows; g_free() */
 
-/* What is known about @word, for people, with commands to try: all places that have the name.  Case,
- * '-', '_' and a prefix FLAGS_ do not matter, nor do "torch.cuda." and "()" around the last part of
- * a dotted name.  A name of code (cudaMalloc) that is no term is searched in all descriptions.  NULL
- * with GEMEM_ERROR_USAGE, which suggests similar terms.  Cost: a pass over all tables. */
+/* What is known about @word, for people, with commands to try: all places that have the name.
+ * Case, '-', '_' and a prefix FLAGS_ do not matter, nor do "torch.cuda." and "()" around the
+ * last part of a dotted name.  A name of code (cudaMalloc) that is no term is searched in all
+ * descriptions.  NULL with GEMEM_ERROR_USAGE, which suggests similar terms.  Cost: a pass
+ * over all tables. */
 char *gemem_terms_help (const GememCommand *const *commands, const char *word, GError **error);
 /* The whole index, a term a line, sorted. */
 char *gemem_terms_index (const GememCommand *const *commands);
@@ -29,7 +31,7 @@ char *gemem_manual (const GememCommand *const *commands); /* man page, troff */
 /* ---- completion.c: the completion of "bash", "zsh" or "fish", for this to be installed. */
 const char *gemem_completion (const char *shell);
 
-/* ---- complete.c: a line for each word that may stand in place of the last of @words (at least one;
- * those after "gemem-sim", up to the cursor), with a tab before what it means; g_free().  @files: it
- * may also be the name of a file. */
+/* ---- complete.c: a line for each word that may stand in place of the last of @words (at least
+ * one; those after "gemem-sim", up to the cursor), with a tab before what it means; g_free().
+ * @files: it may also be the name of a file. */
 char *gemem_complete (const char *const *words, gboolean *files);

@@ -144,8 +144,8 @@ last_setting (const char *text)
   return text;
 }
 
-/* The parameters of the allocator that the shorthand @topic chooses with the settings from @start to
- * @end; NULL: it is no shorthand, or chooses none. */
+/* The parameters of the allocator that the shorthand @topic chooses with the settings from @start
+ * to @end; NULL: it is no shorthand, or chooses none. */
 static const GememParam *
 params_behind (const GememTopic *topic, const char *start, const char *end)
 {

@@ -1,9 +1,9 @@
 /* completion.c - the completions of bash, zsh and fish.
  *
- * Each is as little as its shell allows: it hands the words up to the cursor to `gemem-sim --complete`
- * and shows what comes back (complete.c), a candidate a line, with a tab before what it means.  So
- * nothing here names a command, an option or an allocator, and plugins complete too.  Exit status 0
- * with no line means the name of a file.
+ * Each is as little as its shell allows: it hands the words up to the cursor to `gemem-sim
+ * --complete` and shows what comes back (complete.c), a candidate a line, with a tab before what it
+ * means.  So nothing here names a command, an option or an allocator, and plugins complete too.
+ * Exit status 0 with no line means the name of a file.
  */
 #include "config.h"
 

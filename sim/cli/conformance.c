@@ -56,7 +56,8 @@ typedef struct
   guint equal, differ, unseen, changed;
 } Shown;
 
-/* TRUE if @word names the sentence: its system, its manual, its id or a glob of ids; NULL names all. */
+/* TRUE if @word names the sentence: its system, its manual, its id or a glob of ids;
+ * NULL names all. */
 static gboolean
 is_named (const char *word, const GememManual *manual, const GememSentence *sentence)
 {

@@ -375,8 +375,8 @@ append_folded_device (GString *out, const GememHolders *holders, const GememDevi
 
 /* ---- the command */
 
-/* @root: the outermost frame of folded stacks, or NULL.  *@partial is set if the end of the trace is
- * missing. */
+/* @root: the outermost frame of folded stacks, or NULL.  *@partial is set if the end of the
+ * trace is missing. */
 static gboolean
 show (const char *path, const char *format, const GememHoldersOptions *options, const char *root,
       gboolean *partial, GError **error)

@@ -1,4 +1,5 @@
-/* measures-help.c - see measures-help.h.  The texts are those of measures.def, as in the man page. */
+/* measures-help.c - see measures-help.h.  The texts are those of measures.def, as
+ * in the man page. */
 #include "config.h"
 
 #include "sim/cli/measures-help.h"

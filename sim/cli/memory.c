@@ -1,6 +1,6 @@
-/* memory.c - what gemem-sim does when the host has no memory left: a message and exit status 1; no file that
- * is half written stays behind (base/no-memory.h), but the journal of a SQLite database, which
- * SQLite takes up the next time. */
+/* memory.c - what gemem-sim does when the host has no memory left: a message and exit status 1; no
+ * file that is half written stays behind (base/no-memory.h), but the journal of a SQLite database,
+ * which SQLite takes up the next time. */
 #include "config.h"
 
 #include <string.h>

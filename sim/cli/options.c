@@ -5,9 +5,9 @@
  * unless they are equal.  So every option with a value is declared as a list, and resolved
  * afterwards.  GOption takes the texts for words of the locale's encoding, so that under LC_ALL=C
  * none may go beyond ASCII; here names of files are bytes, and all other text is UTF-8 whatever the
- * locale.  So all are declared as names of files, and texts are checked.  An option of type STRING with G_OPTION_FLAG_OPTIONAL_ARG has the value "" where none
- * is given.  Values joined to short options (-j4) are accepted; the error about an unknown option
- * names the nearest known one. */
+ * locale.  So all are declared as names of files, and texts are checked.  An option of type STRING
+ * with G_OPTION_FLAG_OPTIONAL_ARG has the value "" where none is given.  Values joined to short
+ * options (-j4) are accepted; the error about an unknown option names the nearest known one. */
 #include "config.h"
 
 #include <string.h>

@@ -111,8 +111,8 @@ gemem_terminal_width (void)
 
 /* ---- signals
  *
- * The first one asks the program to end: whoever works looks at gemem_interrupted.  A thread watches
- * that the work does end: it may wait for a pipe, or be in one long step. */
+ * The first one asks the program to end: whoever works looks at gemem_interrupted.  A thread
+ * watches that the work does end: it may wait for a pipe, or be in one long step. */
 
 #define PATIENCE 1000 /* ms */
 

@@ -3,10 +3,11 @@
  *
  * PaddlePaddle's planners (memory_optimize, in-place) do not place bytes but rename variables: an
  * output that reuses the memory of a variable becomes a version of the variable.  So a plan becomes
- * a graph again: outputs at one offset write one variable, the one to which the planner renamed them
- * all, else that of the first of them.  A lowering then frees and grows variables as PaddlePaddle does with the rewritten program.  Plans
- * that share memory otherwise (overlapping at different offsets) are no renaming, and refused.
- * Workspaces keep their own memory.  Cost: O(items log items).  Origin: paddle.md 7, 8. */
+ * a graph again: outputs at one offset write one variable, the one to which the planner renamed
+ * them all, else that of the first of them.  A lowering then frees and grows variables as
+ * PaddlePaddle does with the rewritten program.  Plans that share memory otherwise (overlapping at
+ * different offsets) are no renaming, and refused.  Workspaces keep their own memory.  Cost:
+ * O(items log items).  Origin: paddle.md 7, 8. */
 #include "config.h"
 
 #include "graphs/format.h"

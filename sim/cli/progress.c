@@ -3,11 +3,12 @@
  * A phase has parts: one for what is read, or one per job.  A part is a sequence of readings of a
  * trace (a job reads it once per pass and epoch), each of which is first opened, then delivers
  * events.  Bytes measure a reading while it is opened (some formats are parsed whole there) and
- * where nobody knows the number of events; events measure it from then on.  Their number is what the
- * file says, or what an earlier reading of the same file delivered.
+ * where nobody knows the number of events; events measure it from then on.  Their number is what
+ * the file says, or what an earlier reading of the same file delivered.
  *
- * Locks: `lock` guards everything but the counters of the parts, which are atomic.  It is held while
- * the line is drawn and while anything else is printed, so neither can come between the other.
+ * Locks: `lock` guards everything but the counters of the parts, which are atomic.  It is
+ * held while the line is drawn and while anything else is printed, so neither can come
+ * between the other.
  */
 #include "config.h"
 

@@ -6,8 +6,8 @@
  *
  * Invariants: nothing is shown in the first half second of a phase, if standard error is no
  * terminal, after --quiet, or in the background; the line is never wider than the terminal; it is
- * erased before anything else is printed (gemem_progress_pause()), at the end of the phase, and when
- * a signal ends the program.  Phases follow one another, begun and ended by the main thread.
+ * erased before anything else is printed (gemem_progress_pause()), at the end of the phase, and
+ * when a signal ends the program.  Phases follow one another, begun and ended by the main thread.
  */
 #pragma once
 

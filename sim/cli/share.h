@@ -24,9 +24,10 @@ typedef struct
 
 void gemem_share_run_free (gpointer run);
 
-/* The runs that @lists allow (GPtrArray of GememAllocatorSpec for each of @files): every combination,
- * or, with @alike, where all programs have the same list, the same allocator for all.  @ordinals:
- * the device of each trace.  GPtrArray of GememShareRun; GEMEM_ERROR_USAGE if they are too many. */
+/* The runs that @lists allow (GPtrArray of GememAllocatorSpec for each of @files): every
+ * combination, or, with @alike, where all programs have the same list, the same allocator for
+ * all.  @ordinals: the device of each trace.  GPtrArray of GememShareRun; GEMEM_ERROR_USAGE if
+ * they are too many. */
 GPtrArray *gemem_share_runs (const GPtrArray *files, const GPtrArray *lists, gboolean alike,
                              const int *ordinals, GError **error);
 /* Makes @job one of all programs of @run, which it borrows. */

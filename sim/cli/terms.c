@@ -4,11 +4,12 @@
  * Derived from the registries and their tables alone: commands and options, allocators, planners,
  * lowerings, generators, devices and formats with their aliases and the names they have in the real
  * system, parameters with aliases, environment variables and values, flags that are not modelled,
- * measures, kinds of events, attributes of graphs; words.def has the few words of manuals and reports
- * that are in none of these.  What is added to a table is found here.
+ * measures, kinds of events, attributes of graphs; words.def has the few words of manuals and
+ * reports that are in none of these.  What is added to a table is found here.
  *
- * The index is made anew for each question: a few thousand terms, each with a pointer into the table
- * it comes from.  A parameter that several classes share is explained once, with all its owners.
+ * The index is made anew for each question: a few thousand terms, each with a pointer into
+ * the table it comes from.  A parameter that several classes share is explained once, with
+ * all its owners.
  */
 #include "config.h"
 
@@ -360,8 +361,8 @@ same_text (const Term *a, const Term *b)
              || g_strcmp0 (a->param->choices, b->param->choices) == 0);
 }
 
-/* "allocators ge, ge-active; planner ge-block": the owners of terms that are explained as the one at
- * @first is; those that follow are removed from @chosen. */
+/* "allocators ge, ge-active; planner ge-block": the owners of terms that are explained as the one
+ * at @first is; those that follow are removed from @chosen. */
 static void
 append_owners (GString *out, GPtrArray *chosen, guint first)
 {

@@ -28,8 +28,8 @@ gemem_block_decided (GememRun *run, const GememTraceEvent *event, gboolean reque
     }
 }
 
-/* The modelled latency of a request or free, during which device calls took @calls ns: usually none;
- * these are added at the end. */
+/* The modelled latency of a request or free, during which device calls took @calls ns: usually
+ * none; these are added at the end. */
 static ALWAYS_INLINE void
 gemem_block_note_latency (const GememRun *run, guint64 calls, GememHistogram *latencies)
 {

@@ -1,12 +1,12 @@
 /* calls-log.c - the probe of `--calls FILE`: one CSV row per device call, to compare two devices or
  * to replay one (-d sim:calls=FILE).
  *
- * Columns: seq,call,stream,size,address,ok,device.  seq is that of the event during which the call
- * was made (0 also before the first event); address is hexadecimal: of memory, or for create and
- * destroy the number of the page; ok is 0 for a refused call and for an event that was not
- * complete; device is the number that the trace gives the device (0 for host memory).  The last row,
- * `close`, is the end of the device, for which no allocator calls: whatever it gave back stands
- * above.
+ * Columns: seq,call,stream,size,address,ok,device.  seq is that of the event during which the
+ * call was made (0 also before the first event); address is hexadecimal: of memory, or for
+ * create and destroy the number of the page; ok is 0 for a refused call and for an event that
+ * was not complete; device is the number that the trace gives the device (0 for host memory).
+ * The last row, `close`, is the end of the device, for which no allocator calls: whatever it
+ * gave back stands above.
  */
 #include "config.h"
 

@@ -1,10 +1,10 @@
 /* events-log.c - the probe of `--events FILE`: one CSV row per event that reached the allocator,
  * for comparison decision by decision.
  *
- * Columns: seq,kind,id,size,address,block,reserved,device.  address is hexadecimal, and empty when the
- * request failed; size is the requested bytes, block the bytes of the block, reserved the bytes
- * held from the device after the event, device the number that the trace gives the device.  Events that concern no block (trim, syncs) leave id to
- * block empty.  Cost: about 40 ns a row.
+ * Columns: seq,kind,id,size,address,block,reserved,device.  address is hexadecimal, and empty when
+ * the request failed; size is the requested bytes, block the bytes of the block, reserved the bytes
+ * held from the device after the event, device the number that the trace gives the device.  Events
+ * that concern no block (trim, syncs) leave id to block empty.  Cost: about 40 ns a row.
  */
 #include "config.h"
 

@@ -7,8 +7,8 @@
  * side is ahead by more than QUEUE_MAX calls, the two no longer match and the comparison of calls
  * ends (memory stays bounded).  Only the first epoch is compared.
  *
- * Most traces say nothing of what an allocator decided; the probe, a seventh of the time of a replay,
- * is attached with the first events that do (gemem_ledger_begins()).
+ * Most traces say nothing of what an allocator decided; the probe, a seventh of the time of a
+ * replay, is attached with the first events that do (gemem_ledger_begins()).
  */
 #include "config.h"
 
@@ -63,8 +63,9 @@ count_all_unmatched (Ledger *ledger)
   count_unmatched (ledger, &ledger->simulated);
 }
 
-/* Recordings of PyTorch name the whole range that was mapped, which its allocator maps page by page:
- * TRUE if the simulated @call is the first part of the recorded @whole, which is left with the rest. */
+/* Recordings of PyTorch name the whole range that was mapped, which its allocator maps page by
+ * page: TRUE if the simulated @call is the first part of the recorded @whole, which is left
+ * with the rest. */
 static gboolean
 is_part (const Call *call, Call *whole)
 {

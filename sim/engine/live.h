@@ -1,13 +1,13 @@
 /* live.h - the engine's record of each live id, and the walks over all of them.
  *
  * One 64-byte record per id, from its ALLOC to its FREE or FREE_COMPLETED, in a hash table with
- * chains.  Every event looks one id up and then reads its record, so the key is in the record, and the
- * table holds pointers alone: eight share a cache line, and a removal moves nothing (base/idmap.h,
- * which has to close gaps, took twice the time here).  The slot is taken from the top bits of
- * id * 2^64/phi, which spread dense ids, that readers assign, and addresses evenly.  Free records are
- * reused last in, first out.  Ids can be chosen so that all take one slot: a table with a long chain is spread
- * anew by another multiplier.  The walks are off the event path and cost O(n log n) in the number of
- * live blocks.
+ * chains.  Every event looks one id up and then reads its record, so the key is in the record, and
+ * the table holds pointers alone: eight share a cache line, and a removal moves nothing
+ * (base/idmap.h, which has to close gaps, took twice the time here).  The slot is taken from the
+ * top bits of id * 2^64/phi, which spread dense ids, that readers assign, and addresses evenly.
+ * Free records are reused last in, first out.  Ids can be chosen so that all take one slot: a table
+ * with a long chain is spread anew by another multiplier.  The walks are off the event path and
+ * cost O(n log n) in the number of live blocks.
  *
  * Invariants: at most a quarter as many records as slots; after as many removals as slots that left
  * fewer than a 32nd the table is halved, so that memory follows the number of live ids, and a table
@@ -63,8 +63,8 @@ void gemem_live_clear (GememLiveTable *table); /* frees everything */
 void gemem_live_grow (GememLiveTable *table);
 void gemem_live_calm (GememLiveTable *table);
 void gemem_live_spread (GememLiveTable *table);
-/* The first record after @live in no order, NULL: the first; NULL at the end.  Nothing may be added or
- * taken between. */
+/* The first record after @live in no order, NULL: the first; NULL at the end.  Nothing may be added
+ * or taken between. */
 const GememLive *gemem_live_next (const GememLiveTable *table, const GememLive *live);
 
 #define GEMEM_LIVE_CHAIN 32 /* records that a chain does not reach by chance */

@@ -4,8 +4,8 @@
  * the order of the trace; the column `device` tells them apart.
  * Invariants: the file is complete or absent; where a run ended early it is FILE.partial.
  *
- * Each row begins with the number of its event in the trace, and each part is in their order, so the
- * parts are merged line by line; rows of one number stand in the order of the jobs.
+ * Each row begins with the number of its event in the trace, and each part is in their order, so
+ * the parts are merged line by line; rows of one number stand in the order of the jobs.
  */
 #include "config.h"
 

@@ -120,9 +120,9 @@ typedef struct
 
 #define GEMEM_TIMELINE_POINTS_DEFAULT 2000
 
-/* FALSE with GEMEM_ERROR_USAGE if @spec names a GPU by number (cuda:0), and device @ordinal of trace
- * @name would go to it without having its number; @alone: the trace has no other device, and then
- * device 0, which most traces have, goes to any. */
+/* FALSE with GEMEM_ERROR_USAGE if @spec names a GPU by number (cuda:0), and device @ordinal of
+ * trace @name would go to it without having its number; @alone: the trace has no other device, and
+ * then device 0, which most traces have, goes to any. */
 gboolean gemem_job_check_gpu (const char *spec, int ordinal, gboolean alone, const char *name,
                               GError **error);
 
@@ -130,10 +130,10 @@ gboolean gemem_job_check_gpu (const char *spec, int ordinal, gboolean alone, con
  * trace, a full disk under events_path or calls_path). */
 GememResult *gemem_job_run (const GememJob *job, GError **error);
 
-/* Runs @n jobs on at most @threads threads (0: one per processor).  Jobs with the same events_path or
- * calls_path share the file: its rows are in the order of the trace.  @results and @errors have @n
- * elements, errors[i] is NULL: for each job either its result is set, for gemem_result_free(), or
- * its error, for g_error_free(). */
+/* Runs @n jobs on at most @threads threads (0: one per processor).  Jobs with the same events_path
+ * or calls_path share the file: its rows are in the order of the trace.  @results and @errors have
+ * @n elements, errors[i] is NULL: for each job either its result is set, for gemem_result_free(),
+ * or its error, for g_error_free(). */
 void gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **results,
                      GError **errors);
 

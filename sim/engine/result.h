@@ -225,7 +225,8 @@ struct _GememResult
 
 /* All fields 0; gemem_result_free(). */
 GememResult *gemem_result_new (void);
-/* Names @result in all tables, pictures and files: @label, and " (approximation)" where it is one. */
+/* Names @result in all tables, pictures and files: @label, and " (approximation)"
+ * where it is one. */
 void gemem_result_set_label (GememResult *result, const char *label);
 void gemem_result_free (GememResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememResult, gemem_result_free)
@@ -262,8 +263,8 @@ void gemem_origin_append_short (GString *out, const char *by);
 /* Appends " by train.py:212 forward"; a category alone is appended as " [activation]", an unknown
  * origin (NULL) not at all; shortened as above. */
 void gemem_origin_append_by (GString *out, const char *by);
-/* Appends @before and "allocated at event 12 by train.py:212 forward", as far as it is known; nothing
- * if it is not. */
+/* Appends @before and "allocated at event 12 by train.py:212 forward", as far as it is known;
+ * nothing if it is not. */
 void gemem_origin_describe (GString *out, const char *before, const GememOrigin *origin);
 
 GEMEM_END_DECLS

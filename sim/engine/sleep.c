@@ -3,8 +3,8 @@
  *
  * A block of memory that sleeps is not on the device: while it sleeps it is in no account, so live,
  * allocated and the demand fall with what the device has back and rise when it wakes; its id stays
- * alive.  Which blocks sleep the allocator says.  An allocator that knows no such memory passes over
- * the events, which are counted.
+ * alive.  Which blocks sleep the allocator says.  An allocator that knows no such memory passes
+ * over the events, which are counted.
  *
  * A WAKE for which there is no memory is a failed request of all it needs.  A block that the
  * allocator returns from memory that sleeps would fault when it is used: the run is not allowed.

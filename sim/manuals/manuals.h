@@ -1,8 +1,9 @@
 /* manuals.h - the documented sentences of the real systems' manuals, and the examples that show
  * whether gemem's model of what is built, and its model of what is documented, do what they say.
  *
- * A manual is one file, sentences-*.c, with one `const GememManual` and one line in manuals.def; its
- * rows are written with GEMEM_SENTENCE and GEMEM_UNSEEN.  Command, page and tests derive from them.
+ * A manual is one file, sentences-*.c, with one `const GememManual` and one line in
+ * manuals.def; its rows are written with GEMEM_SENTENCE and GEMEM_UNSEEN.  Command, page and
+ * tests derive from them.
  *
  * Invariants: the expected figures are computed by hand from the manual and from what is known of
  * the real system, never copied from the program's output; an id is unique among all manuals.

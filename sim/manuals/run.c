@@ -146,7 +146,8 @@ figure_of_json (const char *path, const char *output, GError **error)
   return NULL;
 }
 
-/* The patterns are ours, so nothing but a lack of memory makes a match impossible; it is no figure. */
+/* The patterns are ours, so nothing but a lack of memory makes a match impossible;
+ * it is no figure. */
 static gboolean
 matches (const GRegex *regex, const char *text, GMatchInfo **match)
 {
@@ -158,7 +159,8 @@ matches (const GRegex *regex, const char *text, GMatchInfo **match)
   return found;
 }
 
-/* Group 1 of the first match of @pattern in @text, or with @count the number of lines that match. */
+/* Group 1 of the first match of @pattern in @text, or with @count the number of
+ * lines that match. */
 static char *
 figure_of_text (const char *pattern, const char *text, gboolean count, GError **error)
 {

@@ -60,8 +60,8 @@ append_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group)
   gemem_plot_axis_clear (&axis);
 }
 
-/* Bars are labels made of '=' ('/' where requests failed or the run is not allowed), because this terminal draws only the
- * outlines of boxes. */
+/* Bars are labels made of '=' ('/' where requests failed or the run is not allowed), because this
+ * terminal draws only the outlines of boxes. */
 static void
 append_comparison (GString *out, const GememPlotGroup *group, guint columns)
 {

@@ -1,7 +1,8 @@
-/* plots.h - pictures of results and plans: plots drawn by gnuplot, the segment map, plans as rectangles.
+/* plots.h - pictures of results and plans: plots drawn by gnuplot, the segment map, plans
+ * as rectangles.
  *
- * What they show comes from results (sim/engine/result.h) and checked plans alone; equal ones give equal
- * bytes.  Text goes to a GString or a folder given by the caller.
+ * What they show comes from results (sim/engine/result.h) and checked plans alone; equal ones give
+ * equal bytes.  Text goes to a GString or a folder given by the caller.
  */
 #pragma once
 

@@ -1,11 +1,11 @@
 /* programs.c - programs: what each program holds of the device they share, stacked over time; a
  * panel per combination of allocators.
  *
- * Each program has a colour: dark what is live, light what it holds beyond that.  The outline is what
- * all hold; a line up from it is a peak between two points, so that none is lost.
+ * Each program has a colour: dark what is live, light what it holds beyond that.  The outline is
+ * what all hold; a line up from it is a peak between two points, so that none is lost.
  *
- * Data: a block per result; after the number of the event and its time two columns per program, live
- * and reserved, and the most that all held since the row before.
+ * Data: a block per result; after the number of the event and its time two columns per program,
+ * live and reserved, and the most that all held since the row before.
  */
 #include "config.h"
 
@@ -122,8 +122,8 @@ typedef struct
   guint head, height;
 } ProgramsLayout;
 
-/* "($4+$6)/unit": what the first @n programs hold, and of program @n, unless it is G_MAXUINT, what is
- * live. */
+/* "($4+$6)/unit": what the first @n programs hold, and of program @n, unless it is
+ * G_MAXUINT, what is live. */
 static void
 append_sum (GString *out, guint n, gboolean live)
 {

@@ -26,8 +26,8 @@
 #define GEMEM_COLOUR_GOOD "#009e73"
 #define GEMEM_COLOUR_INK "#222222"
 
-/* What stands before the name of a picture: gemem draws under another name and renames it when it is
- * whole, so that a kill leaves no half picture. */
+/* What stands before the name of a picture: gemem draws under another name and renames it when it
+ * is whole, so that a kill leaves no half picture. */
 #define GEMEM_PLOT_INTO "(exists('into') ? into : '')."
 
 /* Removes legends, titles and labels: written after the first plot that shows them. */
@@ -67,10 +67,10 @@ void gemem_plot_axis_clear (GememPlotAxis *axis);
 /* @text in one line of at most @max characters (0: all): keys of settings are shortened first, then
  * the middle is omitted. */
 char *gemem_plot_shorten (const char *text, guint max);
-/* @text, shortened likewise, as a string of gnuplot.  Everything that gnuplot could take for more than
- * a character (quotes, backslashes, `commands`, @macros, braces) and all that is not ASCII stands there
- * by its number, so that names of files and labels are never script.  @format: for tic labels,
- * doubles '%'. */
+/* @text, shortened likewise, as a string of gnuplot.  Everything that gnuplot could take for more
+ * than a character (quotes, backslashes, `commands`, @macros, braces) and all that is not ASCII
+ * stands there by its number, so that names of files and labels are never script.  @format: for tic
+ * labels, doubles '%'. */
 void gemem_plot_append_quoted (GString *out, const char *text, guint max, gboolean format);
 /* A text column of a data file: in double quotes, which gnuplot cannot escape. */
 void gemem_plot_append_text (GString *out, const char *text);

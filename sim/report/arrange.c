@@ -112,8 +112,8 @@ gemem_report_rows (GememResult *const *results, guint n, GememTable table,
   return rows;
 }
 
-/* "ge:policy=0|2" or "ge (capacity=8GiB|16GiB)" if all labels of @row are equal but for the value of
- * one parameter, as behind -a or -d; else NULL. */
+/* "ge:policy=0|2" or "ge (capacity=8GiB|16GiB)" if all labels of @row are equal but for the value
+ * of one parameter, as behind -a or -d; else NULL. */
 static char *
 listed_values (const GememReportRow *row)
 {

@@ -1,5 +1,5 @@
-/* files.c - creates folders, and writes a text as a file, completely or not at all (base/io/output.h); see
- * report.h. */
+/* files.c - creates folders, and writes a text as a file, completely or not at all
+ * (base/io/output.h); see report.h. */
 #include "config.h"
 
 #include <errno.h>

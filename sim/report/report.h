@@ -67,8 +67,8 @@ const char *gemem_measure_known_as (guint index);
 /* The measure @name.  GEMEM_ERROR_USAGE suggests a name. */
 const GememMeasure *gemem_measure_find (const char *name, GError **error);
 
-/* Where results of one trace are of several devices, each of them names its device from now on, device
- * 0 too.  O(n^2). */
+/* Where results of one trace are of several devices, each of them names its device from now on,
+ * device 0 too.  O(n^2). */
 void gemem_results_name_devices (GememResult *const *results, guint n);
 
 /* Appends the results (GememResult, gemem_result_free()) in the file @path, which
@@ -86,8 +86,8 @@ gboolean gemem_results_write_sqlite (const char *path, GememResult *const *resul
 /* Writes @length bytes of @text (-1: to its NUL) to @path: completely, or @path is unchanged.
  * GEMEM_ERROR_FAILED names the file. */
 gboolean gemem_write_file (const char *path, const char *text, gssize length, GError **error);
-/* Removes the temporary files of all that is being written, and holds up who would begin another: for
- * a program that ends at once.  Allocates nothing. */
+/* Removes the temporary files of all that is being written, and holds up who would begin another:
+ * for a program that ends at once.  Allocates nothing. */
 void gemem_write_abandon (void);
 /* Creates the folder @path and missing ones above it; GEMEM_ERROR_FAILED names it. */
 gboolean gemem_make_folder (const char *path, GError **error);

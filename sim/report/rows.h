@@ -37,8 +37,8 @@ guint gemem_text_columns_fit (GememTextColumn *columns, guint n, gsize label, gs
 
 GEMEM_BEGIN_DECLS
 
-/* "gpt2-train.gmt", "gpt2-train.gmt, device 1": the title of a group of rows; g_free() here and of the
- * other titles. */
+/* "gpt2-train.gmt", "gpt2-train.gmt, device 1": the title of a group of rows; g_free() here and of
+ * the other titles. */
 char *gemem_report_group (const GememResult *result);
 /* Appends @text as one field of CSV (RFC 4180), NULL as an empty one. */
 void gemem_csv_append_field (GString *out, const char *text);

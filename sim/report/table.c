@@ -166,9 +166,9 @@ peak_knowledge (const GememResult *result)
                                    : PEAK_WHOLE;
 }
 
-/* The bytes that the trace of results[@of] requests at once: the lower bound with the finest rounding
- * of all allocators.  What stands behind the allocator in a label tells traces apart: how a graph
- * was lowered. */
+/* The bytes that the trace of results[@of] requests at once: the lower bound with the finest
+ * rounding of all allocators.  What stands behind the allocator in a label tells traces apart: how
+ * a graph was lowered. */
 static guint64
 peak_requested (GememResult *const *results, guint n, guint of)
 {
@@ -211,8 +211,8 @@ append_peak_live (GString *out, GememResult *const *results, guint n)
     g_string_append (out, " (no run served every request)");
 }
 
-/* Writes the capacity of the device, or the least and the largest if there are several.  @least: that
- * of a row that ran. */
+/* Writes the capacity of the device, or the least and the largest if there are several.  @least:
+ * that of a row that ran. */
 static void
 append_capacity (GString *out, GememResult *const *results, guint n, guint64 least)
 {

@@ -2,8 +2,9 @@
  *
  * Why not simply the first row: `direct` has no cache and a plan knows the future, so both need
  * least and neither is a choice for a running program; a run that refused requests needs less
- * because it did less; and a run that the system's manual forbids is no choice at all.  Where the least capacity was looked for, it is what counts: the peak on a
- * larger device says little about the smallest one that would do.
+ * because it did less; and a run that the system's manual forbids is no choice at all.  Where the
+ * least capacity was looked for, it is what counts: the peak on a larger device says little about
+ * the smallest one that would do.
  */
 #include "config.h"
 

@@ -37,8 +37,8 @@ typedef enum
 GememRedactor *gemem_redactor_new (void);
 void gemem_redactor_free (GememRedactor *redactor);
 
-/* Hides a name of @n bytes (-1: all) wherever it is a whole word.  Ignored: names of one letter, numbers
- * and names that tell nothing, as root and localhost. */
+/* Hides a name of @n bytes (-1: all) wherever it is a whole word.  Ignored: names of one letter,
+ * numbers and names that tell nothing, as root and localhost. */
 void gemem_redactor_hide_user (GememRedactor *redactor, const char *name, gssize n);
 void gemem_redactor_hide_host (GememRedactor *redactor, const char *name, gssize n);
 

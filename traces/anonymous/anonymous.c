@@ -339,7 +339,8 @@ anonymous_settings (GememAnonymizer *anonymizer, const char *text)
   return g_string_free (out, FALSE);
 }
 
-/* Takes over what the source says of the whole trace; lines that the caller added stay behind it. */
+/* Takes over what the source says of the whole trace; lines that the caller added
+ * stay behind it. */
 static void
 take_info (AnonymousReader *reader)
 {
@@ -379,8 +380,8 @@ gemem_anonymous_note (GememTraceReader *base, const char *key, const char *value
   g_ptr_array_add (base->info.provenance, anonymous_line ((AnonymousReader *) base, line));
 }
 
-/* The names of memory that sleeps, which stand alone or several separated by commas, each by itself:
- * what names one pool in one event names it in all. */
+/* The names of memory that sleeps, which stand alone or several separated by commas, each by
+ * itself: what names one pool in one event names it in all. */
 static guint32
 take_names (AnonymousReader *reader, guint32 tag)
 {

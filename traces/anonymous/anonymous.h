@@ -1,4 +1,5 @@
-/* anonymous.h - a trace without what tells where and by whom it was recorded, to be given to others.
+/* anonymous.h - a trace without what tells where and by whom it was recorded, to be
+ * given to others.
  *
  * A reader of the same events stands before the reader of the recording.  Tags, frames and
  * provenance come with substitutes; equal ones stay equal and different ones different.  Sizes,

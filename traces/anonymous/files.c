@@ -1,7 +1,7 @@
 /* files.c - shortens the files of frames (anonymous-private.h).
  *
- * Invariant: what is shown of a file is what origin.h goes by, its base name, and a number for its directory where two
- * directories have a file of that name.
+ * Invariant: what is shown of a file is what origin.h goes by, its base name, and a number for its
+ * directory where two directories have a file of that name.
  */
 #include "config.h"
 

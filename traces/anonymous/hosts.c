@@ -77,8 +77,9 @@ ipv4_length (const char *p)
   return is_name (p[n]) || (p[n] == '.' && g_ascii_isdigit (p[n + 1])) ? 0 : n;
 }
 
-/* The length of the IPv6 or MAC address at @p: eight groups, six or eight pairs of digits, or "::"
- * behind what a routable or local address begins with, so that "c10d::add" is none.  0: no address. */
+/* The length of the IPv6 or MAC address at @p: eight groups, six or eight pairs of digits,
+ * or "::" behind what a routable or local address begins with, so that "c10d::add" is none.
+ * 0: no address. */
 static gsize
 groups_length (const char *p)
 {
@@ -194,7 +195,8 @@ gemem_scan_account (const GememScan *scan, const char *p)
 
 /* ---- "www.corp.com", "node-17.cluster.corp.com" */
 
-/* The length of the dotted name that begins at @p, without the extension of a file; 0: there is none. */
+/* The length of the dotted name that begins at @p, without the extension of a file; 0:
+ * there is none. */
 static gsize
 dotted_length (const GememScan *scan, const char *p)
 {
@@ -213,9 +215,9 @@ dotted_length (const GememScan *scan, const char *p)
   return g_strstr_len (p, (gssize) n, "..") == NULL ? n : 0;
 }
 
-/* TRUE if the dotted name of @n bytes is that of a host and not of a Python module: of the endings that
- * are names in programs too ("skimage.io", "threading.local", "policy.net") only what a path or a
- * port follows, and, of those of a local network, what looks like the name of a machine. */
+/* TRUE if the dotted name of @n bytes is that of a host and not of a Python module: of the endings
+ * that are names in programs too ("skimage.io", "threading.local", "policy.net") only what a path
+ * or a port follows, and, of those of a local network, what looks like the name of a machine. */
 static gboolean
 is_obvious_host (const GememScan *scan, const char *p, gsize n)
 {
@@ -244,8 +246,8 @@ is_obvious_host (const GememScan *scan, const char *p, gsize n)
              || (p[n] == ':' && strspn (p + n + 1, G_CSET_DIGITS) >= 3));
 }
 
-/* Takes a dotted name that is a host by itself or by its domain, and the path behind it: a URL without
- * its scheme. */
+/* Takes a dotted name that is a host by itself or by its domain, and the path behind it: a URL
+ * without its scheme. */
 gsize
 gemem_scan_site (const GememScan *scan, const char *p)
 {

@@ -1,10 +1,10 @@
-/* scan.h - what the files of the redactor share (anonymous-private.h): its state, a scan of a text, and what the
- * scan tries at each place.  text.c scans and takes paths; hosts.c takes URLs, addresses, hosts and
- * accounts; labels.c what a word before it names; names.c knows names; files.c shortens
- * the files of frames.
+/* scan.h - what the files of the redactor share (anonymous-private.h): its state, a scan of a text,
+ * and what the scan tries at each place.  text.c scans and takes paths; hosts.c takes URLs,
+ * addresses, hosts and accounts; labels.c what a word before it names; names.c knows names; files.c
+ * shortens the files of frames.
  *
- * A function that takes something from the text at @p returns the length of what it took, 0: nothing.  It appends the
- * substitute, or, if the scan has no output, learns names.
+ * A function that takes something from the text at @p returns the length of what it took, 0:
+ * nothing.  It appends the substitute, or, if the scan has no output, learns names.
  */
 #pragma once
 
@@ -34,7 +34,8 @@ typedef struct
   GString *out; /* NULL: learn only */
 } GememScan;
 
-/* Letters and digits, and all of UTF-8 beyond ASCII: "bob" is a word of "bob_run", not of "bobsled". */
+/* Letters and digits, and all of UTF-8 beyond ASCII: "bob" is a word of "bob_run",
+ * not of "bobsled". */
 static inline gboolean
 is_name (char c)
 {
@@ -72,7 +73,8 @@ is_word (const char *word, gsize n, const char *const *words)
 
 /* ---- names.c */
 
-/* "corp.com" of "node-17.cluster.corp.com" in lower case, g_free(); NULL: there is none, as in "10.0.0.5". */
+/* "corp.com" of "node-17.cluster.corp.com" in lower case, g_free(); NULL: there is none, as
+ * in "10.0.0.5". */
 char *gemem_redactor_domain (const char *name, gsize n);
 /* Hides a host by its whole name, and makes its domain known. */
 void gemem_redactor_hide_whole_host (GememRedactor *redactor, const char *name, gsize n);
@@ -86,8 +88,8 @@ gboolean gemem_scan_is_behind (const GememScan *scan, const char *p, const char 
 
 /* ---- text.c */
 
-/* The length of the extension of a base name of @n bytes, if it is that of a program or of data as they are around
- * recordings: ".py", ".so.6", ".pickle.gz"; else 0. */
+/* The length of the extension of a base name of @n bytes, if it is that of a program or of data as
+ * they are around recordings: ".py", ".so.6", ".pickle.gz"; else 0. */
 gsize gemem_path_extension (const char *base, gsize n);
 /* Takes the path of @n bytes. */
 gsize gemem_scan_path (const GememScan *scan, const char *path, gsize n);
@@ -107,7 +109,8 @@ gsize gemem_scan_url (const GememScan *scan, const char *p);
 gsize gemem_scan_address (const GememScan *scan, const char *p);
 /* Takes user@host, or the user before an address. */
 gsize gemem_scan_account (const GememScan *scan, const char *p);
-/* Takes a dotted name that is a host by itself or by its domain, and the path behind it: a URL without its scheme. */
+/* Takes a dotted name that is a host by itself or by its domain, and the path behind it: a URL
+ * without its scheme. */
 gsize gemem_scan_site (const GememScan *scan, const char *p);
 /* Learns NODE of "NODE:/path": behind a command that copies, or if NODE has letters and digits. */
 void gemem_scan_node (const GememScan *scan, const char *p);

@@ -113,7 +113,8 @@ append_part (GememRedactor *redactor, GString *out, const char *text, gsize n)
   gemem_redactor_append (redactor, out, part, GEMEM_TEXT_PART);
 }
 
-/* Takes a path of @n bytes in text: "d1/train.py".  What has no dot may be a directory, and goes. */
+/* Takes a path of @n bytes in text: "d1/train.py".  What has no dot may be a
+ * directory, and goes. */
 gsize
 gemem_scan_path (const GememScan *scan, const char *path, gsize n)
 {
@@ -154,8 +155,8 @@ word_length (const char *p)
   return n;
 }
 
-/* TRUE if the path of @n bytes at @p goes on behind the sign after it, which can stand between paths
- * or in one: a word with a separator inside follows.  *@more becomes the length of both. */
+/* TRUE if the path of @n bytes at @p goes on behind the sign after it, which can stand between
+ * paths or in one: a word with a separator inside follows.  *@more becomes the length of both. */
 static gboolean
 goes_on (const GememScan *scan, const char *p, gsize n, gsize *more)
 {

@@ -77,8 +77,8 @@ typedef enum
    * (0: it failed, for want of memory or otherwise), q size, r stream, s bytes of the block */
   JOURNAL_REQUEST = 35,
   JOURNAL_REQUEST_END = 36, /* p address: the block of a request is free again */
-  /* p number of a stack, a STRING: where the main thread of Python, which is `thread`, has been since
-   * the PLACE before this one, whenever a call with journal_has_place() was made */
+  /* p number of a stack, a STRING: where the main thread of Python, which is `thread`, has been
+   * since the PLACE before this one, whenever a call with journal_has_place() was made */
   JOURNAL_PLACE = 37,
   JOURNAL_CALL_COUNT
 } JournalCall;

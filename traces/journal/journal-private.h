@@ -107,14 +107,15 @@ void gemem_journal_unmap (JournalState *state, const JournalRecord *record);
 /* requests.c */
 JournalRequests *gemem_journal_requests_new (void);
 void gemem_journal_requests_free (JournalRequests *requests); /* may be NULL */
-/* Append the events of a request, and of the end of its block; @made: time, device, stack, stream and a new id.
- * take(): TRUE if a block was live there, whose end was not seen; drop(): FALSE if none was. */
+/* Append the events of a request, and of the end of its block; @made: time, device, stack,
+ * stream and a new id. take(): TRUE if a block was live there, whose end was not seen; drop():
+ * FALSE if none was. */
 gboolean gemem_journal_requests_take (JournalRequests *requests, const JournalRecord *record,
                                       const GememTraceEvent *made, GArray *events);
 gboolean gemem_journal_requests_drop (JournalRequests *requests, const JournalRecord *record,
                                       const GememTraceEvent *made, GArray *events);
-/* Makes of the events from number @first on, to which the call @record was converted, what they are below
- * the allocator. */
+/* Makes of the events from number @first on, to which the call @record was converted, what they are
+ * below the allocator. */
 void gemem_journal_requests_sort (JournalRequests *requests, const JournalRecord *record,
                                   GArray *events, guint first);
 /* Notes what was left out. */

@@ -4,14 +4,14 @@
  * `gemem-record` converts each journal to .gmt when the program has ended.  If `gemem-record` was
  * killed too, every command can read the journal itself, which is complete up to the end of the
  * process.  The blocks of all threads are merged by sequence number, with one cursor for each block
- * that may hold the next record.  Where Python's main thread was stands behind the calls, so such a journal is
- * read twice.
+ * that may hold the next record.  Where Python's main thread was stands behind the calls, so such a
+ * journal is read twice.
  *
  * Invariants: records are delivered in ascending order; a block that was claimed but not started,
  * and an incomplete block at the end of the file, are empty; a journal that contradicts itself is
  * refused with the number of the block.  Writer and reader must have the same byte order.  Memory:
- * the used part of one block for each recording thread, a place for each line of Python that was noted, and the
- * state of state.c.
+ * the used part of one block for each recording thread, a place for each line of Python that was
+ * noted, and the state of state.c.
  */
 #include "config.h"
 
@@ -236,8 +236,9 @@ take_record (JournalReader *reader, const Cursor *cursor, guint *slots, GError *
   return TRUE;
 }
 
-/* Takes the places of Python's main thread, which stand behind the calls that they belong to, and the strings
- * with their stacks; then all begins anew.  Where the journal is damaged they end; the reading itself says so. */
+/* Takes the places of Python's main thread, which stand behind the calls that they belong to, and
+ * the strings with their stacks; then all begins anew.  Where the journal is damaged they end; the
+ * reading itself says so. */
 static void
 take_places (JournalReader *reader)
 {

@@ -11,8 +11,8 @@
 /* The state after the calls so far: memory, streams, events, pools. */
 typedef struct _JournalState JournalState;
 
-/* @info receives the tags, the call stacks, the number of omitted records (skipped) and, from gemem_journal_state_end(),
- * notes; @info must outlive the state. */
+/* @info receives the tags, the call stacks, the number of omitted records (skipped) and, from
+ * gemem_journal_state_end(), notes; @info must outlive the state. */
 /* Of @options: memory, managed_on_host. */
 JournalState *gemem_journal_state_new (GememTraceInfo *info, const GememReadOptions *options);
 void gemem_journal_state_free (JournalState *state);
@@ -31,6 +31,7 @@ void gemem_journal_state_add_module (JournalState *state, const JournalRecord *r
                                      const guint8 *data);
 void gemem_journal_state_add_string (JournalState *state, const JournalRecord *record,
                                      const char *text);
-/* Adds @record, a PLACE, whose string was added; in ascending order, before the calls that it belongs to. */
+/* Adds @record, a PLACE, whose string was added; in ascending order, before the calls that
+ * it belongs to. */
 void gemem_journal_state_add_place (JournalState *state, const JournalRecord *record);
 void gemem_journal_state_end (JournalState *state);

@@ -1,11 +1,12 @@
 /* places.c - the call stacks of calls: their own, and around it that of Python's main thread
  * (JOURNAL_PLACE; record/lines.c).
  *
- * The first PLACE behind a call says where that thread was when the call was made.  Whether it made the call is
- * not guessed: the numbers of the threads say it, and for another thread's call a frame of the stack does.
+ * The first PLACE behind a call says where that thread was when the call was made.  Whether it made
+ * the call is not guessed: the numbers of the threads say it, and for another thread's call a frame
+ * of the stack does.
  *
- * Invariants: places and calls come in ascending order, all places before the first call.  Memory: a place for each
- * line that was noted, and a number for each pair of stacks.
+ * Invariants: places and calls come in ascending order, all places before the first call.  Memory:
+ * a place for each line that was noted, and a number for each pair of stacks.
  */
 #include "config.h"
 
@@ -23,8 +24,8 @@ gemem_journal_state_add_place (JournalState *state, const JournalRecord *record)
   g_array_append_val (state->places, place);
 }
 
-/* The stack of @place around @native (0: none), for a call of the thread itself or of another one: then the
- * stack says so. */
+/* The stack of @place around @native (0: none), for a call of the thread itself or of another one:
+ * then the stack says so. */
 static guint32
 join_stacks (JournalState *state, guint32 native, const JournalPlace *place, gboolean other)
 {

@@ -1,12 +1,13 @@
 /* requests.c - events of a journal whose program has an allocator that recorded its own
  * requests (JournalHeader.library) above the calls.
  *
- * The requests become the blocks of the trace.  Calls that were made to serve one become the segments
- * of that allocator, as in other recordings of allocators.  A refused call says nothing by itself, because
- * the allocator may have tried again; a request that fails after one is out of memory, and one that fails
- * without (a limit of the allocator, another error) is counted.  If a segment goes while no request is
- * served, the program told the allocator to return what is idle (TRIM).  Other blocks of the device (libraries, what the program took
- * beside the allocator) are left out, unless a request gets a part of one; refusals of them stay.
+ * The requests become the blocks of the trace.  Calls that were made to serve one become the
+ * segments of that allocator, as in other recordings of allocators.  A refused call says nothing by
+ * itself, because the allocator may have tried again; a request that fails after one is out of
+ * memory, and one that fails without (a limit of the allocator, another error) is counted.  If a
+ * segment goes while no request is served, the program told the allocator to return what is idle
+ * (TRIM).  Other blocks of the device (libraries, what the program took beside the allocator) are
+ * left out, unless a request gets a part of one; refusals of them stay.
  *
  * state.c converts each call first, as if nothing were above it; what it appended is sorted
  * here.  Invariants and memory: those of state.c, and a number per segment and block left out.
@@ -103,8 +104,8 @@ remove_left (JournalRequests *self, guint64 id)
   return TRUE;
 }
 
-/* A block that was obtained without a request, as a pool's first, is a segment once a request at @address
- * gets a part of it: appends that to @events, as part of what @made says. */
+/* A block that was obtained without a request, as a pool's first, is a segment once a request at
+ * @address gets a part of it: appends that to @events, as part of what @made says. */
 static void
 promote (JournalRequests *self, guint64 address, const GememTraceEvent *made, GArray *events)
 {

@@ -11,9 +11,9 @@
  * program can be compared: streams (0: the default one), events, pools (0: the default pool of the
  * device, which is current at first).
  *
- * An event has the call stack of the call that caused it; around it, where a PLACE stands behind the call,
- * that of Python's main thread.  Where an allocator recorded its own requests
- * above the calls, requests.c sorts the events.
+ * An event has the call stack of the call that caused it; around it, where a PLACE stands behind
+ * the call, that of Python's main thread.  Where an allocator recorded its own requests above the
+ * calls, requests.c sorts the events.
  *
  * Invariants: those of trace.h for ids, frees and waits.  Memory: live blocks, a tag for each
  * combination of kind and thread, and the distinct stacks.
@@ -345,8 +345,8 @@ is_omitted (const JournalState *state, guint32 call)
 
 /* ---- order of streams, pools */
 
-/* What a stream of another device has done says nothing of the memory of this one, and each device is
- * replayed by itself: such a wait is left out. */
+/* What a stream of another device has done says nothing of the memory of this one, and each device
+ * is replayed by itself: such a wait is left out. */
 static void
 wait_for_event (JournalState *state, const JournalRecord *record)
 {
@@ -376,8 +376,8 @@ record_event (JournalState *state, const JournalRecord *record)
   gemem_journal_emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
 }
 
-/* The host waits for an event, whichever device is current.  This is expressed as an otherwise empty stream
- * that waits for the event, and a wait of the host for that stream. */
+/* The host waits for an event, whichever device is current.  This is expressed as an otherwise
+ * empty stream that waits for the event, and a wait of the host for that stream. */
 static void
 sync_event (JournalState *state, const JournalRecord *record)
 {

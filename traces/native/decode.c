@@ -1,11 +1,11 @@
 /* decode.c - decodes the payload of a native chunk into events (layout: format.h,
  * doc/trace-formats.md).
  *
- * gemem_native_decoder_start() checks the whole directory and unpacks the columns.  gemem_native_decode() then
- * makes the events of the chunk, 256 at a time so that the batch stays in the cache.  For each
- * batch the indices of the events of each kind are listed once, without a branch; every stored
- * column is then decoded densely and scattered to these indices.  A column that is not stored costs
- * only the zeroing of the event.
+ * gemem_native_decoder_start() checks the whole directory and unpacks the columns.
+ * gemem_native_decode() then makes the events of the chunk, 256 at a time so that the batch stays
+ * in the cache.  For each batch the indices of the events of each kind are listed once, without a
+ * branch; every stored column is then decoded densely and scattered to these indices.  A column
+ * that is not stored costs only the zeroing of the event.
  *
  * Invariants: no payload, however damaged, causes a read outside payload and arena; memory is
  * bounded by the limits of format.h (about 6 MiB).

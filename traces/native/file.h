@@ -1,12 +1,13 @@
-/* file.h - what the two forms of the native format are written with: the versions, and the life of the file, which is
- * kept whole or not at all. */
+/* file.h - what the two forms of the native format are written with: the versions, and the life of
+ * the file, which is kept whole or not at all. */
 #pragma once
 
 #include "base/io/output.h"
 #include "traces/trace.h"
 
-/* 2: frames and stacks, and the stack of an event.  3: the kinds of memory that sleeps.  4: changes of settings.  A
- * trace is written as the lowest version that can hold it, which older readers know. */
+/* 2: frames and stacks, and the stack of an event.  3: the kinds of memory that sleeps.  4:
+ * changes of settings.  A trace is written as the lowest version that can hold it, which
+ * older readers know. */
 #define NATIVE_VERSION 4
 #define NATIVE_VERSION_WITHOUT_SETTINGS 3
 #define NATIVE_VERSION_WITHOUT_SLEEP 2
@@ -27,7 +28,8 @@ struct _NativeFile
   void (*free) (NativeFile *file);
 };
 
-/* Creates @path with @file, zeroed memory of @size bytes that begins with these members; NULL with @error. */
+/* Creates @path with @file, zeroed memory of @size bytes that begins with these members;
+ * NULL with @error. */
 gpointer gemem_native_file_new (gsize size, const char *path, const GememTraceInfo *info,
                                 GError **error);
 /* The version that can hold the trace of @info. */

@@ -2,9 +2,9 @@
  * writer.
  *
  * doc/trace-formats.md describes every byte.  In short: an 8-byte magic and version, then blocks
- * (information, strings, frames, stacks, chunks of events, footer with the index), each with a 32-byte header and a
- * checksum over header and payload, then a trailer with the offset of the footer.  Everything is
- * little-endian.
+ * (information, strings, frames, stacks, chunks of events, footer with the index), each with a
+ * 32-byte header and a checksum over header and payload, then a trailer with the offset of the
+ * footer.  Everything is little-endian.
  *
  * A chunk is stored by columns.  Kind, time and device are columns over all its events; each other
  * field is a column per kind of event, so a field that a kind does not use is all zero and is not
@@ -109,9 +109,9 @@ typedef struct _NativeDecoder NativeDecoder;
 
 NativeDecoder *gemem_native_decoder_new (void);
 void gemem_native_decoder_free (NativeDecoder *decoder);
-/* Starts a chunk of @n events; @payload must stay valid until the last gemem_native_decode().  Returns
- * NULL, or a description of the damage.  @strings, @stacks: how many the file has defined so far,
- * with string 0 and stack 0. */
+/* Starts a chunk of @n events; @payload must stay valid until the last gemem_native_decode().
+ * Returns NULL, or a description of the damage.  @strings, @stacks: how many the file has defined
+ * so far, with string 0 and stack 0. */
 const char *gemem_native_decoder_start (NativeDecoder *decoder, const guint8 *payload, gsize size,
                                         guint32 n, guint32 strings, guint32 stacks);
 /* Decodes the next events of the chunk, valid until the next call.  Returns their count, 0 at the

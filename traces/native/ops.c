@@ -17,13 +17,13 @@
  *
  * Numbers are decimal or 0x.  An ID may also be a name, which gets a number above 2^62.  ADDR and
  * BLOCK become the event's address and aux; in its place may be CHUNK:OFFSET (ggml-alloc), which is
- * no address and sets none; NULL and ? set GEMEM_EVENT_FAILED; the other figures (reserved, pool, real, split, the word newva) are checked
- * for syntax only, because the tests use them.  The keys of the first line that describe the device
- * (capacity, device, base, step, reuse, va...) become info.device, the others info.settings;
- * without `capacity`, `total` is the capacity.  "# policy=2|4 total=N [cap=N]" becomes ge-active
- * with its real behaviour, on a device of `cap` bytes.  Graphs are numbered from 1 in the order of
- * their loads. GE's own first lines, "# single|two|exp --total=N [--cap=N]", become ge-scalable
- * (exp: ge-expandable).
+ * no address and sets none; NULL and ? set GEMEM_EVENT_FAILED; the other figures (reserved, pool,
+ * real, split, the word newva) are checked for syntax only, because the tests use them.  The keys
+ * of the first line that describe the device (capacity, device, base, step, reuse, va...) become
+ * info.device, the others info.settings; without `capacity`, `total` is the capacity.  "#
+ * policy=2|4 total=N [cap=N]" becomes ge-active with its real behaviour, on a device of `cap`
+ * bytes.  Graphs are numbered from 1 in the order of their loads. GE's own first lines, "#
+ * single|two|exp --total=N [--cap=N]", become ge-scalable (exp: ge-expandable).
  *
  * `b` and `e` of a graph that is unloaded, and `e` of one whose run was waited for, are no events;
  * an `e` without `b` after a load is the run that the load prepared.  A load that the allocator

@@ -17,9 +17,9 @@
  * 100MiB, 1.5GiB.  Strings are in double quotes with \" \\ \n \r \t \xHH.  Information
  * after the events replaces the information before them (for counts unknown at the start).
  *
- * Invariants: the writer writes bytes without a unit; a file without its "# end" line is truncated; the events before an error are
- * delivered, then the error; memory is one line, 1024 events and the strings.  Cost: see
- * tests/bench/bench-traces.c.
+ * Invariants: the writer writes bytes without a unit; a file without its "# end" line is truncated;
+ * the events before an error are delivered, then the error; memory is one line, 1024 events and the
+ * strings.  Cost: see tests/bench/bench-traces.c.
  */
 #include "config.h"
 

@@ -1,11 +1,12 @@
 /* writer.c - writes .gmt files (layout: format.h, doc/trace-formats.md).
  *
  * Events are gathered into chunks.  Blocks of strings, frames and stacks precede a chunk whose
- * events use them for the first time.  The information block is written at the start and, if counts or flags have
- * changed since, again at the end.
+ * events use them for the first time.  The information block is written at the start and, if counts
+ * or flags have changed since, again at the end.
  *
- * Invariants: the file holds each used string, frame and stack once, in the order of first use; the bytes do not
- * depend on the time, the machine or the path; memory is one chunk and the string table.
+ * Invariants: the file holds each used string, frame and stack once, in the order of first
+ * use; the bytes do not depend on the time, the machine or the path; memory is one chunk and
+ * the string table.
  */
 #include "config.h"
 

@@ -16,10 +16,11 @@
  *
  * A refusal is delivered as a limit (GEMEM_EVENT_DEVICE_LIMIT): the least capacity that the device
  * must have had, which is the bytes reserved when the request was served at last, or when it
- * failed, or when it had mapped a part of an expandable segment.  Blocks that the allocator waited for before it released segments (free_completed with
- * the stack of the request) are inside the limit, so that the simulated allocator waits for them
- * too.  Blocks found completed without waiting look the same; they differ only if oversize blocks
- * were released first, which happens before waiting.
+ * failed, or when it had mapped a part of an expandable segment.  Blocks that the allocator waited
+ * for before it released segments (free_completed with the stack of the request) are inside the
+ * limit, so that the simulated allocator waits for them too.  Blocks found completed without
+ * waiting look the same; they differ only if oversize blocks were released first, which happens
+ * before waiting.
  *
  * Segments of a private pool are released only after the program has released the pool (a graph was
  * destroyed): when the cache is emptied next or, for a MemPool, at once and without emptying the
@@ -97,8 +98,8 @@ void gemem_pytorch_releases_clear (GememPytorchReleases *releases);
  * (ignored once `own` is set).  O(1). */
 void gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event,
                                    guint32 stack, gboolean empties, gboolean seen);
-/* @max_split_size: of the recorded allocator, G_MAXUINT64: none.  @never_refused: no request was refused,
- * and no garbage collected, as is known from elsewhere. */
+/* @max_split_size: of the recorded allocator, G_MAXUINT64: none.  @never_refused: no request was
+ * refused, and no garbage collected, as is known from elsewhere. */
 void gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split_size,
                                     gboolean never_refused);
 

@@ -1,7 +1,8 @@
 /* snapshot-deliver.c - the last pass over a PyTorch snapshot (snapshot-private.h): delivers the
  * initial state of all devices, then the events of each device between its phases.
  *
- * Invariants: ids are 1, 2, 3...; times of a device do not fall; a file that changed since the first pass is an error.
+ * Invariants: ids are 1, 2, 3...; times of a device do not fall; a file that changed since the
+ * first pass is an error.
  */
 #include "config.h"
 

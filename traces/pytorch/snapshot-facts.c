@@ -1,6 +1,6 @@
 /* snapshot-facts.c - what a PyTorch snapshot says as a trace, derived from its first pass
- * (snapshot-private.h): allocator, version and settings, phases, call stacks, number of events, and notes of
- * what is inferred, guessed or left out.
+ * (snapshot-private.h): allocator, version and settings, phases, call stacks, number of events, and
+ * notes of what is inferred, guessed or left out.
  */
 #include "config.h"
 
@@ -31,8 +31,8 @@ drop_phase (GArray *phases, guint *keep, guint32 tag)
       }
 }
 
-/* Keeps the phases and changes of settings that the device's events fall into, in order of time; one
- * that began before begins with them. */
+/* Keeps the phases and changes of settings that the device's events fall into, in order of time;
+ * one that began before begins with them. */
 static void
 settle_phases (GememSnapshot *snapshot, GememSnapshotDevice *device)
 {
@@ -184,8 +184,8 @@ gemem_snapshot_keep_stacks (GememSnapshot *snapshot)
   gemem_call_stacks_free (stacks);
 }
 
-/* Says which allocator wrote the file: torch_npu's, if its blocks are padded (lists of divisions make
- * other sizes, and prove nothing) or a setting names it. */
+/* Says which allocator wrote the file: torch_npu's, if its blocks are padded (lists of divisions
+ * make other sizes, and prove nothing) or a setting names it. */
 static void
 name_allocator (GememSnapshot *snapshot)
 {

@@ -1,8 +1,10 @@
 /* snapshot-passes.c - the passes over a PyTorch snapshot before its events are delivered
- * (snapshot-private.h): the first checks every record and derives the initial state of each device, one looks for
- * hidden tails of initial blocks, one for the allocations of blocks that the program named later.
+ * (snapshot-private.h): the first checks every record and derives the initial state of each
+ * device, one looks for hidden tails of initial blocks, one for the allocations of blocks that the
+ * program named later.
  *
- * Invariant: a pass after the first one reads no further than the first did, so a file that was cut off stays readable.
+ * Invariant: a pass after the first one reads no further than the first did, so a file that was cut
+ * off stays readable.
  */
 #include "config.h"
 

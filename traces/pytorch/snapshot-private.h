@@ -1,6 +1,6 @@
-/* snapshot-private.h - what the files of the reader of PyTorch's snapshots share: its state, and the order of
- * its work.  snapshot.c opens and closes, snapshot-passes.c reads the file before the first event is
- * delivered, snapshot-facts.c derives from that what the trace says of itself, and
+/* snapshot-private.h - what the files of the reader of PyTorch's snapshots share: its state, and
+ * the order of its work.  snapshot.c opens and closes, snapshot-passes.c reads the file before the
+ * first event is delivered, snapshot-facts.c derives from that what the trace says of itself, and
  * snapshot-deliver.c makes the events.
  */
 #pragma once
@@ -99,8 +99,8 @@ gboolean gemem_snapshot_first_pass (GememSnapshot *snapshot, GError **error);
 gboolean gemem_snapshot_tail_pass (GememSnapshot *snapshot, GError **error);
 /* Finds the allocations of blocks that the program named later. */
 gboolean gemem_snapshot_name_pass (GememSnapshot *snapshot, GError **error);
-/* The key of a block in GememSnapshotDevice.names: its allocation's place in the file, or for an initial block its
- * address. */
+/* The key of a block in GememSnapshotDevice.names: its allocation's place in the file, or for an
+ * initial block its address. */
 static inline guint64
 gemem_snapshot_name_key (gboolean initial, guint64 place)
 {

@@ -10,11 +10,11 @@
  * Events delivered: the initial state of all devices in order (INITIAL; SEGMENT_ALLOC, or
  * SEGMENT_MAP for ranges of expandable segments, then ALLOC with the block size in `aux`, then
  * FREE_REQUESTED for blocks that waited for streams), then the events of device 0, 1, ...  The
- * begin of an annotation (optimizer step, user mark) becomes a PHASE event, its end a PHASE_END; the
- * causes of released segments become TRIM and DEVICE_LIMIT events (releases.h).  Addresses
- * of blocks become ids 1, 2, 3...  The call stacks of the first pass are kept; the second one skips
- * the frames.  The program's own metadata of an allocation, and what it named the block
- * later, become its tag.
+ * begin of an annotation (optimizer step, user mark) becomes a PHASE event, its end a PHASE_END;
+ * the causes of released segments become TRIM and DEVICE_LIMIT events (releases.h).  Addresses of
+ * blocks become ids 1, 2, 3...  The call stacks of the first pass are kept; the second one skips
+ * the frames.  The program's own metadata of an allocation, and what it named the block later,
+ * become its tag.
  *
  * Memory: live blocks, the distinct call stacks, 4 bytes per event if it has a stack, plus the memo
  * of the pickle (4 bytes per memoised object).

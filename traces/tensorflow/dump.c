@@ -2,14 +2,14 @@
  * it ran out of memory: format `tensorflow-dump`.
  *
  * Events delivered: the state, device by device (INITIAL: SEGMENT_ALLOC for each region, then ALLOC
- * for each chunk in use, with the size of the chunk, since the requests are not in the log), then the
- * requests that failed (ALLOC and FREE flagged FAILED).  Their tags are the operations that asked.
- * The device is the number in the allocator's name ("GPU_0_bfc"); allocators of the host's memory
- * belong to the host.  Of several dumps of an allocator the last whole one is read.
+ * for each chunk in use, with the size of the chunk, since the requests are not in the log), then
+ * the requests that failed (ALLOC and FREE flagged FAILED).  Their tags are the operations that
+ * asked.  The device is the number in the allocator's name ("GPU_0_bfc"); allocators of the host's
+ * memory belong to the host.  Of several dumps of an allocator the last whole one is read.
  *
- * A dump in which lines are missing is refused; with --allow-partial its chunks are delivered without
- * regions.  Limit and next region become settings; where devices differ, the largest limit, with a
- * DEVICE_LIMIT for each other device.  Memory: bfc-dump.h.
+ * A dump in which lines are missing is refused; with --allow-partial its chunks are delivered
+ * without regions.  Limit and next region become settings; where devices differ, the largest limit,
+ * with a DEVICE_LIMIT for each other device.  Memory: bfc-dump.h.
  * Origin: peers.md 2.6.
  */
 #include "config.h"
@@ -276,8 +276,8 @@ next_initial (TensorflowDump *self, const State *state, GememTraceEvent *event)
   return FALSE;
 }
 
-/* Adds the limit of the device, where it is not that of all, and the request that failed; returns the
- * number of events. */
+/* Adds the limit of the device, where it is not that of all, and the request that failed; returns
+ * the number of events. */
 static guint
 next_request (TensorflowDump *self, const State *state, GememTraceEvent *events)
 {
