@@ -74,7 +74,7 @@ advise (GememSourceFile *file, const char *device, GError **error)
     .source = gemem_source_file_open,
     .source_data = file,
     .graph = file->graph,
-    .device_spec = device,
+    .device_spec = device_spec != NULL || capacity != NULL ? device : NULL,
     .system = system_name,
     .ignores_settings = no_trace_settings,
     .allow_partial = gemem_source_allow_partial (),

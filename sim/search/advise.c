@@ -168,6 +168,53 @@ settings_now (const GememAdvice *advice, const GememAdviceQuestion *question)
              : NULL;
 }
 
+/* What the recording says of the version of PyTorch: "2.10 or 2.11". */
+static char *
+versions_of (const GememTraceInfo *info)
+{
+  static const char key[] = "PyTorch: ";
+
+  for (guint i = 0; info->provenance != NULL && i < info->provenance->len; i++)
+    {
+      const char *text = info->provenance->pdata[i];
+
+      if (g_str_has_prefix (text, key))
+        return g_strchomp (g_strndup (text + strlen (key), strcspn (text + strlen (key), "(")));
+    }
+  return NULL;
+}
+
+/* TRUE if the first of @versions refuses @candidate. */
+static gboolean
+is_too_new (const char *versions, const GememCandidate *candidate)
+{
+  g_autofree char *now = versions != NULL ? g_strdup_printf (
+                             "version=%.*s", (int) strcspn (versions, " "), versions)
+                                          : NULL;
+  GememDevice *device = now != NULL
+                                && gemem_params_find (candidate->klass->params, "version") != NULL
+                            ? gemem_device_new ("sim", NULL, 0, NULL)
+                            : NULL;
+  g_autoptr (GError) error = NULL;
+  GememAllocator *allocator = device != NULL
+                                  ? gemem_allocator_new (candidate->spec, now, device, &error)
+                                  : NULL;
+
+  if (allocator != NULL)
+    gemem_allocator_destroy (allocator);
+  if (device != NULL)
+    gemem_device_destroy (device);
+  return error != NULL;
+}
+
+/* TRUE if nothing says how large the device is. */
+static gboolean
+is_device_assumed (const GememAdviceQuestion *question, const GememTraceInfo *info)
+{
+  return (question->device_spec == NULL || strpbrk (question->device_spec, ":") == NULL)
+         && (info->device == NULL || strstr (info->device, "capacity") == NULL);
+}
+
 /* ---- the verdict */
 
 static char *
@@ -188,6 +235,9 @@ doubt_of (const GememAdvice *advice, const GememAdviceQuestion *question)
     return g_strdup ("the recording asks for no memory");
   if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && now->initial_events == 0)
     return g_strdup ("the recording begins in the middle, and what was held before is not in it");
+  if (gemem_held_refused (advice->held) > 0)
+    return g_strdup ("the recorded program was refused memory, and what it does when it gets it "
+                     "was not recorded");
   if (now->unslept > 0)
     return g_strdup ("the program lets memory sleep, which the allocator replayed cannot");
   return question->interrupted != NULL && g_atomic_int_get (question->interrupted) != 0
@@ -491,12 +541,17 @@ choose_lines (GememAdvice *advice, Tried *tried)
   for (guint i = 0; i < order->len && advice->lines->len < GEMEM_ADVICE_LINES; i++)
     {
       const guint at = g_array_index (order, guint, i);
-      GememAdviceLine line = { tried->candidates->pdata[at], tried->results->pdata[at], 0, 0, 0 };
+      GememAdviceLine line = {
+        tried->candidates->pdata[at], tried->results->pdata[at], 0, 0, 0, FALSE
+      };
 
       if (is_too_much (tried, at) || is_said (advice, line.candidate))
         continue;
       line.need = line.result->peak_reserved;
+      advice->least = MIN (advice->least, line.result->lower_bound);
       line.saved = line.need < advice->need ? advice->need - line.need : 0;
+      line.too_new = line.candidate->klass == advice->spec->klass
+                     && is_too_new (advice->versions, line.candidate);
       line.calls = (gint64) gemem_advice_calls (line.result)
                    - (gint64) gemem_advice_calls (advice->now);
       g_array_append_val (advice->lines, line);
@@ -543,6 +598,7 @@ advice_new (const GememAdviceQuestion *question)
   GememAdvice *advice = g_new0 (GememAdvice, 1);
 
   advice->name = g_strdup (question->name);
+  advice->device = g_strdup (question->device_spec);
   advice->devices = question->ordinals->len;
   advice->lines = g_array_new (FALSE, TRUE, sizeof (GememAdviceLine));
   return advice;
@@ -559,6 +615,9 @@ gemem_advise (const GememAdviceQuestion *question, GError **error)
   if (advice->held == NULL || !choose_allocator (advice, question, error)
       || !replay_now (advice, question, &ordinal, error))
     return NULL;
+  advice->versions = advice->assumed ? NULL : versions_of (gemem_held_info (advice->held));
+  advice->device_assumed = is_device_assumed (question, gemem_held_info (advice->held));
+  advice->least = advice->now->lower_bound;
   judge (advice, question);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);
   if (advice->now->allocs + advice->now->graph_loads > 0)
@@ -584,7 +643,9 @@ gemem_advice_free (GememAdvice *advice)
     gemem_allocator_spec_free (advice->spec);
   gemem_held_free (advice->held);
   g_free (advice->name);
+  g_free (advice->device);
   g_free (advice->system);
+  g_free (advice->versions);
   g_free (advice->doubt);
   g_free (advice->other);
   g_free (advice);

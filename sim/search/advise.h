@@ -49,22 +49,26 @@ typedef struct
   GememResult *result;
   guint64 need, saved; /* bytes; 0 saved: more than now, though it fits */
   gint64 calls;        /* of the device, more than now */
+  gboolean too_new;    /* the oldest version that the program may have refuses it */
 } GememAdviceLine;
 
 #define GEMEM_ADVICE_LINES 3
 
 typedef struct
 {
-  char *name;
+  char *name, *device; /* as asked for; NULL: the default */
   GememHeld *held;
-  char *system;     /* of the allocator, "pytorch"; NULL: it has no form */
-  gboolean assumed; /* the recording does not say which allocator made it */
-  guint devices;    /* of the trace; the advice is about the one that needs most */
+  char *system;            /* of the allocator, "pytorch"; NULL: it has no form */
+  gboolean assumed;        /* the recording does not say which allocator made it */
+  char *versions;          /* "2.10 or 2.11": which of the system the program has; NULL: not told */
+  gboolean device_assumed; /* neither the question nor the recording says how large the device is */
+  guint devices;           /* of the trace; the advice is about the one that needs most */
   GememAllocatorSpec *spec;
   GememResult *now; /* with the settings it had; on the device asked for */
   GememAdviceVerdict verdict;
   char *doubt;   /* why it cannot be told; NULL: it can */
   guint64 need;  /* bytes with the settings it had; 0: not known */
+  guint64 least; /* what is in use at once, whatever the settings of the system */
   GArray *lines; /* GememAdviceLine, the best first */
   guint tried, pairs, refused,
       approximate; /* settings: alone and in pairs; not of this version; not

@@ -15,6 +15,7 @@ struct _GememHeld
   GememTraceReader *reader; /* read to its end; its info is the one of all */
   GPtrArray *batches;       /* GArray of GememTraceEvent; NULL: too many, not kept */
   guint64 events, kinds[GEMEM_EVENT_KIND_COUNT];
+  guint64 failed; /* ALLOCs that the recorded allocator refused */
 };
 
 typedef struct
@@ -60,8 +61,12 @@ read_all (GememHeld *held, GError **error)
   while ((n = gemem_trace_next (held->reader, &events, error)) > 0)
     {
       for (gssize i = 0; i < n; i++)
-        if (events[i].kind < GEMEM_EVENT_KIND_COUNT)
-          held->kinds[events[i].kind]++;
+        {
+          if (events[i].kind < GEMEM_EVENT_KIND_COUNT)
+            held->kinds[events[i].kind]++;
+          held->failed += events[i].kind == GEMEM_EVENT_ALLOC
+                          && (events[i].flags & GEMEM_EVENT_FAILED) != 0;
+        }
       held->events += (guint64) n;
       if (held->events > GEMEM_HELD_EVENTS)
         g_clear_pointer (&held->batches, g_ptr_array_unref);
@@ -149,4 +154,10 @@ guint64
 gemem_held_count (const GememHeld *held, GememEventKind kind)
 {
   return held->kinds[kind];
+}
+
+guint64
+gemem_held_refused (const GememHeld *held)
+{
+  return held->failed + held->kinds[GEMEM_EVENT_OOM];
 }

@@ -28,3 +28,5 @@ GememTraceReader *gemem_held_open (gpointer held, GError **error);
 const GememTraceInfo *gemem_held_info (const GememHeld *held);
 guint64 gemem_held_events (const GememHeld *held);
 guint64 gemem_held_count (const GememHeld *held, GememEventKind kind);
+/* Requests that were refused when they were recorded, or events that say so. */
+guint64 gemem_held_refused (const GememHeld *held);

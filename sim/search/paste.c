@@ -87,6 +87,13 @@ is_among (const GPtrArray *settings, const GememParam *param, const GememParam *
   return FALSE;
 }
 
+char *
+gemem_paste_shell (const char *text)
+{
+  return strpbrk (text, " \"'$`\\*?[]<>|&;()~#!{}\t\n") != NULL ? g_shell_quote (text)
+                                                                : g_strdup (text);
+}
+
 static void
 append_pair (GString *out, const GememForm *form, const char *key, const char *value)
 {
@@ -103,8 +110,7 @@ append_pair (GString *out, const GememForm *form, const char *key, const char *v
     case GEMEM_FORM_VARIABLES:
     case GEMEM_FORM_OPTIONS:
     default:
-      quoted = strpbrk (value, " \"'$`\\*?[]<>|&;()~") != NULL ? g_shell_quote (value)
-                                                               : g_strdup (value);
+      quoted = gemem_paste_shell (value);
       g_string_append_printf (out, "%s%s=%s", out->len > 0 ? " " : "", key, quoted);
     }
 }
@@ -160,7 +166,10 @@ gemem_paste_line (const GememAllocatorClass *klass, const GememForm *form, const
   if (pairs == NULL)
     return NULL;
   if (form->kind == GEMEM_FORM_STRING)
-    line = g_strdup_printf ("export %s=%s", form->text, pairs->str);
+    {
+      g_autofree char *quoted = gemem_paste_shell (pairs->str);
+      line = g_strdup_printf ("export %s=%s", form->text, quoted);
+    }
   else if (form->kind == GEMEM_FORM_CALL)
     {
       g_auto (GStrv) around = g_strsplit (form->text, "%s", 2);

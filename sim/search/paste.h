@@ -22,3 +22,6 @@ char *gemem_paste_line (const GememAllocatorClass *klass, const GememForm *form,
 /* The allocator that a program has after @line, of @form.  GEMEM_ERROR_USAGE. */
 GememAllocatorSpec *gemem_paste_read (const GememAllocatorClass *klass, const GememForm *form,
                                       const char *line, GError **error);
+
+/* @text as one word of a shell, in quotes where it needs them; g_free(). */
+char *gemem_paste_shell (const char *text);

@@ -26,7 +26,9 @@ append_lines (GString *out, const GememAdvice *advice)
       gemem_json_append_number_member (out, "needed_bytes", line->need);
       gemem_json_append_number_member (out, "saved_bytes", line->saved);
       gemem_json_append_name (out, "device_calls_more");
-      g_string_append_printf (out, "%" G_GINT64_FORMAT "}", line->calls);
+      g_string_append_printf (out, "%" G_GINT64_FORMAT, line->calls);
+      append_bool (out, "refused_by_oldest_version", line->too_new);
+      g_string_append_c (out, '}');
     }
   g_string_append_c (out, ']');
 }
@@ -91,13 +93,16 @@ gemem_advice_append_json (GString *out, const GememAdvice *advice)
   gemem_json_append_number_member (out, "devices", advice->devices);
   gemem_json_append_text_member (out, "allocator", now->allocator);
   append_bool (out, "allocator_assumed", advice->assumed);
+  gemem_json_append_text_member (out, "versions", advice->versions);
   gemem_json_append_text_member (out, "system", advice->system);
   gemem_json_append_text_member (out, "verdict", verdict);
   gemem_json_append_text_member (out, "doubt", advice->doubt);
   gemem_json_append_text_member (out, "sentence", sentence);
   gemem_json_append_number_member (out, "needed_bytes", advice->need);
   gemem_json_append_number_member (out, "capacity_bytes", now->capacity);
-  gemem_json_append_number_member (out, "lower_bound_bytes", now->lower_bound);
+  append_bool (out, "capacity_assumed", advice->device_assumed);
+  gemem_json_append_number_member (out, "refused_when_recorded", gemem_held_refused (advice->held));
+  gemem_json_append_number_member (out, "lower_bound_bytes", advice->least);
   gemem_json_append_number_member (out, "decisions_compared", now->fidelity.compared);
   gemem_json_append_number_member (out, "decisions_equal", now->fidelity.equal);
   append_failure (out, advice);

@@ -27,11 +27,12 @@ parameter (const GememResult *result, const char *key)
   return NULL;
 }
 
-/* "pytorch-caching 2.11" */
+/* "pytorch-caching 2.10 or 2.11" */
 static void
 append_allocator (GString *out, const GememAdvice *advice)
 {
-  const char *version = parameter (advice->now, "version");
+  const char *version = advice->versions != NULL ? advice->versions
+                                                 : parameter (advice->now, "version");
 
   g_string_append (out, advice->now->allocator);
   if (version != NULL)
@@ -101,12 +102,13 @@ gemem_advice_reason (const GememAdvice *advice)
   if (oom->wake)
     return g_strdup ("memory that slept cannot wake");
   if (!oom->avoidable)
-    return g_strdup_printf ("truly too little: %s in use, %s more than there is",
-                            gemem_format_size (a, oom->live), gemem_format_size (b, oom->missing));
+    return g_strdup_printf (
+        "truly too little (%s in use, and with the request %s more than there is)",
+        gemem_format_size (a, oom->live), gemem_format_size (b, oom->missing));
   if (oom->device_free >= oom->requested)
-    return g_strdup_printf ("a limit of the allocator: the device has %s free",
+    return g_strdup_printf ("a limit of the allocator (the device has %s free)",
                             gemem_format_size (a, oom->device_free));
-  return g_strdup_printf ("fragmentation: %s of the %s held are not in use",
+  return g_strdup_printf ("fragmentation (%s of the %s held are not in use)",
                           gemem_format_size (a, oom->reserved - MIN (oom->live, oom->reserved)),
                           gemem_format_size (b, oom->reserved));
 }
@@ -137,21 +139,23 @@ gemem_advice_sentence (const GememAdvice *advice)
                          ? "with default settings"
                          : "with the settings it had";
 
+  const char *whose = advice->device_assumed ? " (assumed; give --capacity)" : "";
+
   gemem_format_size (whole, now->capacity);
   gemem_format_size (need, advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? advice->need
                                                                         : now->peak_reserved);
   if (advice->verdict == GEMEM_ADVICE_FITS)
-    g_string_append_printf (out, "It fits: it needs %s of %s %s.", need, whole, with);
+    g_string_append_printf (out, "It fits: it needs %s of %s%s %s.", need, whole, whose, with);
   else if (advice->verdict == GEMEM_ADVICE_UNKNOWN)
     g_string_append_printf (out,
                             "It cannot be told whether it fits: %s. As far as it goes it needs %s "
-                            "of %s.",
-                            advice->doubt, need, whole);
+                            "of %s%s.",
+                            advice->doubt, need, whole, whose);
   else
     {
       g_autofree char *reason = gemem_advice_reason (advice);
 
-      g_string_append_printf (out, "It does not fit in %s %s: ", whole, with);
+      g_string_append_printf (out, "It does not fit in %s%s %s: ", whole, whose, with);
       append_failure (out, advice);
       g_string_append_printf (out, ". Why: %s.", reason);
       if (advice->need > 0)
@@ -175,7 +179,7 @@ append_head (GString *out, const GememAdvice *advice)
   append_allocator (head, advice);
   g_string_append_printf (head, ", %" G_GUINT64_FORMAT " events", gemem_held_events (advice->held));
   if (steps > 0)
-    g_string_append_printf (head, " in %" G_GUINT64_FORMAT " steps", steps);
+    g_string_append_printf (head, " in %" G_GUINT64_FORMAT " step%s", steps, steps == 1 ? "" : "s");
   if (now->initial_events > 0 || (info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0)
     g_string_append (head, ", begins in the middle");
   if (now->partial || (info->flags & GEMEM_TRACE_TRUNCATED) != 0)
@@ -208,7 +212,11 @@ append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *li
   if (line->calls != 0)
     g_string_append_printf (out, "; %" G_GINT64_FORMAT " device call%s %s", ABS (line->calls),
                             ABS (line->calls) == 1 ? "" : "s", line->calls > 0 ? "more" : "fewer");
-  g_string_append (out, line->calls == 0 ? "; as many device calls\n" : "\n");
+  g_string_append (out, line->calls == 0 ? "; as many device calls" : "");
+  if (line->too_new)
+    g_string_append_printf (out, "; version %.*s refuses it", (int) strcspn (advice->versions, " "),
+                            advice->versions);
+  g_string_append_c (out, '\n');
 }
 
 static void
@@ -216,9 +224,12 @@ append_offers (GString *out, const GememAdvice *advice)
 {
   if (advice->lines->len == 0)
     return;
-  g_string_append_printf (out, "\n%s with, each proven by a replay:\n",
-                          advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? "It fits"
-                                                                       : "It needs less");
+  g_string_append_printf (out, "\n%s with%s:\n",
+                          advice->verdict != GEMEM_ADVICE_DOES_NOT_FIT ? "It needs less"
+                          : gemem_held_refused (advice->held) > 0 ? "All that was recorded fits"
+                                                                  : "It fits",
+                          advice->lines->len > 1 ? ", each proven by a replay"
+                                                 : ", proven by a replay");
   for (guint i = 0; i < advice->lines->len; i++)
     append_offer (out, advice, &g_array_index (advice->lines, GememAdviceLine, i));
 }
@@ -246,9 +257,9 @@ append_tried (GString *out, const GememAdvice *advice)
                                 advice->approximate);
       g_string_append (text, ". ");
     }
-  if (advice->now->lower_bound > 0)
-    g_string_append_printf (text, "No allocator needs less than %s, which is in use at once.",
-                            gemem_format_size (size, advice->now->lower_bound));
+  if (advice->least > 0)
+    g_string_append_printf (text, "Nothing needs less than the %s in use at once.",
+                            gemem_format_size (size, advice->least));
   append_wrapped (out, text->str, "");
   if (advice->other != NULL)
     g_string_append_printf (out, "Good to know: %s, of another system, would need %s.\n",
@@ -292,24 +303,24 @@ append_holders (GString *out, const GememAdvice *advice)
     }
 }
 
-/* Two commands to go on with. */
+/* Two lines about how to go on. */
 static void
 append_next (GString *out, const GememAdvice *advice)
 {
-  g_autofree char *name = strpbrk (advice->name, " \"'$`\\*?[]<>|&;()~") != NULL
-                              ? g_shell_quote (advice->name)
-                              : g_strdup (advice->name);
+  const GememAllocatorClass *klass = advice->spec->klass;
+  const char *recorder = gemem_held_info (advice->held)->allocator;
+  const gboolean fails = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+  g_autofree char *name = gemem_paste_shell (advice->name);
+  g_autofree char *device = gemem_paste_shell (advice->device != NULL ? advice->device : "");
 
-  if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT)
-    g_string_append_printf (out,
-                            "\nNext: gemem-sim replay %s\n"
-                            "          the failed request, and what stands in its way\n",
-                            name);
-  else
-    g_string_append_printf (out,
-                            "\nNext: gemem-sim compare %s --find-capacity\n"
-                            "          the smallest device that would do\n",
-                            name);
+  g_string_append_printf (out, "\nNext: gemem-sim replay %s", name);
+  if (recorder == NULL || !gemem_name_is (klass->name, klass->aliases, recorder))
+    g_string_append_printf (out, " -a %s", klass->name);
+  if (fails && *device != '\0')
+    g_string_append_printf (out, " -d %s", device);
+  g_string_append_printf (out, "%s\n      %s\n", fails ? "" : " --find-capacity",
+                          fails ? "shows the failed request, and what stands in its way"
+                                : "finds the smallest device that would do");
 }
 
 void

@@ -50,6 +50,8 @@ test_lines (void)
   assert_line (torch, NULL, "max_split_size_mb=128", "max_split_size_mb=unlimited",
                "export PYTORCH_CUDA_ALLOC_CONF=");
   assert_line (torch, NULL, NULL, "memory_limit=1GiB", NULL);
+  assert_line (torch, NULL, NULL, "roundup_power2_divisions=[64:8,>:1]",
+               "export PYTORCH_CUDA_ALLOC_CONF='roundup_power2_divisions:[64:8,>:1]'");
   assert_line (&gemem_paddle_auto_growth_class, "paddle", NULL,
                "free_idle_chunk=yes,auto_growth_chunk_size_in_mb=64MiB",
                "export FLAGS_auto_growth_chunk_size_in_mb=64 FLAGS_free_idle_chunk=true");
