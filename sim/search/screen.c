@@ -144,7 +144,12 @@ gemem_advice_sentence (const GememAdvice *advice)
   gemem_format_size (whole, now->capacity);
   gemem_format_size (need, advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? advice->need
                                                                         : now->peak_reserved);
-  if (advice->verdict == GEMEM_ADVICE_FITS)
+  if (advice->verdict == GEMEM_ADVICE_FITS && advice->device_assumed)
+    g_string_append_printf (out,
+                            "It needs %s %s. How large its device is was not recorded: --capacity "
+                            "says whether it fits.",
+                            need, with);
+  else if (advice->verdict == GEMEM_ADVICE_FITS)
     g_string_append_printf (out, "It fits: it needs %s of %s%s %s.", need, whole, whose, with);
   else if (advice->verdict == GEMEM_ADVICE_UNKNOWN)
     g_string_append_printf (out,

@@ -22,7 +22,8 @@ screen 0 gemem-sim $recorded/llama-train.gmt <<'END'
 llama-train.gmt: native, pytorch-caching 2.15, 23768 events
 The recording does not name its allocator: PyTorch's is assumed; --for chooses another.
 
-It fits: it needs 3.777 GiB of 80.00 GiB (assumed; give --capacity) with default settings.
+It needs 3.777 GiB with default settings. How large its device is was not recorded: --capacity says
+  whether it fits.
 
 It needs less with, each proven by a replay:
   export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True

@@ -270,7 +270,10 @@ test_verdict (void)
   TestTrace trace = TEST_TRACE (two);
 
   trace.allocator = "pytorch-caching";
-  assert_verdict (&trace, NULL, GEMEM_ADVICE_FITS, "It fits: it needs 60.00 MiB of 80.00 GiB");
+  assert_verdict (&trace, NULL, GEMEM_ADVICE_FITS,
+                  "It needs 60.00 MiB with the settings it had. How");
+  assert_verdict (&trace, "sim:capacity=64MiB", GEMEM_ADVICE_FITS,
+                  "It fits: it needs 60.00 MiB of 64.00 MiB");
   assert_verdict (&trace, "sim:capacity=50MiB", GEMEM_ADVICE_DOES_NOT_FIT,
                   "a request of 30.00 MiB fails, event 1. Why: truly too little");
   /* a trace of which the beginning is missing never gets a green verdict, but a red one */
