@@ -34,7 +34,7 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_ALLOCATOR_ABI 9
+#define GEMEM_ALLOCATOR_ABI 10
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
@@ -115,6 +115,26 @@ typedef struct
   guint32 flags;        /* GEMEM_GRAPH_SEGMENT_*, traces/trace.h */
 } GememGraphSegment;
 
+/* How people write settings of an allocator for the real system. */
+typedef enum
+{
+  GEMEM_FORM_STRING,    /* "export NAME=key:value,...": one variable takes them all */
+  GEMEM_FORM_VARIABLES, /* "export A=1 B=2": a variable each (gemem_param_variables()) */
+  GEMEM_FORM_OPTIONS,   /* "ge.exec.a=1": options of the program, the aliases with a dot */
+  GEMEM_FORM_CALL,      /* "Pool(memory, a=1)": arguments of a call */
+} GememFormKind;
+
+/* A line that chooses the allocator, with settings, for one system. */
+typedef struct
+{
+  const char *system; /* "pytorch" */
+  GememFormKind kind;
+  /* STRING: the variable; VARIABLES, OPTIONS: what chooses the allocator itself ("A=1 B=2"), NULL:
+   * nothing; CALL: the line, with %s where arguments go, each behind ", " */
+  const char *text;
+  const char *keys; /* '|' separated: parameters worth trying, the most promising first */
+} GememForm;
+
 struct _GememAllocatorClass
 {
   /* ---- Required: identity.  `abi` and `name` come first for every value of `abi`. */
@@ -152,6 +172,7 @@ struct _GememAllocatorClass
 
   const char *aliases;      /* '|' separated */
   const char *known_as;     /* names in the real system, '|' separated; for help only */
+  const GememForm *forms;   /* how settings are written; the last has no system */
   guint capabilities;       /* GEMEM_CAP_* */
   guint64 alignment_offset; /* addresses are congruent to this modulo `alignment` */
   const GememParam *params; /* with `params_size`: its parameters */

@@ -288,12 +288,18 @@ tf_create (gconstpointer given, GememDevice *device, GError **error)
   return &bfc->base;
 }
 
+static const GememForm forms[] = {
+  { "tensorflow", GEMEM_FORM_VARIABLES, NULL, "allow_growth|garbage_collection" },
+  { NULL },
+};
+
 const GememAllocatorClass gemem_tf_bfc_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "tf-bfc",
   .aliases = "bfc|tensorflow|tf|xla|jax",
   .summary = "TensorFlow's, XLA's and JAX's best fit with coalescing over growing regions",
   .origin = "TensorFlow 2.21, 2.22 (peers.md 1b)",
+  .forms = forms,
   .known_as = "BFCAllocator|GPU_0_bfc|TF_GPU_ALLOCATOR",
   .alignment = BFC_QUANTUM,
   .params = params,

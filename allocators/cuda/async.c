@@ -131,12 +131,18 @@ gemem_cuda_async_new (const char *what, guint64 release_threshold, GememDevice *
   return gemem_cuda_pool_new (&gemem_cuda_async_class, what, &own.pool, device, error);
 }
 
+static const GememForm forms[] = {
+  { "tensorflow", GEMEM_FORM_VARIABLES, "TF_GPU_ALLOCATOR=cuda_malloc_async", "" },
+  { NULL },
+};
+
 const GememAllocatorClass gemem_cuda_async_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "cuda-async",
   .aliases = "cudaMallocAsync",
   .summary = "CUDA's stream-ordered pool (cudaMallocAsync), an approximation",
   .origin = "CUDA, what is documented of cudaMemPool (peers.md 1d)",
+  .forms = forms,
   .known_as = "cudaMallocAsync|cuMemAllocAsync|cudaMemPool|cudaMallocFromPoolAsync",
   .params = params,
   .params_size = sizeof (Params),

@@ -354,12 +354,18 @@ cupy_destroy (GememAllocator *allocator)
   g_free (self);
 }
 
+static const GememForm forms[] = {
+  { "cupy", GEMEM_FORM_VARIABLES, NULL, "limit" },
+  { NULL },
+};
+
 const GememAllocatorClass gemem_cupy_pool_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "cupy-pool",
   .aliases = "cupy",
   .summary = "CuPy's memory pool: best fit per stream in device allocations of the requests' size",
   .origin = "CuPy 13.6, 14.2 (peers.md 1i.1)",
+  .forms = forms,
   .known_as = "SingleDeviceMemoryPool|MemoryPool|free_all_blocks",
   .capabilities = GEMEM_CAP_STREAMS,
   .alignment = UNIT,

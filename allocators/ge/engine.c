@@ -28,6 +28,7 @@ static const GememParam params[] = {
     .type = GEMEM_PARAM_STRING,
     .default_text = GE_POLICY_UNSET,
     .choices = "2|3|4",
+    .sweep = "0|2|3|4",
     .aliases = "ge.exec.staticMemoryPolicy",
     OWN (option),
     .help = "Static memory policy, as option: 0, 1 (which is 2), 2, 3, 4 or unset. 2: static "
@@ -337,12 +338,18 @@ event_wait (GememAllocator *allocator, guint64 id, guint64 stream)
   gemem_ge_run_order_wait (&((GeEngine *) allocator)->order, id, stream);
 }
 
+static const GememForm forms[] = {
+  { "ge", GEMEM_FORM_OPTIONS, NULL, "static_memory_policy" },
+  { NULL },
+};
+
 const GememAllocatorClass gemem_ge_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "ge",
   .summary =
       "Ascend GE as a whole: static graphs and dynamic memory under static memory policy 0 to 4",
   .origin = "Ascend Graph Engine of 2026-08-21; ge-runtime.md 3, 7, 8",
+  .forms = forms,
   .known_as = "MemoryConfig|NPURunConfig",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY,
   .alignment = 65536,

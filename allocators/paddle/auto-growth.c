@@ -593,11 +593,18 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
   return &self->base;
 }
 
+static const GememForm forms[] = {
+  { "paddle", GEMEM_FORM_VARIABLES, NULL,
+    "free_idle_chunk|free_when_no_cache_hit|auto_growth_chunk_size_in_mb|use_auto_growth_v2|"
+    "small_pool_size_in_mb" },
+  { NULL },
+};
+
 #define COMMON \
   .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-auto-growth", \
   .summary = "PaddlePaddle's AutoGrowthBestFitAllocator: strategy auto_growth, best fit over " \
              "chunks as large as the request", \
-  .origin = "PaddlePaddle 1.6-3.x; paddle.md sections 3.1, 3.4", \
+  .origin = "PaddlePaddle 1.6-3.x; paddle.md sections 3.1, 3.4", .forms = forms, \
   .known_as = "AutoGrowthBestFitAllocator|StreamSafeCUDAAllocator|auto_growth", \
   .capabilities = GEMEM_CAP_STREAMS, .alignment = 256, .params = gemem_paddle_auto_growth_params, \
   .params_size = sizeof (GememPaddleAutoGrowthParams), .create = auto_growth_create, \

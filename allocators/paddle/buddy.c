@@ -539,11 +539,17 @@ buddy_create (gconstpointer params, GememDevice *device, GError **error)
   return gemem_paddle_buddy_new (params, 0, device, error);
 }
 
+static const GememForm forms[] = {
+  { "paddle", GEMEM_FORM_VARIABLES, "FLAGS_allocator_strategy=naive_best_fit",
+    "fraction_of_gpu_memory_to_use|initial_gpu_memory_in_mb|reallocate_gpu_memory_in_mb" },
+  { NULL },
+};
+
 #define COMMON \
   .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-buddy", \
   .summary = "PaddlePaddle's BuddyAllocator: strategy legacy (to 1.5), naive_best_fit (since " \
              "1.6), best fit in few large chunks", \
-  .origin = "PaddlePaddle 1.2-3.x; paddle.md section 2", \
+  .origin = "PaddlePaddle 1.2-3.x; paddle.md section 2", .forms = forms, \
   .known_as = "BuddyAllocator|legacy|naive_best_fit", .alignment = 256, \
   .alignment_offset = DESCRIPTOR, .params = gemem_paddle_buddy_params, \
   .params_size = sizeof (GememPaddleBuddyParams), .create = buddy_create, .alloc = buddy_alloc, \

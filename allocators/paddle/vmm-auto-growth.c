@@ -512,11 +512,16 @@ vmm_destroy (GememAllocator *allocator)
   g_free (self);
 }
 
+static const GememForm forms[] = {
+  { "paddle", GEMEM_FORM_VARIABLES, "FLAGS_use_virtual_memory_auto_growth=true", "" },
+  { NULL },
+};
+
 #define COMMON \
   .abi = GEMEM_ALLOCATOR_ABI, .name = "paddle-vmm-auto-growth", \
   .summary = "PaddlePaddle's auto_growth on virtual memory: best fit in one growing range of " \
              "addresses per stream", \
-  .origin = "PaddlePaddle 2.3-3.x; paddle.md sections 3.5, 3.4", \
+  .origin = "PaddlePaddle 2.3-3.x; paddle.md sections 3.5, 3.4", .forms = forms, \
   .known_as = "VirtualMemoryAutoGrowthBestFitAllocator|StreamSafeCUDAAllocator|auto_growth", \
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY, .alignment = ALIGNMENT, \
   .params = params, .params_size = sizeof (Params), .create = vmm_create, .alloc = vmm_alloc, \

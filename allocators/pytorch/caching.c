@@ -729,12 +729,21 @@ gemem_caching_destroy (GememAllocator *allocator)
   g_free (caching);
 }
 
+static const GememForm forms[] = {
+  /* read by every release, and before PYTORCH_ALLOC_CONF by those that read both */
+  { "pytorch", GEMEM_FORM_STRING, "PYTORCH_CUDA_ALLOC_CONF",
+    "expandable_segments|max_split_size_mb|garbage_collection_threshold|roundup_power2_divisions|"
+    "large_segment_size_mb|max_non_split_rounding_mb" },
+  { NULL },
+};
+
 const GememAllocatorClass gemem_pytorch_caching_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "pytorch-caching",
   .aliases = "pytorch|torch",
   .summary = "PyTorch's CUDA caching allocator, with plain or expandable segments",
   .origin = "PyTorch, native backend, 2.6 to 2.15 (peers.md 1a)",
+  .forms = forms,
   .known_as = "CUDACachingAllocator",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_POOLS,
   .alignment = CACHING_QUANTUM,

@@ -227,6 +227,14 @@ npu_destroy (GememAllocator *allocator)
   gemem_caching_destroy (allocator);
 }
 
+static const GememForm forms[] = {
+  { "torch-npu", GEMEM_FORM_STRING, "PYTORCH_NPU_ALLOC_CONF",
+    "expandable_segments|max_split_size_mb|garbage_collection_threshold|roundup_power2_divisions|"
+    "large_segment_size_mb|max_non_split_rounding_mb|page_size|segment_size_mb|base_addr_aligned_"
+    "kb" },
+  { NULL },
+};
+
 const GememAllocatorClass gemem_torch_npu_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "torch-npu",
@@ -234,6 +242,7 @@ const GememAllocatorClass gemem_torch_npu_class = {
   .summary =
       "torch_npu's caching allocator: PyTorch's on Ascend, with padding and 16 KiB alignment",
   .origin = "torch_npu 2.1.0.post10 to 2.14.0 (peers.md 1g)",
+  .forms = forms,
   .known_as = "NPUCachingAllocator|NPUWorkspaceAllocator|erase_stream",
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_POOLS,
   .alignment = CACHING_QUANTUM,

@@ -625,11 +625,19 @@ arena_notes (gconstpointer given, GememNoteFunc func, gpointer data)
           data);
 }
 
+static const GememForm forms[] = {
+  { "rmm", GEMEM_FORM_CALL,
+    "rmm.mr.set_current_device_resource(rmm.mr.ArenaMemoryResource(rmm.mr.CudaMemoryResource()%s))",
+    "arena_size" },
+  { NULL },
+};
+
 const GememAllocatorClass gemem_rmm_arena_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = WHAT,
   .summary = "RMM's arena_memory_resource: one allocation, divided among the streams",
   .origin = "RMM 24.12 to 26.10 (peers.md 1c.2)",
+  .forms = forms,
   .known_as = "arena_memory_resource|ArenaMemoryResource",
   .alignment = GEMEM_RMM_QUANTUM,
   .params = params,

@@ -374,12 +374,21 @@ binning_create (gconstpointer given, GememDevice *device, GError **error)
   return NULL;
 }
 
+static const GememForm forms[] = {
+  { "rmm", GEMEM_FORM_CALL,
+    "rmm.mr.set_current_device_resource("
+    "rmm.mr.BinningMemoryResource(rmm.mr.CudaMemoryResource()%s))",
+    "min_size_exponent|max_size_exponent" },
+  { NULL },
+};
+
 const GememAllocatorClass gemem_rmm_binning_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = WHAT,
   .summary = "RMM's binning_memory_resource: a pool per size of small blocks, its upstream for the "
              "rest",
   .origin = "RMM 24.12 to 26.10 (peers.md 1c.3)",
+  .forms = forms,
   .known_as = "binning_memory_resource|BinningMemoryResource",
   .alignment = GEMEM_RMM_QUANTUM,
   .params = params,

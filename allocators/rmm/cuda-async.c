@@ -61,12 +61,19 @@ create (gconstpointer given, GememDevice *device, GError **error)
   return pool;
 }
 
+static const GememForm forms[] = {
+  { "rmm", GEMEM_FORM_CALL,
+    "rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource(%s))", "" },
+  { NULL },
+};
+
 const GememAllocatorClass gemem_rmm_cuda_async_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "rmm-cuda-async",
   .summary =
       "RMM's cuda_async_memory_resource: a CUDA pool that keeps its memory, an approximation",
   .origin = "RMM 24.12 to 26.10 over CUDA's pools (peers.md 1d)",
+  .forms = forms,
   .known_as = "cuda_async_memory_resource|CudaAsyncMemoryResource",
   .params = params,
   .params_size = sizeof (Params),

@@ -498,6 +498,13 @@ pool_destroy (GememAllocator *allocator)
   g_free (self);
 }
 
+static const GememForm forms[] = {
+  { "rmm", GEMEM_FORM_CALL,
+    "rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource()%s))",
+    "initial_pool_size|maximum_pool_size" },
+  { NULL },
+};
+
 const GememAllocatorClass gemem_rmm_pool_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "rmm-pool",
@@ -505,6 +512,7 @@ const GememAllocatorClass gemem_rmm_pool_class = {
   .summary = "RMM's pool_memory_resource: best fit per stream, taking from other streams before "
              "growing",
   .origin = "RMM 24.12 to 26.10 (peers.md 1c.1)",
+  .forms = forms,
   .known_as = "pool_memory_resource|PoolMemoryResource",
   .alignment = QUANTUM,
   .params = params,

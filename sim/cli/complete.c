@@ -363,7 +363,10 @@ gemem_complete (const char *const *words, gboolean *files)
 
   *files = FALSE;
   if (n == 1)
-    offer_commands (&candidates, words[0]);
+    {
+      offer_commands (&candidates, words[0]);
+      *files = words[0][0] != '-'; /* a file instead of a command: advise */
+    }
   else if (command != NULL)
     *files = offer_after (&candidates, command, n > 2 ? words[n - 2] : "", words[n - 1]);
   g_hash_table_unref (candidates.seen);

@@ -46,10 +46,31 @@ put_candidates (int n, char **words, GError **error)
   return gemem_put (NULL, text, strlen (text), error) && (*text != '\0' || files) ? 0 : 1;
 }
 
+/* TRUE if the words begin with a file, or options and a file, instead of a command: the answer about it
+ * is asked for. */
+static gboolean
+names_a_file (int argc, char **argv)
+{
+  gboolean any = FALSE;
+
+  for (int i = 1; i < argc; i++)
+    {
+      const gboolean option = argv[i][0] == '-' && argv[i][1] != '\0';
+
+      if (!option && g_file_test (argv[i], G_FILE_TEST_EXISTS)
+          && !g_file_test (argv[i], G_FILE_TEST_IS_DIR))
+        any = TRUE;
+      else if (i == 1 && !option)
+        return strpbrk (argv[i], "/.#") != NULL || strcmp (argv[i], "-") == 0;
+    }
+  return any;
+}
+
 static int
 dispatch (int argc, char **argv, GError **error)
 {
   const char *name = argc > 1 ? argv[1] : NULL;
+  int before = 1; /* words before the one that stands for the name of the command */
   if (name == NULL || strcmp (name, "--help") == 0 || strcmp (name, "-h") == 0)
     {
       g_autofree char *text = gemem_overview (gemem_commands ());
@@ -63,14 +84,22 @@ dispatch (int argc, char **argv, GError **error)
   if (strcmp (name, "--version") == 0 || strcmp (name, "-V") == 0)
     name = "version";
   const gboolean complete = strcmp (name, "--complete") == 0;
-  const GememCommand *command = complete ? NULL : gemem_command_find (name, error);
+  const GememCommand *command = complete ? NULL : gemem_command_find (name, NULL);
+  if (command == NULL && !complete && names_a_file (argc, argv))
+    {
+      command = gemem_command_find ("advise", NULL);
+      before = 0;
+    }
   if (command == NULL && !complete)
-    return 2;
+    {
+      gemem_command_find (name, error);
+      return 2;
+    }
   g_auto (GStrv) skipped = gemem_allocator_load_plugins (g_getenv ("GEMEM_PLUGIN_PATH"));
   for (guint i = 0; skipped != NULL && skipped[i] != NULL; i++)
     gemem_warn ("%s; it is skipped", skipped[i]);
   return complete ? put_candidates (argc - 2, argv + 2, error)
-                  : run_command (command, argc - 1, argv + 1, error);
+                  : run_command (command, argc - before, argv + before, error);
 }
 
 /* Opens a failing descriptor for a closed standard stream: otherwise the next opened file would get

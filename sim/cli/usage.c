@@ -49,7 +49,8 @@ gemem_command_usage (const GememCommand *command)
 char *
 gemem_overview (const GememCommand *const *commands)
 {
-  GString *out = g_string_new ("Usage: " GEMEM_PROGRAM " COMMAND [OPTION]... [ARGUMENT]...\n\n"
+  GString *out = g_string_new ("Usage: " GEMEM_PROGRAM " FILE...\n"
+                               "       " GEMEM_PROGRAM " COMMAND [OPTION]... [ARGUMENT]...\n\n"
                                "Replays memory workloads through device-memory allocators and "
                                "reports peak, fragmentation and latency.\n\n"
                                "Commands:\n");

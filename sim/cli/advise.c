@@ -1,0 +1,158 @@
+/* advise.c - `gemem-sim advise`, which is also what gemem-sim does with files and no command: one
+ * recording in, one screen out.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/cli/options.h"
+#include "sim/cli/progress.h"
+#include "sim/cli/source.h"
+#include "sim/search/advise.h"
+
+static char *device_spec, *capacity, *system_name, *format;
+static gboolean no_trace_settings;
+
+static const GOptionEntry entries[] = {
+  { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec,
+    "Device to fit on (default: the recorded one), e.g. sim:capacity=16GiB", "SPEC" },
+  { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity, "The same, by its memory alone", "SIZE" },
+  { "for", 0, 0, G_OPTION_ARG_STRING, &system_name,
+    "Whose allocator the program would have (default: the one that made the recording)",
+    "pytorch|torch-npu|tensorflow|paddle|ge|rmm|cupy|any" },
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &format, "Form of the answer", "table|json" },
+  { "no-trace-settings", 0, 0, G_OPTION_ARG_NONE, &no_trace_settings,
+    "Ignore the allocator settings recorded in the trace", NULL },
+  { NULL }
+};
+
+static const char *current; /* path of the file that the jobs are about */
+
+static const char *
+path_of_job (G_GNUC_UNUSED const GememJob *job)
+{
+  return current;
+}
+
+static void
+run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors)
+{
+  gemem_progress_run_jobs ("trying settings", jobs, n, 0, path_of_job, results, errors);
+}
+
+/* The device of -d and --capacity; g_free(), NULL with @error.  A real one cannot be tried on dozens
+ * of times at once. */
+static char *
+chosen_device (GError **error)
+{
+  g_autofree char *spec = NULL;
+  g_autoptr (GPtrArray) devices = NULL;
+  const char *base = device_spec != NULL ? device_spec : "sim";
+
+  spec = capacity == NULL ? g_strdup (base)
+                          : g_strdup_printf ("%s%scapacity=%s", base,
+                                             strchr (base, ':') != NULL ? "," : ":", capacity);
+  devices = gemem_device_spec_expand (spec, error);
+  if (devices == NULL)
+    return NULL;
+  if (devices->len > 1 || !g_str_has_prefix (spec, "sim"))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "-d %s: advice is about one simulated device; give one, or use compare", spec);
+      return NULL;
+    }
+  return g_strdup (((GememDeviceSpec *) devices->pdata[0])->spec);
+}
+
+/* The advice about one file; NULL with @error. */
+static GememAdvice *
+advise (GememSourceFile *file, const char *device, GError **error)
+{
+  g_autoptr (GArray) ordinals = NULL;
+  GememAdviceQuestion question = {
+    .name = file->path,
+    .source = gemem_source_file_open,
+    .source_data = file,
+    .graph = file->graph,
+    .device_spec = device_spec != NULL || capacity != NULL ? device : NULL,
+    .system = system_name,
+    .ignores_settings = no_trace_settings,
+    .allow_partial = gemem_source_allow_partial (),
+    .interrupted = &gemem_interrupted,
+    .run = run_jobs,
+  };
+
+  current = file->path;
+  gemem_progress_begin_reading (file->path);
+  ordinals = gemem_source_devices (file, error);
+  question.ordinals = ordinals;
+  return ordinals != NULL ? gemem_advise (&question, error) : NULL;
+}
+
+/* Not fitting is worse than not knowing, for a file among several. */
+static int
+worse (int a, int b)
+{
+  return a == GEMEM_ADVICE_DOES_NOT_FIT || b == 0 ? a : b;
+}
+
+static int
+run (char **arguments, GError **error)
+{
+  extern const GememCommand gemem_command_advise;
+  g_autoptr (GPtrArray)
+      files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
+  g_autoptr (GString) out = g_string_new (NULL);
+  g_autofree char *device = NULL;
+  gboolean json;
+  int status = 0;
+
+  if (!gemem_want_arguments (&gemem_command_advise, arguments, 1, 1000, error)
+      || !gemem_want_table_or_json (format, &json, error)
+      || (device = chosen_device (error)) == NULL)
+    return 2;
+  for (char **path = arguments; *path != NULL; path++)
+    if (gemem_source_files_add (files, *path, error) == 0)
+      return 1;
+  gemem_catch_interrupts ();
+  for (guint i = 0; i < files->len; i++)
+    {
+      g_autoptr (GememAdvice) advice = advise (files->pdata[i], device, error);
+
+      gemem_progress_end ();
+      if (advice == NULL)
+        return 1;
+      if (json)
+        g_string_append (out, i == 0 ? "[" : ",\n");
+      else if (i > 0)
+        g_string_append (out, "\n");
+      if (json)
+        gemem_advice_append_json (out, advice);
+      else
+        gemem_advice_append (out, advice);
+      status = worse (status, (int) advice->verdict);
+    }
+  gemem_interrupts_over ();
+  if (json)
+    g_string_append (out, "]\n");
+  return gemem_put (NULL, out->str, out->len, error) ? status : 1;
+}
+
+const GememCommand gemem_command_advise = {
+  .name = "advise",
+  .synopsis = "TRACE...",
+  .summary = "Say whether it fits, what would need less, and the line to paste",
+  .description =
+      "One screen for a recording: the verdict, the settings of its allocator that need less as "
+      "lines to paste, who holds the memory.\nThe command may be left out: gemem-sim FILE. "
+      "Every line was replayed as the program would read it. What cannot be told is said to be "
+      "so.\nExit status: 0 it fits, 4 it does not, 3 it cannot be told.",
+  .examples = "  gemem-sim snapshot.pickle\n"
+              "      the same as gemem-sim advise snapshot.pickle\n"
+              "  gemem-sim advise snapshot.pickle --capacity 16GiB\n"
+              "      would it fit in 16 GiB, and with which setting?\n"
+              "  gemem-sim advise snapshot.pickle -f json\n"
+              "      the same for a program\n",
+  .options = { entries, gemem_source_entries },
+  .run = run,
+};

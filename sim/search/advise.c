@@ -1,0 +1,652 @@
+/* advise.c - see advise.h: the replays behind an advice, the verdict, and which lines are offered.
+ *
+ * Three rounds of replays, each run at once: what the program has now, on every device of the trace;
+ * every setting by itself and the allocators of other systems; pairs of the settings that helped.
+ * Longer traces get fewer: the pairs, the other systems and the least device are left out above the
+ * limits below, and the advice says what was tried.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "allocators/shorthand.h"
+#include "sim/search/advise.h"
+
+#define MANY_EVENTS 500000 /* above: no pairs, no other systems, no search for the least device */
+#define BEST_SETTINGS 6    /* that are tried in pairs */
+#define ASSUMED "pytorch-caching"
+
+extern const GememAllocatorClass gemem_direct_class, gemem_rmm_limiting_class;
+
+/* Jobs that run at once, and what came of them. */
+typedef struct
+{
+  const GememAdviceQuestion *question;
+  GememHeld *held;
+  GArray *jobs;
+  GememResult **results;
+  GError **errors;
+} Round;
+
+static void
+round_begin (Round *round, const GememAdviceQuestion *question, GememHeld *held)
+{
+  *round = (Round){ question, held, g_array_new (FALSE, TRUE, sizeof (GememJob)), NULL, NULL };
+}
+
+static GememJob *
+round_add (Round *round, const GememAllocatorSpec *spec, int ordinal)
+{
+  const GememAdviceQuestion *question = round->question;
+  const GememJob job = {
+    .allocator = spec,
+    .device_spec = question->device_spec,
+    .device_ordinal = ordinal,
+    .source = gemem_held_open,
+    .source_data = round->held,
+    .graph = question->graph,
+    .use_trace_settings = !question->ignores_settings,
+    .allow_partial = question->allow_partial,
+    .interrupted = question->interrupted,
+  };
+
+  g_array_append_val (round->jobs, job);
+  return &g_array_index (round->jobs, GememJob, round->jobs->len - 1);
+}
+
+static void
+round_run (Round *round)
+{
+  const GememJob *jobs = (const GememJob *) round->jobs->data;
+
+  round->results = g_new0 (GememResult *, round->jobs->len + 1);
+  round->errors = g_new0 (GError *, round->jobs->len + 1);
+  if (round->question->run != NULL)
+    round->question->run (jobs, round->jobs->len, round->results, round->errors);
+  else
+    gemem_jobs_run (jobs, round->jobs->len, 0, round->results, round->errors);
+}
+
+static void
+round_end (Round *round)
+{
+  for (guint i = 0; i < round->jobs->len; i++)
+    {
+      g_clear_pointer (&round->results[i], gemem_result_free);
+      g_clear_error (&round->errors[i]);
+    }
+  g_free (round->results);
+  g_free (round->errors);
+  g_array_unref (round->jobs);
+}
+
+/* ---- whose allocator */
+
+/* What a program of @system has unless something is said: the allocator that no setting chooses, else
+ * the first. */
+static const GememAllocatorClass *
+default_of (const char *system)
+{
+  const GememAllocatorClass *first = NULL;
+
+  for (const GememAllocatorClass *const *klass = gemem_allocator_classes (); *klass != NULL;
+       klass++)
+    {
+      const GememForm *form = gemem_paste_form (*klass, system);
+
+      if (form != NULL && form->kind != GEMEM_FORM_CALL
+          && (form->kind == GEMEM_FORM_STRING || form->text == NULL))
+        return *klass;
+      if (form != NULL && first == NULL)
+        first = *klass;
+    }
+  return first;
+}
+
+/* The text of the allocator that recorded the trace; a shorthand is chosen by its settings. */
+static char *
+recorder_of (const GememTraceInfo *info, gboolean ignores_settings)
+{
+  for (const GememNamed *const *s = gemem_shorthands (); *s != NULL && info->allocator != NULL; s++)
+    if (!ignores_settings && info->settings != NULL
+        && gemem_name_is ((*s)->name, (*s)->aliases, info->allocator))
+      return g_strconcat (info->allocator, ":", info->settings, NULL);
+  return g_strdup (info->allocator);
+}
+
+static gboolean
+choose_allocator (GememAdvice *advice, const GememAdviceQuestion *question, GError **error)
+{
+  const GememTraceInfo *info = gemem_held_info (advice->held);
+  const char *system = g_strcmp0 (question->system, "any") == 0 ? NULL : question->system;
+  g_autofree char *name = recorder_of (info, question->ignores_settings);
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+
+  advice->assumed = name == NULL;
+  if (name == NULL || !gemem_allocator_spec_parse (name, specs, NULL))
+    {
+      advice->assumed = TRUE;
+      g_free (g_steal_pointer (&name));
+      name = g_strdup (ASSUMED);
+      if (!gemem_allocator_spec_parse (name, specs, error))
+        return FALSE;
+    }
+  advice->spec = g_ptr_array_steal_index (specs, 0);
+  if (system != NULL && gemem_paste_form (advice->spec->klass, system) == NULL)
+    {
+      const GememAllocatorClass *klass = default_of (system);
+
+      if (klass == NULL)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "--for=%s: no allocator is of that system", system);
+          return FALSE;
+        }
+      gemem_allocator_spec_free (g_steal_pointer (&advice->spec));
+      g_ptr_array_set_size (specs, 0);
+      if (!gemem_allocator_spec_parse (klass->name, specs, error))
+        return FALSE;
+      advice->spec = g_ptr_array_steal_index (specs, 0);
+      advice->assumed = FALSE;
+    }
+  const GememForm *form = gemem_paste_form (advice->spec->klass, system);
+  advice->system = form != NULL ? g_strdup (form->system) : NULL;
+  return TRUE;
+}
+
+/* The settings that the program has, for the allocator of the advice; NULL: the defaults. */
+static const char *
+settings_now (const GememAdvice *advice, const GememAdviceQuestion *question)
+{
+  const GememTraceInfo *info = gemem_held_info (advice->held);
+  const GememAllocatorClass *klass = advice->spec->klass;
+
+  return !question->ignores_settings && info->allocator != NULL
+                 && gemem_name_is (klass->name, klass->aliases, info->allocator)
+             ? info->settings
+             : NULL;
+}
+
+/* What the recording says of the version of PyTorch: "2.10 or 2.11". */
+static char *
+versions_of (const GememTraceInfo *info)
+{
+  static const char key[] = "PyTorch: ";
+
+  for (guint i = 0; info->provenance != NULL && i < info->provenance->len; i++)
+    {
+      const char *text = info->provenance->pdata[i];
+
+      if (g_str_has_prefix (text, key))
+        return g_strchomp (g_strndup (text + strlen (key), strcspn (text + strlen (key), "(")));
+    }
+  return NULL;
+}
+
+/* TRUE if the first of @versions refuses @candidate. */
+static gboolean
+is_too_new (const char *versions, const GememCandidate *candidate)
+{
+  g_autofree char *now = versions != NULL ? g_strdup_printf (
+                             "version=%.*s", (int) strcspn (versions, " "), versions)
+                                          : NULL;
+  GememDevice *device = now != NULL
+                                && gemem_params_find (candidate->klass->params, "version") != NULL
+                            ? gemem_device_new ("sim", NULL, 0, NULL)
+                            : NULL;
+  g_autoptr (GError) error = NULL;
+  GememAllocator *allocator = device != NULL
+                                  ? gemem_allocator_new (candidate->spec, now, device, &error)
+                                  : NULL;
+
+  if (allocator != NULL)
+    gemem_allocator_destroy (allocator);
+  if (device != NULL)
+    gemem_device_destroy (device);
+  return error != NULL;
+}
+
+/* TRUE if nothing says how large the device is. */
+static gboolean
+is_device_assumed (const GememAdviceQuestion *question, const GememTraceInfo *info)
+{
+  return (question->device_spec == NULL || strpbrk (question->device_spec, ":") == NULL)
+         && (info->device == NULL || strstr (info->device, "capacity") == NULL);
+}
+
+/* ---- the verdict */
+
+static char *
+doubt_of (const GememAdvice *advice, const GememAdviceQuestion *question)
+{
+  const GememResult *now = advice->now;
+  const GememTraceInfo *info = gemem_held_info (advice->held);
+
+  if (now->failure != NULL)
+    return g_strdup_printf ("the replay ended early: %s", now->failure);
+  if (now->not_allowed != NULL)
+    return g_strdup_printf ("the program breaks a rule of its system: %s", now->not_allowed);
+  if (now->approximation != NULL)
+    return g_strdup_printf ("%s is replayed by an approximation", now->allocator);
+  if (now->partial || (info->flags & GEMEM_TRACE_TRUNCATED) != 0)
+    return g_strdup ("the end of the recording is missing");
+  if (now->allocs + now->graph_loads == 0)
+    return g_strdup ("the recording asks for no memory");
+  if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && now->initial_events == 0)
+    return g_strdup ("the recording begins in the middle, and what was held before is not in it");
+  if (gemem_held_refused (advice->held) > 0)
+    return g_strdup ("the recorded program was refused memory, and what it does when it gets it "
+                     "was not recorded");
+  if (now->unslept > 0)
+    return g_strdup ("the program lets memory sleep, which the allocator replayed cannot");
+  return question->interrupted != NULL && g_atomic_int_get (question->interrupted) != 0
+             ? g_strdup ("it was interrupted")
+             : NULL;
+}
+
+/* A request that an exact replay of the program's own rules refuses was refused, however short the
+ * recording is; only approximations and forbidden programs say nothing. */
+static void
+judge (GememAdvice *advice, const GememAdviceQuestion *question)
+{
+  const GememResult *now = advice->now;
+
+  advice->doubt = doubt_of (advice, question);
+  if (now->ooms > 0 && now->not_allowed == NULL && now->approximation == NULL)
+    {
+      g_clear_pointer (&advice->doubt, g_free);
+      advice->verdict = GEMEM_ADVICE_DOES_NOT_FIT;
+      return;
+    }
+  advice->verdict = advice->doubt != NULL ? GEMEM_ADVICE_UNKNOWN : GEMEM_ADVICE_FITS;
+  advice->need = now->peak_reserved;
+}
+
+/* TRUE if @a tells more: a run that failed, then one that leaves less of its device. */
+static gboolean
+is_worse (const GememResult *a, const GememResult *b)
+{
+  if ((a->ooms > 0) != (b->ooms > 0))
+    return a->ooms > 0;
+  return a->peak_reserved > b->peak_reserved;
+}
+
+/* The first round: the program as it is, on each device of the trace. */
+static gboolean
+replay_now (GememAdvice *advice, const GememAdviceQuestion *question, int *ordinal, GError **error)
+{
+  Round round;
+  guint worst = G_MAXUINT;
+
+  round_begin (&round, question, advice->held);
+  for (guint i = 0; i < question->ordinals->len; i++)
+    {
+      GememJob *job = round_add (&round, advice->spec,
+                                 g_array_index (question->ordinals, guint16, i));
+      job->keep_origins = TRUE;
+    }
+  round_run (&round);
+  for (guint i = 0; i < round.jobs->len; i++)
+    if (round.results[i] != NULL
+        && (worst == G_MAXUINT || is_worse (round.results[i], round.results[worst])))
+      worst = i;
+  if (worst != G_MAXUINT)
+    {
+      advice->now = g_steal_pointer (&round.results[worst]);
+      *ordinal = g_array_index (question->ordinals, guint16, worst);
+    }
+  else if (round.jobs->len > 0)
+    g_propagate_error (error, g_steal_pointer (&round.errors[0]));
+  round_end (&round);
+  return advice->now != NULL;
+}
+
+/* ---- what would need less */
+
+guint64
+gemem_advice_calls (const GememResult *result)
+{
+  guint64 calls = 0;
+
+  for (guint i = 0; i < GEMEM_CALL_COUNT; i++)
+    calls += result->calls[i];
+  return calls;
+}
+
+/* TRUE if @result proves that a program can do with it. */
+static gboolean
+is_proof (const GememResult *result)
+{
+  return gemem_result_is_complete (result) && result->approximation == NULL;
+}
+
+typedef struct
+{
+  GPtrArray *candidates; /* GememCandidate, owned */
+  GPtrArray *results;    /* GememResult of each, owned; NULL: no proof */
+} Tried;
+
+/* TRUE if @i is better than @j: needs less, then fewer calls, then fewer settings, then earlier. */
+static gboolean
+is_better (const Tried *tried, guint i, guint j)
+{
+  const GememResult *a = tried->results->pdata[i], *b = tried->results->pdata[j];
+  const guint64 calls_a = gemem_advice_calls (a), calls_b = gemem_advice_calls (b);
+  const guint own_a = ((GememCandidate *) tried->candidates->pdata[i])->own->len,
+              own_b = ((GememCandidate *) tried->candidates->pdata[j])->own->len;
+
+  if (a->peak_reserved != b->peak_reserved)
+    return a->peak_reserved < b->peak_reserved;
+  return own_a != own_b ? own_a < own_b : calls_a != calls_b ? calls_a < calls_b : i < j;
+}
+
+/* Whether @result is worth telling: it needs at least 1 % less, or fits where the program does not. */
+static gboolean
+helps (const GememAdvice *advice, const GememResult *result)
+{
+  return result != NULL
+         && (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT
+             || result->peak_reserved < advice->need - advice->need / 100);
+}
+
+/* Indexes of those that help, the best first. */
+static GArray *
+rank (const GememAdvice *advice, const Tried *tried)
+{
+  GArray *order = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (guint i = 0; i < tried->candidates->len; i++)
+    {
+      guint at = order->len;
+
+      if (!helps (advice, tried->results->pdata[i]))
+        continue;
+      while (at > 0 && is_better (tried, i, g_array_index (order, guint, at - 1)))
+        at--;
+      g_array_insert_val (order, at, i);
+    }
+  return order;
+}
+
+/* Takes the results of a round for the last @n of @tried, and counts them. */
+static void
+collect (GememAdvice *advice, Tried *tried, Round *round, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      GememResult *result = round->results[i];
+
+      advice->refused += result == NULL;
+      advice->approximate += result != NULL && result->approximation != NULL;
+      g_ptr_array_add (tried->results, result != NULL && is_proof (result)
+                                           ? g_steal_pointer (&round->results[i])
+                                           : NULL);
+    }
+}
+
+/* ---- allocators of other systems, and the least device */
+
+/* All that a program could have, without those of the advice's system. */
+static GPtrArray *
+other_systems (const GememAdvice *advice)
+{
+  g_autoptr (GPtrArray)
+      all = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  GPtrArray *others = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+
+  gemem_allocator_spec_parse ("*", all, NULL);
+  for (guint i = 0; i < all->len; i++)
+    {
+      GememAllocatorSpec *spec = all->pdata[i];
+
+      if (spec->klass != &gemem_direct_class && spec->klass != &gemem_rmm_limiting_class
+          && spec->klass != advice->spec->klass && spec->klass->prepare == NULL
+          && (advice->system == NULL || gemem_paste_form (spec->klass, advice->system) == NULL))
+        {
+          g_ptr_array_add (others, spec);
+          all->pdata[i] = NULL;
+        }
+    }
+  g_ptr_array_set_free_func (all, NULL);
+  for (guint i = 0; i < all->len; i++)
+    if (all->pdata[i] != NULL)
+      gemem_allocator_spec_free (all->pdata[i]);
+  return others;
+}
+
+/* One that needs less than what is in use at once shares memory that this program cannot share. */
+static void
+take_other (GememAdvice *advice, const GememResult *result)
+{
+  if (result == NULL || !is_proof (result) || result->peak_reserved < advice->now->lower_bound
+      || (advice->other != NULL && result->peak_reserved >= advice->other_need))
+    return;
+  g_free (advice->other);
+  advice->other = g_strdup (result->label);
+  advice->other_need = result->peak_reserved;
+}
+
+/* The second round: every setting by itself, and beside them what only informs. */
+static void
+try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal, Tried *tried)
+{
+  const char *system = g_strcmp0 (question->system, "any") == 0 ? NULL : advice->system;
+  const gboolean few = gemem_held_events (advice->held) <= MANY_EVENTS;
+  const gboolean least = few && advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+  g_autoptr (GPtrArray) others = few ? other_systems (advice) : g_ptr_array_new ();
+  Round round;
+  guint n;
+
+  g_ptr_array_unref (tried->candidates);
+  tried->candidates = advice->system != NULL || system == NULL
+                          ? gemem_candidates_single (advice->spec->klass, system,
+                                                     settings_now (advice, question))
+                          : g_ptr_array_new_with_free_func (gemem_candidate_free);
+  n = tried->candidates->len;
+  round_begin (&round, question, advice->held);
+  for (guint i = 0; i < n; i++)
+    round_add (&round, ((GememCandidate *) tried->candidates->pdata[i])->spec, ordinal);
+  for (guint i = 0; i < others->len; i++)
+    round_add (&round, others->pdata[i], ordinal);
+  if (least)
+    round_add (&round, advice->spec, ordinal)->find_capacity = TRUE;
+  round_run (&round);
+  collect (advice, tried, &round, n);
+  advice->tried = n - advice->refused;
+  for (guint i = n; i < n + others->len; i++)
+    take_other (advice, round.results[i]);
+  if (least && round.results[n + others->len] != NULL
+      && round.results[n + others->len]->least_capacity != G_MAXUINT64)
+    advice->need = round.results[n + others->len]->least_capacity;
+  round_end (&round);
+}
+
+/* The third round: the best values of the settings that helped, two at a time. */
+static void
+try_pairs (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal, Tried *tried)
+{
+  g_autoptr (GArray) order = rank (advice, tried);
+  g_autoptr (GPtrArray) best = g_ptr_array_new ();
+  const guint before = tried->candidates->len, refused = advice->refused;
+  Round round;
+
+  for (guint i = 0; i < order->len && best->len < BEST_SETTINGS; i++)
+    {
+      GememCandidate *candidate = tried->candidates->pdata[g_array_index (order, guint, i)];
+      gboolean known = candidate->own->len == 0;
+
+      for (guint j = 0; j < best->len; j++)
+        known = known || gemem_candidates_alike (candidate, best->pdata[j]);
+      if (!known)
+        g_ptr_array_add (best, candidate);
+    }
+  round_begin (&round, question, advice->held);
+  for (guint i = 0; i < best->len; i++)
+    for (guint j = i + 1; j < best->len; j++)
+      {
+        const GememCandidate *one = best->pdata[i];
+        GememCandidate *both = gemem_candidates_both (
+            one, best->pdata[j],
+            one->klass == advice->spec->klass ? settings_now (advice, question) : NULL);
+
+        if (both == NULL)
+          continue;
+        g_ptr_array_add (tried->candidates, both);
+        round_add (&round, both->spec, ordinal);
+      }
+  round_run (&round);
+  collect (advice, tried, &round, tried->candidates->len - before);
+  advice->pairs = tried->candidates->len - before - (advice->refused - refused);
+  round_end (&round);
+}
+
+/* ---- the lines */
+
+/* TRUE if @candidate has other values of the settings of a line that is offered. */
+static gboolean
+is_said (const GememAdvice *advice, const GememCandidate *candidate)
+{
+  for (guint i = 0; i < advice->lines->len; i++)
+    if (gemem_candidates_alike (g_array_index (advice->lines, GememAdviceLine, i).candidate,
+                                candidate))
+      return TRUE;
+  return FALSE;
+}
+
+/* TRUE if a single setting is as good as @i, which has several, within 1 %. */
+static gboolean
+is_too_much (const Tried *tried, guint i)
+{
+  const GememCandidate *candidate = tried->candidates->pdata[i];
+  const GememResult *result = tried->results->pdata[i];
+
+  for (guint j = 0; j < tried->candidates->len && candidate->own->len > 1; j++)
+    {
+      const GememCandidate *other = tried->candidates->pdata[j];
+      const GememResult *less = tried->results->pdata[j];
+
+      if (less != NULL && other->klass == candidate->klass && other->own->len < 2
+          && less->peak_reserved - less->peak_reserved / 100 <= result->peak_reserved)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static void
+choose_lines (GememAdvice *advice, Tried *tried)
+{
+  g_autoptr (GArray) order = rank (advice, tried);
+
+  for (guint i = 0; i < order->len && advice->lines->len < GEMEM_ADVICE_LINES; i++)
+    {
+      const guint at = g_array_index (order, guint, i);
+      GememAdviceLine line = {
+        tried->candidates->pdata[at], tried->results->pdata[at], 0, 0, 0, FALSE
+      };
+
+      if (is_too_much (tried, at) || is_said (advice, line.candidate))
+        continue;
+      line.need = line.result->peak_reserved;
+      advice->least = MIN (advice->least, line.result->lower_bound);
+      line.saved = line.need < advice->need ? advice->need - line.need : 0;
+      line.too_new = line.candidate->klass == advice->spec->klass
+                     && is_too_new (advice->versions, line.candidate);
+      line.calls = (gint64) gemem_advice_calls (line.result)
+                   - (gint64) gemem_advice_calls (advice->now);
+      g_array_append_val (advice->lines, line);
+    }
+  for (guint i = 0; i < tried->candidates->len; i++) /* they belong to the lines now */
+    for (guint j = 0; j < advice->lines->len; j++)
+      if (g_array_index (advice->lines, GememAdviceLine, j).candidate
+          == tried->candidates->pdata[i])
+        tried->candidates->pdata[i] = tried->results->pdata[i] = NULL;
+}
+
+/* What others need counts only where it is less than all that this system can do. */
+static void
+settle_other (GememAdvice *advice)
+{
+  guint64 least = advice->need;
+
+  for (guint i = 0; i < advice->lines->len; i++)
+    least = MIN (least, g_array_index (advice->lines, GememAdviceLine, i).need);
+  if (advice->other == NULL || (least > 0 && advice->other_need >= least - least / 100))
+    g_clear_pointer (&advice->other, g_free);
+}
+
+/* ---- together */
+
+static void
+search (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal)
+{
+  Tried tried = { g_ptr_array_new_with_free_func (gemem_candidate_free),
+                  g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free) };
+
+  try_singles (advice, question, ordinal, &tried);
+  if (gemem_held_events (advice->held) <= MANY_EVENTS)
+    try_pairs (advice, question, ordinal, &tried);
+  choose_lines (advice, &tried);
+  settle_other (advice);
+  g_ptr_array_unref (tried.candidates);
+  g_ptr_array_unref (tried.results);
+}
+
+static GememAdvice *
+advice_new (const GememAdviceQuestion *question)
+{
+  GememAdvice *advice = g_new0 (GememAdvice, 1);
+
+  advice->name = g_strdup (question->name);
+  advice->device = g_strdup (question->device_spec);
+  advice->devices = question->ordinals->len;
+  advice->lines = g_array_new (FALSE, TRUE, sizeof (GememAdviceLine));
+  return advice;
+}
+
+GememAdvice *
+gemem_advise (const GememAdviceQuestion *question, GError **error)
+{
+  const GememHoldersOptions at_peak = { .by = GEMEM_HOLD_BY_LINE };
+  g_autoptr (GememAdvice) advice = advice_new (question);
+  int ordinal = -1;
+
+  advice->held = gemem_held_new (question->source, question->source_data, error);
+  if (advice->held == NULL || !choose_allocator (advice, question, error)
+      || !replay_now (advice, question, &ordinal, error))
+    return NULL;
+  advice->versions = advice->assumed ? NULL : versions_of (gemem_held_info (advice->held));
+  advice->device_assumed = is_device_assumed (question, gemem_held_info (advice->held));
+  advice->least = advice->now->lower_bound;
+  judge (advice, question);
+  advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);
+  if (advice->now->allocs + advice->now->graph_loads > 0)
+    search (advice, question, ordinal);
+  return g_steal_pointer (&advice);
+}
+
+void
+gemem_advice_free (GememAdvice *advice)
+{
+  if (advice == NULL)
+    return;
+  for (guint i = 0; i < advice->lines->len; i++)
+    {
+      GememAdviceLine *line = &g_array_index (advice->lines, GememAdviceLine, i);
+      gemem_candidate_free (line->candidate);
+      gemem_result_free (line->result);
+    }
+  g_array_unref (advice->lines);
+  gemem_holders_free (advice->holders);
+  gemem_result_free (advice->now);
+  if (advice->spec != NULL)
+    gemem_allocator_spec_free (advice->spec);
+  gemem_held_free (advice->held);
+  g_free (advice->name);
+  g_free (advice->device);
+  g_free (advice->system);
+  g_free (advice->versions);
+  g_free (advice->doubt);
+  g_free (advice->other);
+  g_free (advice);
+}

@@ -1,0 +1,100 @@
+/* advise.h - the answer about one recording: does it fit, what would need less, and the line to paste.
+ *
+ * Why: a person with a job that ran out of memory wants one verdict, not a table.  Every line that is
+ * offered was replayed as it will be read; nothing is promised that was not tried.
+ *
+ * Invariants: a verdict FITS is given only if the whole program was replayed, with its allocator and
+ * not an approximation of it, and every request was served, on every device of the trace.  What
+ * cannot be told is said to be so, with the reason.  Nothing depends on the number of threads.
+ * Cost: a replay for each setting tried, all from memory (held.h).
+ */
+#pragma once
+
+#include "base/macros.h"
+#include "sim/engine/replay.h"
+#include "sim/search/candidates.h"
+#include "sim/search/held.h"
+#include "traces/holders.h"
+
+GEMEM_BEGIN_DECLS
+
+/* As exit statuses. */
+typedef enum
+{
+  GEMEM_ADVICE_FITS = 0,
+  GEMEM_ADVICE_UNKNOWN = 3,
+  GEMEM_ADVICE_DOES_NOT_FIT = 4,
+} GememAdviceVerdict;
+
+typedef struct
+{
+  const char *name; /* of the trace, in texts */
+  GememTraceSource source;
+  gpointer source_data;
+  const GememGraph *graph;   /* from which the source lowers the trace; NULL: none */
+  const char *device_spec;   /* NULL: "sim" */
+  const GArray *ordinals;    /* guint16: the devices of the trace, at least one */
+  const char *system;        /* "pytorch": whose allocator; "any"; NULL: the recorder's */
+  gboolean ignores_settings; /* those of the trace do not count */
+  gboolean allow_partial;
+  const gint *interrupted;
+  /* Runs jobs as gemem_jobs_run() does; NULL: that. */
+  void (*run) (const GememJob *jobs, guint n, GememResult **results, GError **errors);
+} GememAdviceQuestion;
+
+/* Something that needs less. */
+typedef struct
+{
+  GememCandidate *candidate;
+  GememResult *result;
+  guint64 need, saved; /* bytes; 0 saved: more than now, though it fits */
+  gint64 calls;        /* of the device, more than now */
+  gboolean too_new;    /* the oldest version that the program may have refuses it */
+} GememAdviceLine;
+
+#define GEMEM_ADVICE_LINES 3
+
+typedef struct
+{
+  char *name, *device; /* as asked for; NULL: the default */
+  GememHeld *held;
+  char *system;            /* of the allocator, "pytorch"; NULL: it has no form */
+  gboolean assumed;        /* the recording does not say which allocator made it */
+  char *versions;          /* "2.10 or 2.11": which of the system the program has; NULL: not told */
+  gboolean device_assumed; /* neither the question nor the recording says how large the device is */
+  guint devices;           /* of the trace; the advice is about the one that needs most */
+  GememAllocatorSpec *spec;
+  GememResult *now; /* with the settings it had; on the device asked for */
+  GememAdviceVerdict verdict;
+  char *doubt;   /* why it cannot be told; NULL: it can */
+  guint64 need;  /* bytes with the settings it had; 0: not known */
+  guint64 least; /* what is in use at once, whatever the settings of the system */
+  GArray *lines; /* GememAdviceLine, the best first */
+  guint tried, pairs, refused,
+      approximate; /* settings: alone and in pairs; not of this version; not
+                                             * proven, as an approximation replays them */
+  char *other;     /* an allocator of another system that needs less than all of these; NULL */
+  guint64 other_need;
+  GememHolders *holders; /* at the peak, by line; NULL: nothing was alive */
+} GememAdvice;
+
+/* NULL with GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE.  gemem_advice_free(). */
+GememAdvice *gemem_advise (const GememAdviceQuestion *question, GError **error);
+void gemem_advice_free (GememAdvice *advice);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememAdvice, gemem_advice_free)
+
+/* "fragmentation: ...", why the first request failed, in a few words; g_free(); NULL: none failed. */
+char *gemem_advice_reason (const GememAdvice *advice);
+/* Calls of the device. */
+guint64 gemem_advice_calls (const GememResult *result);
+
+/* ---- screen.c, screen-json.c */
+
+/* Appends about twenty lines of at most 100 columns. */
+void gemem_advice_append (GString *out, const GememAdvice *advice);
+/* Appends an object with the same fields. */
+void gemem_advice_append_json (GString *out, const GememAdvice *advice);
+/* The closing sentence; g_free(). */
+char *gemem_advice_sentence (const GememAdvice *advice);
+
+GEMEM_END_DECLS

@@ -1,0 +1,119 @@
+/* screen-json.c - an advice for programs: the fields of the screen, and its sentence. */
+#include "config.h"
+
+#include "base/io/json-text.h"
+#include "sim/search/advise.h"
+
+static void
+append_bool (GString *out, const char *name, gboolean value)
+{
+  gemem_json_append_name (out, name);
+  g_string_append (out, value ? "true" : "false");
+}
+
+static void
+append_lines (GString *out, const GememAdvice *advice)
+{
+  gemem_json_append_name (out, "lines");
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < advice->lines->len; i++)
+    {
+      const GememAdviceLine *line = &g_array_index (advice->lines, GememAdviceLine, i);
+
+      g_string_append (out, i == 0 ? "\n    {" : ",\n    {");
+      gemem_json_append_text_member (out, "paste", line->candidate->line);
+      gemem_json_append_text_member (out, "allocator", line->candidate->klass->name);
+      gemem_json_append_number_member (out, "needed_bytes", line->need);
+      gemem_json_append_number_member (out, "saved_bytes", line->saved);
+      gemem_json_append_name (out, "device_calls_more");
+      g_string_append_printf (out, "%" G_GINT64_FORMAT, line->calls);
+      append_bool (out, "refused_by_oldest_version", line->too_new);
+      g_string_append_c (out, '}');
+    }
+  g_string_append_c (out, ']');
+}
+
+static void
+append_failure (GString *out, const GememAdvice *advice)
+{
+  const GememResult *now = advice->now;
+  g_autofree char *reason = gemem_advice_reason (advice);
+
+  gemem_json_append_number_member (out, "failed", now->ooms);
+  if (now->oom == NULL || now->oom->len == 0)
+    return;
+  const GememOom *oom = &g_array_index (now->oom, GememOom, 0);
+  gemem_json_append_name (out, "failure");
+  g_string_append_c (out, '{');
+  gemem_json_append_number_member (out, "event", oom->seq);
+  gemem_json_append_number_member (out, "requested_bytes", oom->requested);
+  gemem_json_append_text_member (out, "by", oom->origin.by);
+  gemem_json_append_text_member (out, "reason", reason);
+  g_string_append_c (out, '}');
+}
+
+static void
+append_holders (GString *out, const GememAdvice *advice)
+{
+  gemem_json_append_name (out, "holders");
+  g_string_append_c (out, '[');
+  for (guint d = 0; advice->holders != NULL && d < advice->holders->devices->len; d++)
+    {
+      const GememDeviceHolders *device = advice->holders->devices->pdata[d];
+
+      for (guint i = 0;
+           device->device == advice->now->device_ordinal && i < MIN (5, device->holders->len); i++)
+        {
+          const GememHolder *holder = device->holders->pdata[i];
+
+          g_string_append (out, i == 0 ? "\n    {" : ",\n    {");
+          gemem_json_append_text_member (out, "line", holder->unknown ? NULL : holder->name);
+          gemem_json_append_number_member (out, "bytes", holder->bytes);
+          g_string_append_c (out, '}');
+        }
+    }
+  g_string_append_c (out, ']');
+}
+
+void
+gemem_advice_append_json (GString *out, const GememAdvice *advice)
+{
+  const GememTraceInfo *info = gemem_held_info (advice->held);
+  const GememResult *now = advice->now;
+  g_autofree char *sentence = gemem_advice_sentence (advice);
+  const char *verdict = advice->verdict == GEMEM_ADVICE_FITS           ? "fits"
+                        : advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? "does-not-fit"
+                                                                       : "unknown";
+
+  g_string_append (out, "{\"schema\": \"gemem-advice\", \"version\": 1");
+  gemem_json_append_text_member (out, "trace", advice->name);
+  gemem_json_append_text_member (out, "format", info->format);
+  gemem_json_append_number_member (out, "events", gemem_held_events (advice->held));
+  gemem_json_append_number_member (out, "device", (guint64) now->device_ordinal);
+  gemem_json_append_number_member (out, "devices", advice->devices);
+  gemem_json_append_text_member (out, "allocator", now->allocator);
+  append_bool (out, "allocator_assumed", advice->assumed);
+  gemem_json_append_text_member (out, "versions", advice->versions);
+  gemem_json_append_text_member (out, "system", advice->system);
+  gemem_json_append_text_member (out, "verdict", verdict);
+  gemem_json_append_text_member (out, "doubt", advice->doubt);
+  gemem_json_append_text_member (out, "sentence", sentence);
+  gemem_json_append_number_member (out, "needed_bytes", advice->need);
+  gemem_json_append_number_member (out, "capacity_bytes", now->capacity);
+  append_bool (out, "capacity_assumed", advice->device_assumed);
+  gemem_json_append_number_member (out, "refused_when_recorded", gemem_held_refused (advice->held));
+  gemem_json_append_number_member (out, "lower_bound_bytes", advice->least);
+  gemem_json_append_number_member (out, "decisions_compared", now->fidelity.compared);
+  gemem_json_append_number_member (out, "decisions_equal", now->fidelity.equal);
+  append_failure (out, advice);
+  append_lines (out, advice);
+  gemem_json_append_number_member (out, "tried", advice->tried);
+  gemem_json_append_number_member (out, "tried_pairs", advice->pairs);
+  gemem_json_append_number_member (out, "refused", advice->refused);
+  gemem_json_append_number_member (out, "approximated", advice->approximate);
+  gemem_json_append_text_member (out, "other_allocator", advice->other);
+  gemem_json_append_number_member (out, "other_needed_bytes",
+                                   advice->other != NULL ? advice->other_need : 0);
+  append_holders (out, advice);
+  g_string_append_c (out, '}');
+}

@@ -1,0 +1,344 @@
+/* screen.c - an advice for a person: the verdict first, at most about twenty lines of 100 columns.
+ *
+ * Invariants: no figure is computed here; no name of a file, of a line of code or of a setting makes
+ * a line longer than WIDTH, but for the lines to paste, which stay whole.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "sim/search/advise.h"
+
+#define WIDTH 100
+#define HOLDERS 5
+
+/* ---- pieces */
+
+static const char *
+parameter (const GememResult *result, const char *key)
+{
+  for (guint i = 0; result->parameters != NULL && i < result->parameters->len; i++)
+    {
+      const GememSetting *setting = result->parameters->pdata[i];
+      if (strcmp (setting->key, key) == 0)
+        return setting->value;
+    }
+  return NULL;
+}
+
+/* "pytorch-caching 2.10 or 2.11" */
+static void
+append_allocator (GString *out, const GememAdvice *advice)
+{
+  const char *version = advice->versions != NULL ? advice->versions
+                                                 : parameter (advice->now, "version");
+
+  g_string_append (out, advice->now->allocator);
+  if (version != NULL)
+    g_string_append_printf (out, " %s", version);
+}
+
+/* Appends @line, cut at WIDTH characters. */
+static void
+append_line (GString *out, const char *line)
+{
+  g_autofree char *valid = g_utf8_make_valid (line, -1);
+  const glong length = g_utf8_strlen (valid, -1);
+  g_autofree char *cut = length > WIDTH ? g_utf8_substring (valid, 0, WIDTH - 3) : NULL;
+
+  g_string_append_printf (out, "%s%s\n", cut != NULL ? cut : valid, cut != NULL ? "..." : "");
+}
+
+/* Appends @text, broken at blanks into lines of WIDTH characters; later ones after @indent. */
+static void
+append_wrapped (GString *out, const char *text, const char *indent)
+{
+  g_auto (GStrv) words = g_strsplit (text, " ", -1);
+  glong column = 0;
+
+  for (char **word = words; *word != NULL; word++)
+    {
+      const glong length = g_utf8_strlen (*word, -1);
+
+      if (column > 0 && column + 1 + length > WIDTH)
+        {
+          g_string_append_printf (out, "\n%s", indent);
+          column = (glong) strlen (indent);
+        }
+      else if (column > 0)
+        {
+          g_string_append_c (out, ' ');
+          column++;
+        }
+      g_string_append (out, *word);
+      column += length;
+    }
+  g_string_append_c (out, '\n');
+}
+
+static char *
+percent (char *buffer, guint64 part, guint64 whole)
+{
+  return g_ascii_formatd (buffer, G_ASCII_DTOSTR_BUF_SIZE, "%.1f",
+                          whole > 0 ? 100 * (double) part / (double) whole : 0);
+}
+
+/* ---- why it fails */
+
+char *
+gemem_advice_reason (const GememAdvice *advice)
+{
+  const GememResult *now = advice->now;
+  const GememOom *oom = now->oom != NULL && now->oom->len > 0
+                            ? &g_array_index (now->oom, GememOom, 0)
+                            : NULL;
+  char a[GEMEM_FORMAT_MAX], b[GEMEM_FORMAT_MAX];
+
+  if (oom == NULL)
+    return NULL;
+  if (gemem_oom_is_unbegun (oom))
+    return g_strdup ("the allocator did not get what it takes at the beginning");
+  if (oom->wake)
+    return g_strdup ("memory that slept cannot wake");
+  if (!oom->avoidable)
+    return g_strdup_printf (
+        "truly too little (%s in use, and with the request %s more than there is)",
+        gemem_format_size (a, oom->live), gemem_format_size (b, oom->missing));
+  if (oom->device_free >= oom->requested)
+    return g_strdup_printf ("a limit of the allocator (the device has %s free)",
+                            gemem_format_size (a, oom->device_free));
+  return g_strdup_printf ("fragmentation (%s of the %s held are not in use)",
+                          gemem_format_size (a, oom->reserved - MIN (oom->live, oom->reserved)),
+                          gemem_format_size (b, oom->reserved));
+}
+
+/* "request of 147.2 MiB fails at event 1671, by record.py:35 run" */
+static void
+append_failure (GString *out, const GememAdvice *advice)
+{
+  const GememResult *now = advice->now;
+  const GememOom *oom = &g_array_index (now->oom, GememOom, 0);
+  char size[GEMEM_FORMAT_MAX];
+
+  g_string_append_printf (out, "a request of %s fails, event %" G_GUINT64_FORMAT,
+                          gemem_format_size (size, oom->requested), oom->seq);
+  if (oom->origin.known && oom->origin.by != NULL)
+    gemem_origin_append_by (out, oom->origin.by);
+  if (now->ooms > 1)
+    g_string_append_printf (out, ", and %" G_GUINT64_FORMAT " more", now->ooms - 1);
+}
+
+char *
+gemem_advice_sentence (const GememAdvice *advice)
+{
+  const GememResult *now = advice->now;
+  GString *out = g_string_new (NULL);
+  char need[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX];
+  const char *with = advice->assumed || gemem_held_info (advice->held)->allocator == NULL
+                         ? "with default settings"
+                         : "with the settings it had";
+
+  const char *whose = advice->device_assumed ? " (assumed; give --capacity)" : "";
+
+  gemem_format_size (whole, now->capacity);
+  gemem_format_size (need, advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? advice->need
+                                                                        : now->peak_reserved);
+  if (advice->verdict == GEMEM_ADVICE_FITS && advice->device_assumed)
+    g_string_append_printf (out,
+                            "It needs %s %s. How large its device is was not recorded: --capacity "
+                            "says whether it fits.",
+                            need, with);
+  else if (advice->verdict == GEMEM_ADVICE_FITS)
+    g_string_append_printf (out, "It fits: it needs %s of %s%s %s.", need, whole, whose, with);
+  else if (advice->verdict == GEMEM_ADVICE_UNKNOWN)
+    g_string_append_printf (out,
+                            "It cannot be told whether it fits: %s. As far as it goes it needs %s "
+                            "of %s%s.",
+                            advice->doubt, need, whole, whose);
+  else
+    {
+      g_autofree char *reason = gemem_advice_reason (advice);
+
+      g_string_append_printf (out, "It does not fit in %s%s %s: ", whole, whose, with);
+      append_failure (out, advice);
+      g_string_append_printf (out, ". Why: %s.", reason);
+      if (advice->need > 0)
+        g_string_append_printf (out, " It needs a device of %s.", need);
+    }
+  return g_string_free (out, FALSE);
+}
+
+/* ---- parts of the screen */
+
+static void
+append_head (GString *out, const GememAdvice *advice)
+{
+  const GememTraceInfo *info = gemem_held_info (advice->held);
+  const GememResult *now = advice->now;
+  const guint64 steps = gemem_held_count (advice->held, GEMEM_EVENT_STEP);
+  g_autofree char *name = g_path_get_basename (advice->name);
+  g_autoptr (GString) head = g_string_new (NULL);
+
+  g_string_append_printf (head, "%s: %s, ", name, info->format);
+  append_allocator (head, advice);
+  g_string_append_printf (head, ", %" G_GUINT64_FORMAT " events", gemem_held_events (advice->held));
+  if (steps > 0)
+    g_string_append_printf (head, " in %" G_GUINT64_FORMAT " step%s", steps, steps == 1 ? "" : "s");
+  if (now->initial_events > 0 || (info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0)
+    g_string_append (head, ", begins in the middle");
+  if (now->partial || (info->flags & GEMEM_TRACE_TRUNCATED) != 0)
+    g_string_append (head, ", cut short");
+  if (advice->devices > 1)
+    g_string_append_printf (head, "; device %d, which needs most of %u", now->device_ordinal,
+                            advice->devices);
+  append_wrapped (out, head->str, "  ");
+  if (advice->assumed)
+    append_line (out, "The recording does not name its allocator: PyTorch's is assumed; --for "
+                      "chooses another.");
+  if (now->fidelity.equal > 0) /* none: the segments lie elsewhere, so no address can be equal */
+    g_string_append_printf (out, "%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions.\n",
+                            now->fidelity.equal == now->fidelity.compared
+                                ? "The replay reproduces the recording exactly"
+                                : "The replay decides as recorded",
+                            now->fidelity.equal, now->fidelity.compared);
+}
+
+static void
+append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *line)
+{
+  char need[GEMEM_FORMAT_MAX], saved[GEMEM_FORMAT_MAX], share[G_ASCII_DTOSTR_BUF_SIZE];
+
+  g_string_append_printf (out, "  %s\n      %s", line->candidate->line,
+                          gemem_format_size (need, line->need));
+  if (line->saved > 0)
+    g_string_append_printf (out, ", %s (%s %%) less", gemem_format_size (saved, line->saved),
+                            percent (share, line->saved, advice->need));
+  if (line->calls != 0)
+    g_string_append_printf (out, "; %" G_GINT64_FORMAT " device call%s %s", ABS (line->calls),
+                            ABS (line->calls) == 1 ? "" : "s", line->calls > 0 ? "more" : "fewer");
+  g_string_append (out, line->calls == 0 ? "; as many device calls" : "");
+  if (line->too_new)
+    g_string_append_printf (out, "; version %.*s refuses it", (int) strcspn (advice->versions, " "),
+                            advice->versions);
+  g_string_append_c (out, '\n');
+}
+
+static void
+append_offers (GString *out, const GememAdvice *advice)
+{
+  if (advice->lines->len == 0)
+    return;
+  g_string_append_printf (out, "\n%s with%s:\n",
+                          advice->verdict != GEMEM_ADVICE_DOES_NOT_FIT ? "It needs less"
+                          : gemem_held_refused (advice->held) > 0 ? "All that was recorded fits"
+                                                                  : "It fits",
+                          advice->lines->len > 1 ? ", each proven by a replay"
+                                                 : ", proven by a replay");
+  for (guint i = 0; i < advice->lines->len; i++)
+    append_offer (out, advice, &g_array_index (advice->lines, GememAdviceLine, i));
+}
+
+static void
+append_tried (GString *out, const GememAdvice *advice)
+{
+  const gboolean failed = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+  g_autoptr (GString) text = g_string_new (NULL);
+  char size[GEMEM_FORMAT_MAX];
+
+  if (advice->tried + advice->refused == 0)
+    g_string_append_printf (text, "No setting of %s can be tried. ", advice->now->allocator);
+  else
+    {
+      g_string_append_printf (text, "Tried: %u settings of ", advice->tried);
+      append_allocator (text, advice);
+      if (advice->pairs > 0)
+        g_string_append_printf (text, " and %u pair%s of those that help", advice->pairs,
+                                advice->pairs == 1 ? "" : "s");
+      if (advice->lines->len == 0)
+        g_string_append (text, failed ? "; with none of them it fits" : "; none needs 1 % less");
+      if (advice->approximate > 0)
+        g_string_append_printf (text, "; %u not proven, they are only approximated",
+                                advice->approximate);
+      g_string_append (text, ". ");
+    }
+  if (advice->least > 0)
+    g_string_append_printf (text, "Nothing needs less than the %s in use at once.",
+                            gemem_format_size (size, advice->least));
+  append_wrapped (out, text->str, "");
+  if (advice->other != NULL)
+    g_string_append_printf (out, "Good to know: %s, of another system, would need %s.\n",
+                            advice->other, gemem_format_size (size, advice->other_need));
+}
+
+static const GememDeviceHolders *
+holders_of (const GememAdvice *advice)
+{
+  for (guint i = 0; advice->holders != NULL && i < advice->holders->devices->len; i++)
+    {
+      const GememDeviceHolders *device = advice->holders->devices->pdata[i];
+      if (device->device == advice->now->device_ordinal)
+        return device;
+    }
+  return NULL;
+}
+
+static void
+append_holders (GString *out, const GememAdvice *advice)
+{
+  const GememDeviceHolders *device = holders_of (advice);
+  char size[GEMEM_FORMAT_MAX], share[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (device == NULL || device->bytes == 0)
+    return;
+  if (gemem_held_info (advice->held)->stacks == NULL)
+    {
+      append_line (out, "Who holds it is not known: the recording has no call stacks.");
+      return;
+    }
+  g_string_append_printf (out, "\n%s in use at the peak:\n",
+                          gemem_format_size (size, device->bytes));
+  for (guint i = 0; i < MIN (HOLDERS, device->holders->len); i++)
+    {
+      const GememHolder *holder = device->holders->pdata[i];
+      g_autofree char *row = g_strdup_printf (
+          "  %10s  %5s %%  %s", gemem_format_size (size, holder->bytes),
+          percent (share, holder->bytes, device->bytes), holder->name);
+      append_line (out, row);
+    }
+}
+
+/* Two lines about how to go on. */
+static void
+append_next (GString *out, const GememAdvice *advice)
+{
+  const GememAllocatorClass *klass = advice->spec->klass;
+  const char *recorder = gemem_held_info (advice->held)->allocator;
+  const gboolean fails = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+  g_autofree char *name = gemem_paste_shell (advice->name);
+  g_autofree char *device = gemem_paste_shell (advice->device != NULL ? advice->device : "");
+
+  g_string_append_printf (out, "\nNext: gemem-sim replay %s", name);
+  if (recorder == NULL || !gemem_name_is (klass->name, klass->aliases, recorder))
+    g_string_append_printf (out, " -a %s", klass->name);
+  if (fails && *device != '\0')
+    g_string_append_printf (out, " -d %s", device);
+  g_string_append_printf (out, "%s\n      %s\n", fails ? "" : " --find-capacity",
+                          fails ? "shows the failed request, and what stands in its way"
+                                : "finds the smallest device that would do");
+}
+
+void
+gemem_advice_append (GString *out, const GememAdvice *advice)
+{
+  g_autofree char *sentence = gemem_advice_sentence (advice);
+
+  append_head (out, advice);
+  g_string_append_c (out, '\n');
+  append_wrapped (out, sentence, "  ");
+  append_offers (out, advice);
+  g_string_append_c (out, '\n');
+  append_tried (out, advice);
+  append_holders (out, advice);
+  append_next (out, advice);
+}

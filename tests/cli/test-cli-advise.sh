@@ -1,0 +1,165 @@
+#!/bin/sh
+# test-cli-advise.sh - the answer first: gemem-sim FILE and gemem-sim advise.  Whole screens of bundled recordings, what is never called fitting,
+# exit statuses, JSON, and that each line offered is what the environment means to replay.
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+for folder in traces graphs workloads tests; do ln -s "$GEMEM_SRCDIR/$folder" . ; done
+recorded=traces/recorded samples=tests/data/pytorch
+
+# screen STATUS WORDS...: the screen is that of standard input, of at most 25 lines; only lines to paste may be longer than 100 columns.
+screen () {
+  cat >want
+  run "$@"
+  cmp -s "$out" want; tap_status=$?
+  ok $tap_status "the screen of: $*"
+  [ $tap_status -eq 0 ] || diff want "$out" | sed 's/^/# /'
+  grep -v '^  export \|^  rmm\.\|^Next: ' "$out" | awk 'length > 100 || NR > 25 { bad = 1 } END { exit bad }'; ok $? "it is a screen: $*"
+}
+
+# ---- whole screens
+screen 0 gemem-sim $recorded/llama-train.gmt <<'END'
+llama-train.gmt: native, pytorch-caching 2.15, 23768 events
+The recording does not name its allocator: PyTorch's is assumed; --for chooses another.
+
+It needs 3.777 GiB with default settings. How large its device is was not recorded: --capacity says
+  whether it fits.
+
+It needs less with, each proven by a replay:
+  export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+      3.521 GiB, 262.0 MiB (6.8 %) less; 223 device calls more
+  export PYTORCH_CUDA_ALLOC_CONF=large_segment_size_mb:128
+      3.537 GiB, 246.0 MiB (6.4 %) less; 88 device calls fewer
+  export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64
+      3.738 GiB, 40.00 MiB (1.0 %) less; 12 device calls more
+
+Tried: 27 settings of pytorch-caching 2.15 and 2 pairs of those that help. Nothing needs less than
+the 3.420 GiB in use at once.
+Who holds it is not known: the recording has no call stacks.
+
+Next: gemem-sim replay traces/recorded/llama-train.gmt -a pytorch-caching --find-capacity
+      finds the smallest device that would do
+END
+screen 4 gemem-sim advise $recorded/llama-train.gmt --capacity 3.5GiB <<'END'
+llama-train.gmt: native, pytorch-caching 2.15, 23768 events
+The recording does not name its allocator: PyTorch's is assumed; --for chooses another.
+
+It does not fit in 3.500 GiB with default settings: a request of 125.0 MiB fails, event 5240, and 2
+  more. Why: fragmentation (102.5 MiB of the 3.398 GiB held are not in use). It needs a device of
+  3.672 GiB.
+
+Tried: 27 settings of pytorch-caching 2.15; with none of them it fits. Nothing needs less than the
+3.420 GiB in use at once.
+Who holds it is not known: the recording has no call stacks.
+
+Next: gemem-sim replay traces/recorded/llama-train.gmt -a pytorch-caching -d sim:capacity=3.5GiB
+      shows the failed request, and what stands in its way
+END
+screen 4 gemem-sim --capacity=2.7GiB workloads/sessions/dynamic-shapes.gmt <<'END'
+dynamic-shapes.gmt: native, pytorch-caching 2.15, 8306 events in 100 steps
+The recording does not name its allocator: PyTorch's is assumed; --for chooses another.
+
+It does not fit in 2.700 GiB with default settings: a request of 196.6 MiB fails, event 5350. Why:
+  fragmentation (911.5 MiB of the 2.566 GiB held are not in use). It needs a device of 2.760 GiB.
+
+It fits with, each proven by a replay:
+  export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+      2.467 GiB, 300.0 MiB (10.6 %) less; 227 device calls more
+  export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128
+      2.699 GiB, 62.00 MiB (2.2 %) less; 500 device calls more
+
+Tried: 27 settings of pytorch-caching 2.15 and 1 pair of those that help. Nothing needs less than
+the 2.147 GiB in use at once.
+Good to know: ge-physical, of another system, would need 2.174 GiB.
+Who holds it is not known: the recording has no call stacks.
+
+Next: gemem-sim replay workloads/sessions/dynamic-shapes.gmt -a pytorch-caching -d sim:capacity=2.7GiB
+      shows the failed request, and what stands in its way
+END
+screen 0 gemem-sim advise $samples/expandable-2.6.pickle.gz --capacity 1GiB <<'END'
+expandable-2.6.pickle.gz: pytorch-snapshot, pytorch-caching 2.5 to 2.7, 471 events
+
+It fits: it needs 200.0 MiB of 1.000 GiB with the settings it had.
+
+It needs less with, proven by a replay:
+  export PYTORCH_CUDA_ALLOC_CONF=
+      174.0 MiB, 26.00 MiB (13.0 %) less; 27 device calls fewer
+
+Tried: 21 settings of pytorch-caching 2.5 to 2.7. Nothing needs less than the 161.0 MiB in use at
+once.
+Good to know: cupy-pool, of another system, would need 161.0 MiB.
+
+161.0 MiB in use at the peak:
+   97.00 MiB   60.2 %  /work/main/tests/data/pytorch/programs.py:21 take
+   32.00 MiB   19.9 %  /work/main/tests/data/pytorch/programs.py:41 train
+   32.00 MiB   19.9 %  unknown
+
+Next: gemem-sim replay tests/data/pytorch/expandable-2.6.pickle.gz --find-capacity
+      finds the smallest device that would do
+END
+screen 0 gemem-sim advise graphs/bundled/bert-multibatch.json.gz --for ge --capacity 16GiB <<'END'
+bert-multibatch.json.gz: graph, ge, 777 events in 1 step
+
+It fits: it needs 3.199 GiB of 16.00 GiB with default settings.
+
+It needs less with, proven by a replay:
+  ge.exec.staticMemoryPolicy=3
+      2.586 GiB, 627.8 MiB (19.2 %) less; 858 device calls more
+
+Tried: 4 settings of ge. Nothing needs less than the 2.563 GiB in use at once.
+Who holds it is not known: the recording has no call stacks.
+
+Next: gemem-sim replay graphs/bundled/bert-multibatch.json.gz -a ge --find-capacity
+      finds the smallest device that would do
+END
+
+# ---- several files: a screen each, the worst status
+run 4 gemem-sim advise -d sim:capacity=3.5GiB $recorded/llama-train.gmt $recorded/llama-decode.gmt
+says out '^It does not fit in 3\.500 GiB'; says out '^It fits: it needs 988\.0 MiB of 3\.500 GiB'
+
+# ---- what cannot be told is not called fitting
+printf '# gemem-trace: 2\nalloc 1 size=1000\nalloc 2 si' >cut.txt
+run 3 gemem-sim cut.txt
+run 3 gemem-sim advise cut.txt --allow-partial; says out '^It cannot be told whether it fits: '
+run 3 gemem-sim advise $samples/refused-2.11.pickle.gz; says out 'the recorded program was refused memory'
+cat >middle.txt <<'END'
+# gemem-trace: 2
+# flags: starts-in-middle
+alloc 1 size=1000
+# end: 1
+END
+run 3 gemem-sim advise middle.txt -f json; says out 'begins in the middle, and what was held before is not in it'
+
+# ---- nothing to say, and wrong words
+printf '# gemem-trace: 2\n# end: 0\n' >empty.txt
+run 3 gemem-sim empty.txt; says err 'no allocation events'
+run 1 gemem-sim ./no-such.pickle; says err 'No such file'
+echo nonsense >bad.bin; run 3 gemem-sim bad.bin; says err 'not recognised'
+run 2 gemem-sim replai; says err "did you mean 'replay'"
+run 2 gemem-sim advise; run 2 gemem-sim advise $recorded/llama-train.gmt --for=nobody
+says err 'nobody'
+run 2 gemem-sim advise $recorded/llama-train.gmt -d 'sim:capacity=1GiB|2GiB'; says err 'one simulated device'
+run 2 gemem-sim advise $recorded/llama-train.gmt --capacity nonsense
+
+# ---- JSON: the same fields and the sentence
+run 4 gemem-sim advise workloads/sessions/dynamic-shapes.gmt --capacity 2.7GiB -f json
+says out '"schema": "gemem-advice", "version": 1'; says out '"verdict": "does-not-fit"'; says out '"sentence": "It does not fit in 2\.700 GiB'
+if command -v python3 >/dev/null; then
+  python3 - "$out" <<'END'
+import json, sys
+advice, = json.load(open(sys.argv[1]))
+assert advice["failure"]["reason"] and advice["failed"] > 0 and advice["lines"]
+assert all(0 < line["needed_bytes"] <= advice["capacity_bytes"] for line in advice["lines"])
+assert advice["lower_bound_bytes"] <= min(line["needed_bytes"] for line in advice["lines"])
+open("lines", "w").write("".join(line["paste"] + "\t%d\n" % line["needed_bytes"] for line in advice["lines"]))
+END
+  ok $? 'the JSON has the fields'
+  # ---- each line, pasted, is the replay that it was offered for
+  while IFS="$(printf '\t')" read -r line bytes; do
+    (eval "$line"; gemem-sim replay workloads/sessions/dynamic-shapes.gmt -a pytorch-caching -d sim:capacity=2.7GiB --env --fail-on-oom) >"$out" 2>"$err"
+    ok $? "it fits after: $line"
+    says out "peak reserved .* $bytes bytes"
+  done <lines
+fi
+
+done_testing
