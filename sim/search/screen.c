@@ -160,7 +160,10 @@ gemem_advice_sentence (const GememAdvice *advice)
     {
       g_autofree char *reason = gemem_advice_reason (advice);
 
-      g_string_append_printf (out, "It does not fit in %s%s %s: ", whole, whose, with);
+      if (advice->device_assumed && gemem_held_refused (advice->held) > 0)
+        g_string_append_printf (out, "It does not fit on the device it was recorded on %s: ", with);
+      else
+        g_string_append_printf (out, "It does not fit in %s%s %s: ", whole, whose, with);
       append_failure (out, advice);
       g_string_append_printf (out, ". Why: %s.", reason);
       if (advice->need > 0)
