@@ -28,7 +28,7 @@ static const GememParam params[] = {
     .type = GEMEM_PARAM_STRING,
     .default_text = GE_POLICY_UNSET,
     .choices = "2|3|4",
-    .sweep = "0|2|3|4",
+    .sweep = "2|3|4|0",
     .aliases = "ge.exec.staticMemoryPolicy",
     OWN (option),
     .help = "Static memory policy, as option: 0, 1 (which is 2), 2, 3, 4 or unset. 2: static "

@@ -116,7 +116,7 @@ cuMemAllocManaged (CUdeviceptr *address, size_t size, unsigned int flags)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
                                 "%zu bytes, flags 0x%x, or no place for the result", size, flags);
   *address = host_memory (KIND_MANAGED, size, flags)->node.address;
-  g_autofree char *text = g_strdup_printf ("%zu", size);
+  g_autofree char *text = g_strdup_printf ("%zu bytes", size);
   gemem_driver.mode->note (GEMEM_DRY_NOTE_MANAGED, text);
   return CUDA_SUCCESS;
 }
