@@ -8,14 +8,10 @@ static gboolean
 file_write (GememTraceWriter *base, const GememTraceEvent *events, gsize n, GError **error)
 {
   NativeFile *file = (NativeFile *) base;
+  const gboolean done = file->add (file, events, n, error);
 
-  for (gsize i = 0; i < n; i++)
-    if (!file->add (file, &events[i], error))
-      {
-        file->failed = TRUE;
-        return FALSE;
-      }
-  return TRUE;
+  file->failed |= !done;
+  return done;
 }
 
 static void

@@ -23,7 +23,7 @@ struct _NativeFile
   const GememTraceInfo *info;
   guint64 events; /* written */
   gboolean failed;
-  gboolean (*add) (NativeFile *file, const GememTraceEvent *event, GError **error);
+  gboolean (*add) (NativeFile *file, const GememTraceEvent *events, gsize n, GError **error);
   gboolean (*end) (NativeFile *file, GError **error); /* writes what follows the events */
   void (*free) (NativeFile *file);
 };

@@ -248,9 +248,8 @@ format_event (GString *line, const GememTraceEvent *event, const char *tag, guin
 }
 
 static gboolean
-write_event (NativeFile *file, const GememTraceEvent *event, GError **error)
+write_event (TextWriter *writer, const GememTraceEvent *event, GError **error)
 {
-  TextWriter *writer = (TextWriter *) file;
   const char *problem = NULL;
   guint32 stack = 0;
 
@@ -280,6 +279,15 @@ write_event (NativeFile *file, const GememTraceEvent *event, GError **error)
                 stack);
   writer->file.events++;
   return gemem_output_write (writer->file.output, writer->line->str, writer->line->len, error);
+}
+
+static gboolean
+write_events (NativeFile *file, const GememTraceEvent *events, gsize n, GError **error)
+{
+  for (gsize i = 0; i < n; i++)
+    if (!write_event ((TextWriter *) file, &events[i], error))
+      return FALSE;
+  return TRUE;
 }
 
 /* ---- the writer */
@@ -320,7 +328,7 @@ gemem_text_create (const char *path, const GememTraceInfo *info, GError **error)
 
   if (writer == NULL)
     return NULL;
-  writer->file.add = write_event;
+  writer->file.add = write_events;
   writer->file.end = write_end;
   writer->file.free = writer_free;
   writer->first_header = format_header (info);

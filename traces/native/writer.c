@@ -313,9 +313,8 @@ take_stack (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
 }
 
 static gboolean
-add_event (NativeFile *file, const GememTraceEvent *event, GError **error)
+add_event (NativeWriter *writer, const GememTraceEvent *event, GError **error)
 {
-  NativeWriter *writer = (NativeWriter *) file;
   guint32 tag, stack;
 
   if (event->kind == 0 || event->kind >= GEMEM_EVENT_KIND_COUNT)
@@ -342,6 +341,15 @@ add_event (NativeFile *file, const GememTraceEvent *event, GError **error)
   writer->chunk[writer->used++].tag = tag;
   writer->file.events++;
   return writer->used < writer->chunk_events || flush_chunk (writer, error);
+}
+
+static gboolean
+add_events (NativeFile *file, const GememTraceEvent *events, gsize n, GError **error)
+{
+  for (gsize i = 0; i < n; i++)
+    if (!add_event ((NativeWriter *) file, &events[i], error))
+      return FALSE;
+  return TRUE;
 }
 
 /* ---- the writer */
@@ -418,7 +426,7 @@ gemem_native_create (const char *path, const GememTraceInfo *info, guint32 chunk
 
   if (writer == NULL)
     return NULL;
-  writer->file.add = add_event;
+  writer->file.add = add_events;
   writer->file.end = write_end;
   writer->file.free = writer_free;
   writer->encoder = gemem_native_encoder_new ();
