@@ -58,13 +58,13 @@ says out '"recorded_ooms": 2,$'; says out '"peak_live": 838860800,$' # 200 MiB o
 kineto=$data/kineto/oom-2.15.0.json.gz # Total Reserved is 104857600 at most, and the refused request released the cache
 run 4 gemem-sim replay "$kineto" -d sim:gpu=rtx4090 --fail-on-oom; says out '^  event 6: the request that failed when recorded, 64\.00 GiB by aten::empty failed with 20\.00 MiB live'
 run 0 gemem-sim replay "$kineto" -d sim:address=recorded --find-capacity
-says out '^fidelity: 4 of 4 decisions'; says out '^  peak reserved +100\.0 MiB +104857600 bytes'; says out '^  least capacity +64\.0[0-9] GiB '
+says out 'reproduces the recording exactly: 4 of 4 decisions'; says out '^  peak reserved +100\.0 MiB +104857600 bytes'; says out '^  least capacity +64\.0[0-9] GiB '
 snapshot=$data/pytorch/refused-2.15.pickle.gz
-run 0 gemem-sim replay "$snapshot" -d sim:address=recorded --find-capacity; says out '^fidelity: 105 of 105 decisions and 156 of 156 device calls as recorded$'
+run 0 gemem-sim replay "$snapshot" -d sim:address=recorded --find-capacity; says out 'reproduces the recording exactly: 105 of 105 decisions, 156 of 156 device calls'
 check "a least capacity where the recorded device is followed" sh -c "! grep -q 'least capacity  *none' $out"
 if command -v python3 >/dev/null; then
   python3 "$GEMEM_SRCDIR/tests/util/snapshots.py" refused observed.pickle # 600 MiB are live, 500 MiB are asked for
-  run 0 gemem-sim replay observed.pickle -d sim:address=recorded; says out '^fidelity: 4 of 4 decisions and 4 of 4 device calls as recorded$'; says out '^  failed +1$'
+  run 0 gemem-sim replay observed.pickle -d sim:address=recorded; says out 'reproduces the recording exactly: 4 of 4 decisions, 4 of 4 device calls'; says out '^  failed +1$'
   run 4 gemem-sim replay observed.pickle -d sim:capacity=1GiB --fail-on-oom; says out 'the request that failed when recorded, 500\.0 MiB by train\.py:20 forward failed with 600\.0 MiB live'
   run 0 gemem-sim replay observed.pickle -d sim:capacity=2GiB --find-capacity; says out '^  least capacity +1\.074 GiB '; says out '^ +500\.0 MiB +refused .*train\.py:20 forward'
   run 0 gemem-sim info observed.pickle; says out '1 request ran out of memory \(500\.0 MiB\), and the recording ends there'
@@ -75,7 +75,7 @@ run 0 gemem-sim replay "$log" -a direct; says out '^  1 request ran out of memor
 # ---- an H100, with 1.5 GB for the program
 real=$GEMEM_SHARED/gpu/h100/recordings/gpt2-train-too-short.pickle.gz
 if shared gpu/h100/recordings; then
-  run 0 gemem-sim replay "$real" -d sim:address=recorded --find-capacity; says out '^fidelity: 776 of 776 decisions and 43 of 43 device calls as recorded$'
+  run 0 gemem-sim replay "$real" -d sim:address=recorded --find-capacity; says out 'reproduces the recording exactly: 776 of 776 decisions, 43 of 43 device calls'
   says out '^  failed +1$'; says out '^  least capacity +1\.432 GiB +1537212416 bytes$'
   run 4 gemem-sim replay "$real" -d sim:capacity=1500000000 --fail-on-oom
   run 0 gemem-sim replay "$real" -d sim:gpu=rtx4090 --fail-on-oom; says out 'event 1668\), and is served here$'
