@@ -26,7 +26,7 @@ offers compare -a pytorch-caching = pytorch-caching pytorch-caching:
 offers compare -a pytorch-caching:max_s = pytorch-caching:max_split_size_mb=
 offers compare -apytorch:max-S = -apytorch:max-Split_size_mb=
 offers compare '--allocator=ge:strict=yes,rules=' = --allocator=ge:strict=yes,rules=as-built --allocator=ge:strict=yes,rules=documented
-offers compare -a ge:static_memory_policy= = ge:static_memory_policy=0 ge:static_memory_policy=2 ge:static_memory_policy=3 ge:static_memory_policy=4 ge:static_memory_policy=unset
+offers compare -a ge:static_memory_policy= = ge:static_memory_policy=2 ge:static_memory_policy=3 ge:static_memory_policy=4 ge:static_memory_policy=0 ge:static_memory_policy=unset
 offers compare -a 'pytorch:max_split_size_mb=64|12' = 'pytorch:max_split_size_mb=64|128'
 offers compare -a paddle:FLAGS_auto = paddle:FLAGS_auto_growth_chunk_size_in_mb=
 offers compare -a paddle:preset=P1 = paddle:preset=P13 paddle:preset=P14 paddle:preset=P16
