@@ -34,7 +34,7 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_ALLOCATOR_ABI 10
+#define GEMEM_ALLOCATOR_ABI 11
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
@@ -79,6 +79,15 @@ typedef enum
   GEMEM_SPAN_UNMAPPED, /* addresses without memory; not counted as reserved */
 } GememSpanState;
 
+enum /* GememSpan.flags: why memory lies idle, where only the allocator knows it */
+{
+  GEMEM_SPAN_OVERSIZE = 1 << 0,   /* a block that a limit on splitting keeps whole */
+  GEMEM_SPAN_RETURNABLE = 1 << 1, /* FREE: trim() would return all of it to the device now */
+  /* of a private pool: the program allocates in it now; the program has released it */
+  GEMEM_SPAN_POOL_IN_USE = 1 << 2,
+  GEMEM_SPAN_POOL_RELEASED = 1 << 3,
+};
+
 typedef struct
 {
   guint64 address, size;
@@ -87,7 +96,8 @@ typedef struct
   guint64 stream;
   guint32 pool;
   GememSpanState state;
-  guint64 user; /* LIVE: the address given to the program (may lie inside) */
+  guint64 user;  /* LIVE: the address given to the program (may lie inside) */
+  guint32 flags; /* GEMEM_SPAN_* */
 } GememSpan;
 
 typedef void (*GememSpanFunc) (const GememSpan *span, gpointer data);

@@ -77,6 +77,63 @@ walk_all_kept (const Caching *caching, GememSpanFunc func, gpointer data)
     }
 }
 
+static gboolean
+is_redirected (const Caching *caching, guint32 pool)
+{
+  for (guint i = 0; i < caching->redirections->len; i++)
+    if (g_array_index (caching->redirections, CachingRedirection, i).pool == pool)
+      return TRUE;
+  return FALSE;
+}
+
+/* GEMEM_SPAN_*: of the private pool of @segment, if it is of one. */
+static guint32
+pool_flags (const Caching *caching, const CachingSegment *segment)
+{
+  if (segment->pool->id == 0)
+    return 0;
+  return (is_redirected (caching, segment->pool->id) ? GEMEM_SPAN_POOL_IN_USE : 0)
+         | (gemem_caching_pair_of (segment->pool)->released ? GEMEM_SPAN_POOL_RELEASED : 0);
+}
+
+/* TRUE if @block is free memory that serves no smaller request, or is larger than it was asked for by
+ * more than would be left unsplit, because of max_split_size. */
+static gboolean
+is_kept_whole (const Caching *caching, const CachingBlock *block)
+{
+  const guint64 wanted = gemem_caching_round (&caching->settings,
+                                              block->requested + caching->settings.pad);
+
+  if (!gemem_caching_is_oversize (caching, block->node.size) || block->segment->pool->small)
+    return FALSE;
+  return block->state == CACHING_FREE
+         || (block->state == CACHING_LIVE && !caching->settings.expandable
+             && block->node.size - MIN (wanted, block->node.size) > CACHING_SMALL);
+}
+
+/* TRUE if emptying the cache returns @block whole: nothing else is in its segment, or in the pages
+ * mapped around it, and its pool is not in the program's hands. */
+static gboolean
+is_returnable (const Caching *caching, const CachingBlock *block)
+{
+  const CachingBlock *previous = block->previous, *next = block->next;
+  CachingPool *pool = block->segment->pool;
+
+  return block->state == CACHING_FREE && !caching->holding && block->segment->sleeper == NULL
+         && (previous == NULL || previous->state == CACHING_UNMAPPED)
+         && (next == NULL || next->state == CACHING_UNMAPPED)
+         && (pool->id == 0
+             || (gemem_caching_pair_of (pool)->released
+                 && !gemem_caching_pair_of (pool)->forgotten));
+}
+
+static guint32
+flags_of (const Caching *caching, const CachingBlock *block)
+{
+  return (is_kept_whole (caching, block) ? GEMEM_SPAN_OVERSIZE : 0)
+         | (is_returnable (caching, block) ? GEMEM_SPAN_RETURNABLE : 0);
+}
+
 void
 gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
@@ -89,6 +146,7 @@ gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data
       GememSpan span = { .segment = segment->address,
                          .segment_size = segment->size,
                          .pool = segment->pool->id };
+      const guint32 of_pool = pool_flags ((Caching *) allocator, segment);
 
       for (const CachingBlock *block = segment->first; block != NULL; block = block->next)
         {
@@ -101,6 +159,7 @@ gemem_caching_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data
           span.size = block->node.size;
           span.stream = block->node.group;
           span.state = states[block->state];
+          span.flags = of_pool | flags_of ((Caching *) allocator, block);
           if (segment->sleeper != NULL)
             gemem_caching_sleeper_span (segment, &span);
           func (&span, data);

@@ -25,6 +25,7 @@ setup (GememJob *job)
   job->events_path = g_strcmp0 (events_path, "-") == 0 ? "/dev/stdout" : events_path;
   job->calls_path = g_strcmp0 (calls_path, "-") == 0 ? "/dev/stdout" : calls_path;
   job->stop_at_oom = stop_at_oom;
+  job->keep_idle = TRUE;
 }
 
 static int

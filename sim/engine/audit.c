@@ -9,8 +9,9 @@
  * whose release would suffice: either the block with its free neighbours is as large as the request
  * (in the same stream and pool, where the allocator separates them), or the block is the only one
  * in use in its segment, and the segment plus the device's free memory is; where that memory alone
- * is, it did not help, and the segment has to be as large by itself.  The request counts
- * unrounded.  O(spans + live ids), only for the failures that are kept in detail.
+ * is, it did not help, and the segment has to be as large by itself.  Where blocks that are freed,
+ * but that streams may still use, would suffice in the same way with what is free beside them, no
+ * block is in the way.  The request counts unrounded.  O(spans + live ids), only for the failures that are kept in detail.
  */
 #include "config.h"
 
@@ -50,19 +51,24 @@ segment_at (const GArray *spans, guint begin)
   return segment;
 }
 
+/* Whether the allocator would serve the request from @span, as far as stream and pool decide. */
+static gboolean
+is_of (const GememAllocatorClass *klass, const GememSpan *span, const GememRequest *request)
+{
+  return ((klass->capabilities & GEMEM_CAP_STREAMS) == 0 || span->stream == request->stream)
+         && ((klass->capabilities & GEMEM_CAP_POOLS) == 0 || span->pool == request->pool);
+}
+
 static gboolean
 would_suffice (const GememAllocatorClass *klass, const GArray *spans, guint i,
                const Segment *segment, const GememRequest *request, guint64 device_free)
 {
   const GememSpan *span = &g_array_index (spans, GememSpan, i);
-  gboolean same = ((klass->capabilities & GEMEM_CAP_STREAMS) == 0
-                   || span->stream == request->stream)
-                  && ((klass->capabilities & GEMEM_CAP_POOLS) == 0 || span->pool == request->pool);
 
   if (segment->busy == 1
       && segment->memory + (device_free < request->size ? device_free : 0) >= request->size)
     return TRUE;
-  return same
+  return is_of (klass, span, request)
          && free_at (spans, i - 1, span->segment) + span->size
                     + free_at (spans, i + 1, span->segment)
                 >= request->size;
@@ -88,6 +94,45 @@ find_blocking (GememAllocator *allocator, const GArray *spans, const GememReques
         }
     }
   return best;
+}
+
+/* Whether the spans of segment [@begin, @end) would serve the request once what waits in it is free. */
+static gboolean
+waiting_suffices (const GememAllocatorClass *klass, const GArray *spans, guint begin, guint end,
+                  const GememRequest *request, guint64 device_free)
+{
+  guint64 whole = device_free < request->size ? device_free : 0, run = 0;
+  gboolean waits = FALSE, run_waits = FALSE, busy = FALSE;
+
+  for (guint i = begin; i < end; i++)
+    {
+      const GememSpan *span = &g_array_index (spans, GememSpan, i);
+      const gboolean pending = span->state == GEMEM_SPAN_PENDING,
+                     open = pending || span->state == GEMEM_SPAN_FREE,
+                     joins = open && is_of (klass, span, request);
+
+      waits |= pending;
+      busy |= span->state == GEMEM_SPAN_LIVE;
+      whole += span->state != GEMEM_SPAN_UNMAPPED ? span->size : 0;
+      run = joins ? run + span->size : 0;
+      run_waits = joins && (run_waits || pending);
+      if (run_waits && run >= request->size)
+        return TRUE;
+    }
+  return waits && !busy && whole >= request->size;
+}
+
+static gboolean
+is_waiting (const GememAllocatorClass *klass, const GArray *spans, const GememRequest *request,
+            guint64 device_free)
+{
+  for (guint begin = 0, end = 0; begin < spans->len; begin = end)
+    {
+      end = segment_at (spans, begin).end;
+      if (waiting_suffices (klass, spans, begin, end, request, device_free))
+        return TRUE;
+    }
+  return FALSE;
 }
 
 static void
@@ -129,7 +174,10 @@ gemem_audit (GememAllocator *allocator, const GememLiveTable *table, const Gemem
   if (oom->avoidable)
     {
       g_autoptr (GArray) spans = gemem_spans_of (allocator);
-      const GememSpan *span = find_blocking (allocator, spans, request, info.free);
+      const GememSpan *span;
+
+      oom->waiting = is_waiting (allocator->klass, spans, request, info.free);
+      span = oom->waiting ? NULL : find_blocking (allocator, spans, request, info.free);
       if (span != NULL)
         name_blocking (table, span, oom);
     }

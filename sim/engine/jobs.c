@@ -12,9 +12,46 @@
 #include "sim/engine/engine-private.h"
 #include "sim/engine/run.h"
 
-/* Runs a second pass that ends at the peak and takes the map there. */
+/* Makes the texts of @origin, which belong to another result, @result's own. */
+static void
+own (GememResult *result, GememOrigin *origin)
+{
+  if (origin->by != NULL)
+    origin->by = g_string_chunk_insert_const (result->texts, origin->by);
+}
+
+static void
+take_over_map (GememResult *result, const GememResult *found)
+{
+  g_clear_pointer (&result->map, g_array_unref);
+  result->map = g_array_ref (found->map);
+  for (guint i = 0; i < result->map->len; i++)
+    own (result, &g_array_index (result->map, GememMapSpan, i).origin);
+}
+
+static void
+take_over_idle (GememResult *result, const GememResult *found)
+{
+  g_clear_pointer (&result->idle, g_array_unref);
+  result->idle = g_array_ref (found->idle);
+  for (guint i = 0; i < result->idle->len; i++)
+    own (result, &g_array_index (result->idle, GememIdleRow, i).origin);
+  result->idle_reserved = found->idle_reserved;
+  result->idle_live = found->idle_live;
+  result->idle_stream = found->idle_stream;
+  result->idle_known = found->idle_known;
+}
+
+/* Whether the reserved peak must be looked at again; programs that share a device have one each. */
 static gboolean
-fetch_map (const GememJob *job, GememResult *result, GError **error)
+lacks_idle (const GememJob *job, const GememResult *result)
+{
+  return job->keep_idle && !result->idle_known && job->n_others == 0;
+}
+
+/* Runs a second pass that ends at the peak and looks at the memory there. */
+static gboolean
+look_at_peak (const GememJob *job, GememResult *result, GError **error)
 {
   GememJob again = *job;
   GememResult *found;
@@ -25,14 +62,10 @@ fetch_map (const GememJob *job, GememResult *result, GError **error)
   found = gemem_run_pass (&again, 0, result->peak_reserved_seq, error);
   if (found == NULL)
     return FALSE;
-  g_clear_pointer (&result->map, g_array_unref);
-  result->map = g_array_ref (found->map);
-  for (guint i = 0; i < result->map->len; i++)
-    {
-      GememOrigin *origin = &g_array_index (result->map, GememMapSpan, i).origin;
-      if (origin->by != NULL)
-        origin->by = g_string_chunk_insert_const (result->texts, origin->by);
-    }
+  if (job->keep_map)
+    take_over_map (result, found);
+  if (lacks_idle (job, result))
+    take_over_idle (result, found);
   gemem_result_free (found);
   return TRUE;
 }
@@ -55,7 +88,8 @@ gemem_job_run (const GememJob *job, GError **error)
   GememResult *result = gemem_run_pass (job, 0, G_MAXUINT64, error);
 
   if (result != NULL
-      && ((job->keep_map && result->peak_reserved > 0 && !fetch_map (job, result, error))
+      && ((result->peak_reserved > 0 && (job->keep_map || lacks_idle (job, result))
+           && !look_at_peak (job, result, error))
           || (job->find_capacity && !gemem_capacity_find (job, result, error))))
     g_clear_pointer (&result, gemem_result_free);
   return result;

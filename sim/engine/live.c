@@ -129,6 +129,23 @@ gemem_live_rows (const GememLiveTable *table, gboolean by_id)
   return rows;
 }
 
+const GememLiveRow *
+gemem_live_row_from (const GArray *rows, guint64 address)
+{
+  guint low = 0, high = rows->len;
+
+  while (low < high)
+    {
+      const guint middle = low + (high - low) / 2;
+
+      if (g_array_index (rows, GememLiveRow, middle).address < address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low < rows->len ? &g_array_index (rows, GememLiveRow, low) : NULL;
+}
+
 static void
 add_span (const GememSpan *span, gpointer data)
 {

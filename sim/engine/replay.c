@@ -189,7 +189,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   gemem_accounts_init (&run->accounts, run->klass->alignment);
   /* what the allocator obtained before the first event */
   gemem_accounts_sample (&run->accounts, run->device->held, run->device->peak_held);
-  gemem_run_raise_peaks (run, 0);
+  gemem_run_raise_peaks (run, 0, 0);
   return TRUE;
 }
 
@@ -224,7 +224,7 @@ start_counting (GememRun *run)
   gemem_accounts_clear (&run->accounts);
   gemem_accounts_init (&run->accounts, run->klass->alignment);
   gemem_accounts_sample (&run->accounts, device->held, device->held);
-  gemem_run_raise_peaks (run, 0);
+  gemem_run_raise_peaks (run, 0, 0);
 }
 
 static void

@@ -12,6 +12,8 @@ gemem_result_new (void)
   result->oom = g_array_new (FALSE, FALSE, sizeof (GememOom));
   result->timeline = g_array_new (FALSE, FALSE, sizeof (GememTimelinePoint));
   result->map = g_array_new (FALSE, FALSE, sizeof (GememMapSpan));
+  result->idle = g_array_new (FALSE, FALSE, sizeof (GememIdleRow));
+  result->idle_at_failure = g_array_new (FALSE, FALSE, sizeof (GememIdleRow));
   result->largest = g_array_new (FALSE, FALSE, sizeof (GememNamedBlock));
   result->leaked = g_array_new (FALSE, FALSE, sizeof (GememNamedBlock));
   result->texts = g_string_chunk_new (512);
@@ -47,6 +49,8 @@ gemem_result_restart (GememResult *result)
                         .oom = result->oom,
                         .timeline = result->timeline,
                         .map = result->map,
+                        .idle = result->idle,
+                        .idle_at_failure = result->idle_at_failure,
                         .largest = result->largest,
                         .leaked = result->leaked,
                         .texts = result->texts,
@@ -60,6 +64,8 @@ gemem_result_restart (GememResult *result)
   *result = fresh;
   g_array_set_size (result->oom, 0);
   g_array_set_size (result->timeline, 0);
+  g_array_set_size (result->idle, 0);
+  g_array_set_size (result->idle_at_failure, 0);
   g_array_set_size (result->largest, 0);
   g_array_set_size (result->leaked, 0);
   g_array_set_size (result->epochs, 0);
@@ -97,6 +103,8 @@ gemem_result_free (GememResult *result)
   g_clear_pointer (&result->oom, g_array_unref);
   g_clear_pointer (&result->timeline, g_array_unref);
   g_clear_pointer (&result->map, g_array_unref);
+  g_clear_pointer (&result->idle, g_array_unref);
+  g_clear_pointer (&result->idle_at_failure, g_array_unref);
   g_clear_pointer (&result->largest, g_array_unref);
   g_clear_pointer (&result->leaked, g_array_unref);
   g_clear_pointer (&result->texts, g_string_chunk_free);

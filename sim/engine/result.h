@@ -52,7 +52,9 @@ typedef struct
   guint64 blocking_size;
   GememOrigin origin;          /* of the request */
   GememOrigin blocking_origin; /* of that block */
-  gboolean wake;               /* waking so much memory failed (WAKE), no request of a block */
+  /* avoidable: blocks that are freed, but that streams may still use, would suffice */
+  gboolean waiting;
+  gboolean wake; /* waking so much memory failed (WAKE), no request of a block */
 } GememOom;
 
 /* A block or gap at the moment of the reserved peak (segment map). */
@@ -63,6 +65,36 @@ typedef struct
   guint64 id;        /* LIVE: of the block */
   GememOrigin origin;
 } GememMapSpan;
+
+/* Why memory is held and not in use. */
+typedef enum
+{
+  GEMEM_IDLE_STREAMS,    /* free, in the caches of other streams than the request's */
+  GEMEM_IDLE_POOLS,      /* free, in other pools than the request's, or whole segments in its own
+                             * private one */
+  GEMEM_IDLE_RETURNABLE, /* free segments: emptying the cache would return them */
+  GEMEM_IDLE_OVERSIZE,   /* blocks that a limit on splitting keeps whole */
+  GEMEM_IDLE_PINNED,     /* the free rest of segments in which blocks are in use */
+  GEMEM_IDLE_WAITING,    /* freed, but streams may still use it */
+  GEMEM_IDLE_ROUNDING,   /* blocks are larger than what was requested */
+  GEMEM_IDLE_ALLOCATOR,  /* everything else */
+  GEMEM_IDLE_CAUSES
+} GememIdleCause;
+
+/* Idle memory of one cause: in @count streams, pools, segments or blocks, of which the rest of the row
+ * describes the largest one. */
+typedef struct
+{
+  GememIdleCause cause;
+  guint32 pool;            /* POOLS; 0: the default pool */
+  guint64 bytes, count;    /* of all; count 0: not known */
+  guint64 largest;         /* bytes of the largest one */
+  guint64 stream;          /* STREAMS */
+  gboolean used, released; /* POOLS: the program allocates there; has released it */
+  /* PINNED, one segment: blocks in use there, and the largest of them; 0: not known */
+  guint64 blocks, id, size;
+  GememOrigin origin;
+} GememIdleRow;
 
 /* A block in a list of the largest. */
 typedef struct
@@ -202,6 +234,13 @@ struct _GememResult
 
   GArray *timeline; /* GememTimelinePoint */
   GArray *map;      /* GememMapSpan at the first reserved peak; empty unless asked for */
+  /* GememIdleRow, the most bytes first: what is held and not in use after the event of the reserved
+   * peak, and at the first failed request; the bytes add up to reserved - live then.  Empty unless
+   * asked for, or where nothing is idle */
+  GArray *idle, *idle_at_failure;
+  /* at the former: reserved (after the event), live, and the stream of the event */
+  guint64 idle_reserved, idle_live, idle_stream;
+  gboolean idle_known; /* `idle` is of the reserved peak */
   /* GememNamedBlock, largest first: blocks alive at the live peak, and never freed by the trace;
    * empty unless origins were asked for and the trace has any */
   GArray *largest, *leaked;

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "sim/engine/engine-private.h"
+#include "sim/engine/idle.h"
 #include "sim/engine/run.h"
 
 /* @advice: what to do, besides leaving the event out. */
@@ -118,6 +119,8 @@ gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event, const Geme
       oom.avoidable = FALSE;
       oom.missing = oom.blocking_id = oom.blocking_size = 0;
     }
+  if (run->job->keep_idle && result->ooms == 0 && !run->unbegun)
+    gemem_idle_take (run, request->stream, request->pool, result->idle_at_failure);
   result->failed_allocs++;
   gemem_run_keep_oom (run, &oom);
 }
@@ -155,7 +158,7 @@ gemem_run_check_device (const GememRun *run, GError **error)
 }
 
 void
-gemem_run_raise_peaks (GememRun *run, guint64 stream)
+gemem_run_raise_peaks (GememRun *run, guint64 stream, guint32 pool)
 {
   GememAccounts *accounts = &run->accounts;
   GememResult *result = run->result;
@@ -180,6 +183,8 @@ gemem_run_raise_peaks (GememRun *run, guint64 stream)
     {
       result->peak_reserved = accounts->high;
       result->peak_reserved_seq = run->seq;
+      if (run->job->keep_idle)
+        gemem_idle_at_peak (run, stream, pool, FALSE);
     }
 }
 
@@ -204,13 +209,13 @@ gemem_run_leave_live_peak (GememRun *run)
 }
 
 void
-gemem_run_raise_bar (GememRun *run, guint64 stream)
+gemem_run_raise_bar (GememRun *run, guint64 stream, guint32 pool)
 {
   const GememAccounts *accounts = &run->accounts;
   const GememTimelinePoint *open = &run->timeline.open;
 
   if (gemem_accounts_at_peak (accounts))
-    gemem_run_raise_peaks (run, stream);
+    gemem_run_raise_peaks (run, stream, pool);
   gemem_timeline_raise (&run->timeline, accounts->live, accounts->allocated, accounts->high);
   run->bar.live = MIN (accounts->peak_live, open->live_max);
   run->bar.allocated = MIN (accounts->peak_allocated, open->allocated_max);

@@ -1,8 +1,9 @@
-/* segment-map.c - the probe of the pass that takes the segment map: the layout of memory after one
- * event, at which the pass ends. */
+/* segment-map.c - the probe of the pass that takes the segment map, and what lies idle: the layout of
+ * memory after one event, at which the pass ends. */
 #include "config.h"
 
 #include "sim/engine/engine-private.h"
+#include "sim/engine/idle.h"
 
 static void
 take_map (GememRun *run, GArray *out)
@@ -14,20 +15,11 @@ take_map (GememRun *run, GArray *out)
   for (guint i = 0; i < spans->len; i++)
     {
       GememMapSpan entry = { .span = g_array_index (spans, GememSpan, i) };
-      GememLiveRow key = { .address = gemem_span_user (&entry.span), .id = 0 };
-      guint low = 0, high = rows->len;
-      while (low < high) /* first row not below the address */
+      const guint64 address = gemem_span_user (&entry.span);
+      const GememLiveRow *row = gemem_live_row_from (rows, address);
+
+      if (entry.span.state == GEMEM_SPAN_LIVE && row != NULL && row->address == address)
         {
-          guint middle = low + (high - low) / 2;
-          if (g_array_index (rows, GememLiveRow, middle).address < key.address)
-            low = middle + 1;
-          else
-            high = middle;
-        }
-      if (entry.span.state == GEMEM_SPAN_LIVE && low < rows->len
-          && g_array_index (rows, GememLiveRow, low).address == key.address)
-        {
-          const GememLiveRow *row = &g_array_index (rows, GememLiveRow, low);
           entry.requested = row->live->requested;
           entry.id = row->id;
           entry.origin = gemem_origins_of_block (run, row->id);
@@ -45,10 +37,12 @@ wanted (const GememRun *run)
 static gboolean
 after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **error)
 {
-  (void) probe, (void) event, (void) error;
+  (void) probe, (void) error;
   if (run->seq == run->map_seq)
     {
       take_map (run, run->result->map);
+      if (run->job->keep_idle)
+        gemem_idle_at_peak (run, event->stream, event->pool, TRUE);
       run->stop = TRUE;
     }
   return TRUE;

@@ -203,7 +203,10 @@ append_reason (GString *out, const GememOom *oom)
       out, "    avoidable: the device has %s free and the cache %s in its largest piece",
       gemem_format_size (size[0], oom->device_free),
       gemem_format_size (size[1], oom->largest_free));
-  if (oom->blocking_id != 0)
+  if (oom->waiting)
+    g_string_append (out, "; what is freed and waits for its streams would do, so the same request "
+                          "fits when they are done");
+  else if (oom->blocking_id != 0)
     {
       g_string_append_printf (out, "; without block %" G_GUINT64_FORMAT " (%s", oom->blocking_id,
                               gemem_format_size (size[2], oom->blocking_size));
@@ -447,6 +450,7 @@ gemem_report_details (GString *out, const GememResult *result, gboolean verbose)
     gemem_report_programs (out, (GememResult *const *) &result, 1);
   else
     append_ooms (out, result, verbose);
+  gemem_report_idle (out, result, verbose);
   if (verbose)
     append_statistics (out, result);
   else

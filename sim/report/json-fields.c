@@ -107,6 +107,10 @@ const GememJsonField gemem_json_values[] = {
   VALUE (measured_total_ns),
   ADDED (GememResult, as_now, GEMEM_FIELD_BOOL),
   ADDED (GememResult, peak_now, GEMEM_FIELD_NUMBER),
+  ADDED (GememResult, idle_known, GEMEM_FIELD_BOOL),
+  ADDED (GememResult, idle_reserved, GEMEM_FIELD_NUMBER),
+  ADDED (GememResult, idle_live, GEMEM_FIELD_NUMBER),
+  ADDED (GememResult, idle_stream, GEMEM_FIELD_HEX),
   VALUE (least_capacity),
   BOOL (GememResult, capacity_monotone),
   END,
@@ -139,6 +143,7 @@ static const GememJsonField oom_fields[] = {
   NUMBER (GememOom, missing),
   NUMBER (GememOom, blocking_id),
   NUMBER (GememOom, blocking_size),
+  ADDED (GememOom, waiting, GEMEM_FIELD_BOOL),
   ADDED (GememOom, wake, GEMEM_FIELD_BOOL),
   ADDED (GememOom, origin, GEMEM_FIELD_ORIGIN),
   ADDED (GememOom, blocking_origin, GEMEM_FIELD_ORIGIN),
@@ -165,6 +170,22 @@ static const GememJsonField map_fields[] = {
   { "requested", GEMEM_FIELD_NUMBER, G_STRUCT_OFFSET (GememMapSpan, requested) },
   ADDED (GememMapSpan, id, GEMEM_FIELD_NUMBER),
   ADDED (GememMapSpan, origin, GEMEM_FIELD_ORIGIN),
+  END,
+};
+
+static const GememJsonField idle_fields[] = {
+  { "cause", GEMEM_FIELD_CAUSE, G_STRUCT_OFFSET (GememIdleRow, cause) },
+  NUMBER (GememIdleRow, bytes),
+  NUMBER (GememIdleRow, count),
+  NUMBER (GememIdleRow, largest),
+  HEX (GememIdleRow, stream),
+  { "pool", GEMEM_FIELD_INDEX, G_STRUCT_OFFSET (GememIdleRow, pool) },
+  BOOL (GememIdleRow, used),
+  BOOL (GememIdleRow, released),
+  NUMBER (GememIdleRow, blocks),
+  NUMBER (GememIdleRow, id),
+  NUMBER (GememIdleRow, size),
+  { "origin", GEMEM_FIELD_ORIGIN, G_STRUCT_OFFSET (GememIdleRow, origin) },
   END,
 };
 
@@ -218,6 +239,8 @@ static const GememJsonField share_fields[] = {
   }
 const GememJsonArray gemem_json_arrays[] = {
   ARRAY (oom, oom_fields, GememOom, FALSE),
+  ARRAY (idle, idle_fields, GememIdleRow, FALSE, TRUE),
+  ARRAY (idle_at_failure, idle_fields, GememIdleRow, FALSE, TRUE),
   ARRAY (largest, block_fields, GememNamedBlock, FALSE, TRUE),
   ARRAY (leaked, block_fields, GememNamedBlock, FALSE, TRUE),
   ARRAY (streams, stream_fields, GememStreamUse, FALSE),
@@ -233,3 +256,6 @@ const GememJsonArray gemem_json_shares = ARRAY (shares, share_fields, GememShare
 const char *const gemem_json_orders[] = { "time", "evenly", "turns", NULL };
 
 const char *const gemem_json_states[] = { "live", "pending", "free", "overhead", "unmapped", NULL };
+
+const char *const gemem_json_causes[] = { "streams", "pools",    "returnable", "oversize", "pinned",
+                                          "waiting", "rounding", "allocator",  NULL };

@@ -20,6 +20,7 @@ typedef enum
   GEMEM_FIELD_INDEX,  /* guint32 */
   GEMEM_FIELD_BOOL,   /* gboolean */
   GEMEM_FIELD_STATE,  /* GememSpanState by name */
+  GEMEM_FIELD_CAUSE,  /* GememIdleCause by name */
   /* GememOrigin: {"event", "initial", "by"}, or null if it is unknown */
   GEMEM_FIELD_ORIGIN
 } GememJsonType;
@@ -62,3 +63,4 @@ extern const GememJsonArray gemem_json_arrays[];
 extern const GememJsonArray gemem_json_shares;
 extern const char *const gemem_json_orders[]; /* GememResult.share_order; NULL at the end */
 extern const char *const gemem_json_states[]; /* GememSpanState; NULL at the end */
+extern const char *const gemem_json_causes[]; /* GememIdleCause; the same */

@@ -136,13 +136,14 @@ boolean (const ResultReading *reading, guint32 entry, gboolean *value)
   return *value || holds (reading, entry, GEMEM_JSON_FALSE);
 }
 
+/* The index of a name in @names. */
 static gboolean
-state (const ResultReading *reading, guint32 entry, GememSpanState *value)
+choice (const ResultReading *reading, guint32 entry, const char *const *names, guint *value)
 {
-  for (guint i = 0; holds (reading, entry, GEMEM_JSON_STRING) && gemem_json_states[i] != NULL; i++)
-    if (strcmp (text_of (reading, entry), gemem_json_states[i]) == 0)
+  for (guint i = 0; holds (reading, entry, GEMEM_JSON_STRING) && names[i] != NULL; i++)
+    if (strcmp (text_of (reading, entry), names[i]) == 0)
       {
-        *value = (GememSpanState) i;
+        *value = i;
         return TRUE;
       }
   return FALSE;
@@ -170,6 +171,7 @@ read_field (const ResultReading *reading, const GememJsonField *field, guint32 e
 {
   gpointer at = (char *) base + field->offset;
   guint64 wide;
+  guint index;
   if (entry == 0 && field->added)
     return TRUE;
   switch (field->type)
@@ -179,7 +181,15 @@ read_field (const ResultReading *reading, const GememJsonField *field, guint32 e
     case GEMEM_FIELD_HEX:
       return hexadecimal (reading, entry, at);
     case GEMEM_FIELD_STATE:
-      return state (reading, entry, at);
+      if (!choice (reading, entry, gemem_json_states, &index))
+        return FALSE;
+      *(GememSpanState *) at = (GememSpanState) index;
+      return TRUE;
+    case GEMEM_FIELD_CAUSE:
+      if (!choice (reading, entry, gemem_json_causes, &index))
+        return FALSE;
+      *(GememIdleCause *) at = (GememIdleCause) index;
+      return TRUE;
     case GEMEM_FIELD_INDEX:
       if (!number (reading, entry, &wide) || wide > G_MAXUINT32)
         return FALSE;

@@ -67,6 +67,9 @@ append_field (GString *out, const GememJsonField *field, gconstpointer base)
     case GEMEM_FIELD_STATE:
       g_string_append_printf (out, "\"%s\"", gemem_json_states[*(const GememSpanState *) at]);
       break;
+    case GEMEM_FIELD_CAUSE:
+      g_string_append_printf (out, "\"%s\"", gemem_json_causes[*(const GememIdleCause *) at]);
+      break;
     case GEMEM_FIELD_ORIGIN:
       append_origin (out, at);
       break;
@@ -86,9 +89,9 @@ append_struct (GString *out, const GememJsonField *fields, gconstpointer base, c
 }
 
 static void
-append_array (GString *out, const GememJsonArray *array, const GememResult *result)
+append_array (GString *out, const GememJsonArray *array, gconstpointer base)
 {
-  const GArray *elements = *(GArray *const *) ((const char *) result + array->offset);
+  const GArray *elements = *(GArray *const *) ((const char *) base + array->offset);
   const guint n = elements != NULL ? elements->len : 0;
   if (array->rows)
     {
@@ -118,6 +121,17 @@ append_array (GString *out, const GememJsonArray *array, const GememResult *resu
   g_string_append (out, n > 0 ? "\n      ]" : "]");
   if (array->rows)
     g_string_append_c (out, '}');
+}
+
+void
+gemem_json_append_array_member (GString *out, const char *name, const GememResult *result)
+{
+  const GememJsonArray *array = gemem_json_arrays;
+
+  while (strcmp (array->name, name) != 0)
+    array++;
+  g_string_append_printf (out, ", \"%s\": ", name);
+  append_array (out, array, result);
 }
 
 static void

@@ -43,3 +43,16 @@ char *gemem_report_answer (const GememResult *result);
 /* Appends, for people, what became of the requests that ran out of memory when @result's trace was
  * recorded: two lines, or none. */
 void gemem_report_append_refused (GString *out, const GememResult *result);
+
+/* ---- idle-rows.c: what lies idle, by cause, for people */
+
+#define GEMEM_IDLE_BRIEF 3 /* rows, and one for all others */
+
+/* Appends what was idle at the first failure, else at the reserved peak; @verbose: at both, every row.
+ * Nothing where nothing was idle, or nothing is known. */
+void gemem_report_idle (GString *out, const GememResult *result, gboolean verbose);
+/* Appends a line for each of the first @max of @rows (GememIdleRow), and one for all others. */
+void gemem_report_idle_rows (GString *out, const GArray *rows, guint max);
+/* "2.000 GiB free in the cache of another stream, 0x7": the first row; g_free().  NULL: there is
+ * none. */
+char *gemem_report_idle_cause (const GArray *rows);

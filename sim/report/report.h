@@ -85,6 +85,9 @@ void gemem_results_find_now (GememResult *const *results, guint n);
  * unchanged. */
 gboolean gemem_results_read_json (const char *path, GPtrArray *results, GError **error);
 
+/* Appends ', "NAME": [...]', the array @name of @result as it stands in such a file. */
+void gemem_json_append_array_member (GString *out, const char *name, const GememResult *result);
+
 /* Appends a row per result to the table `results` of the SQLite database @path, which is created if
  * missing: all rows or none.  @n = 0 only creates the table, as a check.  GEMEM_ERROR_FAILED names
  * the file; also where gemem was built without SQLite. */

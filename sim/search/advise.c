@@ -284,7 +284,7 @@ replay_now (GememAdvice *advice, const GememAdviceQuestion *question, int *ordin
     {
       GememJob *job = round_add (&round, advice->spec,
                                  g_array_index (question->ordinals, guint16, i));
-      job->keep_origins = TRUE;
+      job->keep_origins = job->keep_idle = TRUE;
     }
   round_run (&round);
   for (guint i = 0; i < round.jobs->len; i++)

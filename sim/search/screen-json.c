@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "base/io/json-text.h"
+#include "sim/report/report.h"
 #include "sim/search/advise.h"
 
 static void
@@ -115,5 +116,7 @@ gemem_advice_append_json (GString *out, const GememAdvice *advice)
   gemem_json_append_number_member (out, "other_needed_bytes",
                                    advice->other != NULL ? advice->other_need : 0);
   append_holders (out, advice);
+  gemem_json_append_array_member (out, "idle", now);
+  gemem_json_append_array_member (out, "idle_at_failure", now);
   g_string_append_c (out, '}');
 }

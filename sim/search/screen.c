@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "sim/report/notes.h"
 #include "sim/search/advise.h"
 
 #define HOLDERS 5
@@ -57,6 +58,21 @@ percent (char *buffer, guint64 part, guint64 whole)
 
 /* ---- why it fails */
 
+/* "other streams' caches: 2.000 GiB free in ...", where most of what was idle at the failure lies; NULL:
+ * in the cache of the request itself. */
+static char *
+idle_elsewhere (const GememResult *now)
+{
+  const GArray *rows = now->idle_at_failure;
+  const GememIdleCause cause = rows->len > 0 ? g_array_index (rows, GememIdleRow, 0).cause
+                                             : GEMEM_IDLE_ALLOCATOR;
+  g_autofree char *text = gemem_report_idle_cause (rows);
+
+  return cause == GEMEM_IDLE_STREAMS ? g_strconcat ("other streams' caches: ", text, NULL)
+         : cause == GEMEM_IDLE_POOLS ? g_strconcat ("another pool: ", text, NULL)
+                                     : NULL;
+}
+
 char *
 gemem_advice_reason (const GememAdvice *advice)
 {
@@ -64,7 +80,7 @@ gemem_advice_reason (const GememAdvice *advice)
   const GememOom *oom = now->oom != NULL && now->oom->len > 0
                             ? &g_array_index (now->oom, GememOom, 0)
                             : NULL;
-  char a[GEMEM_FORMAT_MAX], b[GEMEM_FORMAT_MAX];
+  char a[GEMEM_FORMAT_MAX], b[GEMEM_FORMAT_MAX], *elsewhere;
 
   if (oom == NULL)
     return NULL;
@@ -79,6 +95,12 @@ gemem_advice_reason (const GememAdvice *advice)
   if (oom->device_free >= oom->requested)
     return g_strdup_printf ("a limit of the allocator (the device has %s free)",
                             gemem_format_size (a, oom->device_free));
+  if (oom->waiting)
+    return g_strdup (
+        "freed memory waits for its streams (once they are done, the same request fits)");
+  elsewhere = idle_elsewhere (now);
+  if (elsewhere != NULL)
+    return elsewhere;
   return g_strdup_printf ("fragmentation (%s of the %s held are not in use)",
                           gemem_format_size (a, oom->reserved - MIN (oom->live, oom->reserved)),
                           gemem_format_size (b, oom->reserved));
@@ -314,5 +336,6 @@ gemem_advice_append (GString *out, const GememAdvice *advice)
   g_string_append_c (out, '\n');
   append_tried (out, advice);
   append_holders (out, advice);
+  gemem_report_idle (out, advice->now, FALSE);
   append_next (out, advice);
 }

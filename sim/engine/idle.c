@@ -1,0 +1,314 @@
+/* idle.c - see idle.h.
+ *
+ * Every free or pending span is a piece of one cause; pieces with the same key (a stream, a pool, a
+ * segment, a block) are one part; the parts of a cause are one row, but for the largest segments with
+ * blocks in use, which have rows of their own.
+ */
+#include "config.h"
+
+#include "sim/engine/engine-private.h"
+#include "sim/engine/idle.h"
+
+#define NAMED 3              /* segments with a row of their own */
+#define SPANS_FREE (1 << 16) /* looked at whatever the number of events */
+
+/* Of a piece, or of all pieces with the same key. */
+typedef struct
+{
+  GememIdleCause cause;
+  guint64 key, bytes;
+  const GememSpan *span; /* one of them */
+  guint blocks;          /* in use in the segment, */
+  const GememSpan *live; /* and the largest of these; NULL: none */
+} Part;
+
+typedef struct
+{
+  const GememRun *run;
+  guint64 stream;
+  guint32 pool;
+  GArray *parts;
+  GArray *live;           /* rows of the table, by address */
+  guint64 in_use, blocks; /* bytes of LIVE spans that no part has, and their number */
+} Idle;
+
+/* ---- pieces */
+
+static void
+add_part (Idle *idle, GememIdleCause cause, guint64 key, guint64 bytes, const GememSpan *span)
+{
+  const Part part = { cause, key, bytes, span, 0, NULL };
+
+  if (bytes > 0)
+    g_array_append_val (idle->parts, part);
+}
+
+static const GememLiveRow *
+row_of (Idle *idle, const GememSpan *span)
+{
+  const guint64 address = gemem_span_user (span);
+  const GememLiveRow *row;
+
+  if (idle->live == NULL)
+    idle->live = gemem_live_rows (&idle->run->live, FALSE);
+  row = gemem_live_row_from (idle->live, address);
+  return row != NULL && row->address == address ? row : NULL;
+}
+
+/* What a block that was not split has beyond the request counts apart. */
+static void
+add_live (Idle *idle, const GememSpan *span)
+{
+  const GememLiveRow *row = (span->flags & GEMEM_SPAN_OVERSIZE) != 0 ? row_of (idle, span) : NULL;
+  const guint64 rest = row != NULL && row->live->requested < span->size
+                           ? span->size - row->live->requested
+                           : 0;
+
+  add_part (idle, GEMEM_IDLE_OVERSIZE, span->address, rest, span);
+  idle->in_use += span->size - rest;
+  idle->blocks++;
+}
+
+/* What the trace completes later is live until then. */
+static void
+add_pending (Idle *idle, const GememSpan *span)
+{
+  if (row_of (idle, span) == NULL)
+    add_part (idle, GEMEM_IDLE_WAITING, span->address, span->size, span);
+  else
+    {
+      idle->in_use += span->size;
+      idle->blocks++;
+    }
+}
+
+/* @blocks in use in the segment, @live the largest of them; @held: by these or by what waits. */
+static void
+add_free (Idle *idle, const GememSpan *span, gboolean held, guint blocks, const GememSpan *live)
+{
+  const guint capabilities = idle->run->klass->capabilities;
+
+  if (span->pool != idle->pool && (capabilities & GEMEM_CAP_POOLS) != 0)
+    add_part (idle, GEMEM_IDLE_POOLS, span->pool, span->size, span);
+  else if (span->stream != idle->stream && (capabilities & GEMEM_CAP_STREAMS) != 0)
+    add_part (idle, GEMEM_IDLE_STREAMS, span->stream, span->size, span);
+  else if ((span->flags & GEMEM_SPAN_OVERSIZE) != 0)
+    add_part (idle, GEMEM_IDLE_OVERSIZE, span->address, span->size, span);
+  else if ((span->flags & GEMEM_SPAN_RETURNABLE) != 0)
+    add_part (idle, GEMEM_IDLE_RETURNABLE, span->address, span->size, span);
+  else if (!held && span->pool != 0 && (capabilities & GEMEM_CAP_POOLS) != 0)
+    add_part (idle, GEMEM_IDLE_POOLS, span->pool, span->size, span);
+  else if (held)
+    {
+      const Part part = { GEMEM_IDLE_PINNED, span->segment, span->size, span, blocks, live };
+      g_array_append_val (idle->parts, part);
+    }
+}
+
+/* Adds the segment that begins with span @begin; returns the first span behind it. */
+static guint
+add_segment (Idle *idle, const GArray *spans, guint begin)
+{
+  const GememSpan *first = &g_array_index (spans, GememSpan, begin), *end = first, *live = NULL;
+  const GememSpan *last = first + (spans->len - begin);
+  gboolean held = FALSE;
+  guint blocks = 0;
+
+  for (; end < last && end->segment == first->segment; end++)
+    {
+      held |= end->state == GEMEM_SPAN_LIVE || end->state == GEMEM_SPAN_PENDING;
+      if (end->state != GEMEM_SPAN_LIVE)
+        continue;
+      blocks++;
+      if (live == NULL || end->size > live->size)
+        live = end;
+    }
+  for (const GememSpan *span = first; span < end; span++)
+    if (span->state == GEMEM_SPAN_LIVE)
+      add_live (idle, span);
+    else if (span->state == GEMEM_SPAN_PENDING)
+      add_pending (idle, span);
+    else if (span->state == GEMEM_SPAN_FREE)
+      add_free (idle, span, held, blocks, live);
+  return begin + (guint) (end - first);
+}
+
+/* ---- parts */
+
+static int
+compare_keys (gconstpointer a, gconstpointer b)
+{
+  const Part *x = a, *y = b;
+
+  if (x->cause != y->cause)
+    return x->cause < y->cause ? -1 : 1;
+  return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* By cause, the largest first, equal ones by key. */
+static int
+compare_bytes (gconstpointer a, gconstpointer b)
+{
+  const Part *x = a, *y = b;
+
+  if (x->cause != y->cause || x->bytes == y->bytes)
+    return compare_keys (a, b);
+  return x->bytes > y->bytes ? -1 : 1;
+}
+
+static void
+merge_parts (GArray *parts)
+{
+  guint n = 0;
+
+  g_array_sort (parts, compare_keys);
+  for (guint i = 0; i < parts->len; i++)
+    {
+      const Part *part = &g_array_index (parts, Part, i);
+
+      if (n > 0 && compare_keys (part, &g_array_index (parts, Part, n - 1)) == 0)
+        g_array_index (parts, Part, n - 1).bytes += part->bytes;
+      else
+        g_array_index (parts, Part, n++) = *part;
+    }
+  g_array_set_size (parts, n);
+  g_array_sort (parts, compare_bytes);
+}
+
+/* ---- rows */
+
+static GememIdleRow
+row_for (Idle *idle, const Part *part, gboolean named)
+{
+  const GememLiveRow *live = named && part->live != NULL ? row_of (idle, part->live) : NULL;
+  const guint32 flags = part->span->flags;
+  GememIdleRow row = { .cause = part->cause, .largest = part->bytes };
+
+  if (part->cause == GEMEM_IDLE_STREAMS)
+    row.stream = part->span->stream;
+  if (part->cause == GEMEM_IDLE_POOLS)
+    {
+      row.pool = part->span->pool;
+      row.used = (flags & GEMEM_SPAN_POOL_IN_USE) != 0;
+      row.released = (flags & GEMEM_SPAN_POOL_RELEASED) != 0;
+    }
+  if (live != NULL)
+    {
+      row.blocks = part->blocks;
+      row.id = live->id;
+      row.size = part->live->size;
+      row.origin = gemem_origins_of_block (idle->run, live->id);
+    }
+  return row;
+}
+
+/* Part @i is the @rank-th of its cause. */
+static void
+add_to_rows (Idle *idle, guint i, guint rank, GArray *rows)
+{
+  const Part *part = &g_array_index (idle->parts, Part, i);
+  const gboolean pinned = part->cause == GEMEM_IDLE_PINNED, named = pinned && rank < NAMED;
+  GememIdleRow *row;
+
+  if (rank == 0 || named || (pinned && rank == NAMED))
+    {
+      const GememIdleRow fresh = row_for (idle, part, named);
+      g_array_append_val (rows, fresh);
+    }
+  row = &g_array_index (rows, GememIdleRow, rows->len - 1);
+  row->bytes += part->bytes;
+  row->count++;
+}
+
+static void
+add_plain_row (GArray *rows, GememIdleCause cause, guint64 bytes, guint64 count)
+{
+  const GememIdleRow row = { .cause = cause, .bytes = bytes, .count = count };
+
+  if (bytes > 0)
+    g_array_append_val (rows, row);
+}
+
+static guint64
+sum (const GArray *rows)
+{
+  guint64 bytes = 0;
+
+  for (guint i = 0; i < rows->len; i++)
+    bytes += g_array_index (rows, GememIdleRow, i).bytes;
+  return bytes;
+}
+
+static int
+compare_rows (gconstpointer a, gconstpointer b)
+{
+  const GememIdleRow *x = a, *y = b;
+
+  if (x->bytes != y->bytes)
+    return x->bytes > y->bytes ? -1 : 1;
+  if (x->cause != y->cause)
+    return x->cause < y->cause ? -1 : 1;
+  return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* @total: reserved - live. */
+static void
+fill_rows (Idle *idle, guint64 total, GArray *rows)
+{
+  const guint64 live = idle->run->accounts.live;
+  guint64 known;
+
+  for (guint i = 0, rank = 0; i < idle->parts->len; i++, rank++)
+    {
+      const GememIdleCause cause = g_array_index (idle->parts, Part, i).cause;
+
+      if (i > 0 && g_array_index (idle->parts, Part, i - 1).cause != cause)
+        rank = 0;
+      add_to_rows (idle, i, rank, rows);
+    }
+  add_plain_row (rows, GEMEM_IDLE_ROUNDING, idle->in_use > live ? idle->in_use - live : 0,
+                 idle->blocks);
+  known = sum (rows);
+  if (known > total)
+    g_array_set_size (rows, 0);
+  add_plain_row (rows, GEMEM_IDLE_ALLOCATOR, total - (known > total ? 0 : known), 0);
+  g_array_sort (rows, compare_rows);
+}
+
+static guint64
+take (GememRun *run, guint64 stream, guint32 pool, GArray *rows)
+{
+  g_autoptr (GArray) spans = gemem_spans_of (run->allocator);
+  g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Part));
+  const guint64 reserved = run->device->held, live = run->accounts.live;
+  Idle idle = { run, stream, pool, parts, NULL, 0, 0 };
+
+  g_array_set_size (rows, 0);
+  for (guint i = 0; i < spans->len;)
+    i = add_segment (&idle, spans, i);
+  merge_parts (parts);
+  fill_rows (&idle, reserved > live ? reserved - live : 0, rows);
+  g_clear_pointer (&idle.live, g_array_unref);
+  return spans->len;
+}
+
+void
+gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows)
+{
+  take (run, stream, pool, rows);
+}
+
+void
+gemem_idle_at_peak (GememRun *run, guint64 stream, guint32 pool, gboolean last)
+{
+  GememResult *result = run->result;
+
+  result->idle_known = last || run->idle_spans <= run->seq + SPANS_FREE;
+  g_array_set_size (result->idle, 0);
+  if (!result->idle_known)
+    return;
+  run->idle_spans += take (run, stream, pool, result->idle);
+  result->idle_reserved = run->device->held;
+  result->idle_live = run->accounts.live;
+  result->idle_stream = stream;
+}

@@ -1,0 +1,190 @@
+/* idle-rows.c - what lies idle, by cause, for people; see notes.h.
+ *
+ * Invariants: a row says what the allocator's own state shows, no more; no line is wider than
+ * GEMEM_TEXT_WIDTH.
+ */
+#include "config.h"
+
+#include "base/text.h"
+#include "base/units.h"
+#include "sim/report/notes.h"
+
+/* "the default pool", "private pool 1 (not released)" */
+static void
+append_pool (GString *out, const GememIdleRow *row)
+{
+  if (row->pool == 0)
+    g_string_append (out, "the default pool");
+  else
+    g_string_append_printf (out, "private pool %u (%s)", row->pool,
+                            row->released ? "released by the program"
+                            : row->used   ? "the program allocates there now"
+                                          : "not released by the program");
+}
+
+static void
+append_pools (GString *out, const GememIdleRow *row)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  if (row->count == 1)
+    g_string_append (out, "free in ");
+  else
+    g_string_append_printf (out, "free in %" G_GUINT64_FORMAT " pools, %s of it in ", row->count,
+                            gemem_format_size (size, row->largest));
+  append_pool (out, row);
+}
+
+static void
+append_streams (GString *out, const GememIdleRow *row)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  if (row->count == 1)
+    g_string_append_printf (out, "free in the cache of another stream, 0x%" G_GINT64_MODIFIER "x",
+                            row->stream);
+  else
+    g_string_append_printf (out,
+                            "free in the caches of %" G_GUINT64_FORMAT
+                            " other streams (stream 0x%" G_GINT64_MODIFIER "x: %s)",
+                            row->count, row->stream, gemem_format_size (size, row->largest));
+}
+
+/* "rest of the segment of block 7 (22.00 MiB, allocated at ...) and 2 more in use" */
+static void
+append_pinned (GString *out, const GememIdleRow *row)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  if (row->blocks == 0)
+    {
+      g_string_append_printf (out, "free rest of %" G_GUINT64_FORMAT " segment%s that blocks keep",
+                              row->count, row->count == 1 ? "" : "s");
+      return;
+    }
+  g_string_append_printf (out, "free rest of the segment of block %" G_GUINT64_FORMAT " (%s",
+                          row->id, gemem_format_size (size, row->size));
+  gemem_origin_append_by (out, row->origin.by);
+  g_string_append_c (out, ')');
+  if (row->blocks > 1)
+    g_string_append_printf (out, " and %" G_GUINT64_FORMAT " more in use", row->blocks - 1);
+}
+
+/* "free in 3 whole segments, returned by ..." */
+static void
+append_counted (GString *out, const GememIdleRow *row)
+{
+  static const struct
+  {
+    const char *before, *one, *many, *after;
+  } texts[GEMEM_IDLE_CAUSES] = {
+    [GEMEM_IDLE_RETURNABLE] = { "free in", "whole segment", "whole segments",
+                                ", returned by emptying the cache" },
+    [GEMEM_IDLE_OVERSIZE] = { "in", "large block", "large blocks",
+                              " that max_split_size keeps whole" },
+    [GEMEM_IDLE_WAITING] = { "in", "freed block", "freed blocks", " that streams may still use" },
+    [GEMEM_IDLE_ROUNDING] = { "rounding of", "block", "blocks", " in use" },
+  };
+
+  g_string_append_printf (
+      out, "%s %" G_GUINT64_FORMAT " %s%s", texts[row->cause].before, row->count,
+      row->count == 1 ? texts[row->cause].one : texts[row->cause].many, texts[row->cause].after);
+}
+
+static void
+append_row (GString *out, const GememIdleRow *row)
+{
+  if (row->cause == GEMEM_IDLE_STREAMS)
+    append_streams (out, row);
+  else if (row->cause == GEMEM_IDLE_POOLS)
+    append_pools (out, row);
+  else if (row->cause == GEMEM_IDLE_PINNED)
+    append_pinned (out, row);
+  else if (row->cause == GEMEM_IDLE_ALLOCATOR)
+    g_string_append (out, "held by the allocator");
+  else
+    append_counted (out, row);
+}
+
+void
+gemem_report_idle_rows (GString *out, const GArray *rows, guint max)
+{
+  const guint shown = rows->len <= max + 1 ? rows->len : max; /* one more is as short as its sum */
+  char size[GEMEM_FORMAT_MAX];
+  guint64 rest = 0;
+
+  for (guint i = 0; i < rows->len; i++)
+    {
+      const GememIdleRow *row = &g_array_index (rows, GememIdleRow, i);
+      g_autoptr (GString) line = g_string_new (NULL);
+      g_autofree char *cut = NULL;
+
+      if (i >= shown)
+        {
+          rest += row->bytes;
+          continue;
+        }
+      g_string_append_printf (line, "  %10s  ", gemem_format_size (size, row->bytes));
+      append_row (line, row);
+      cut = gemem_text_cut (line->str, GEMEM_TEXT_WIDTH);
+      g_string_append_printf (out, "%s\n", cut);
+    }
+  if (rest > 0)
+    g_string_append_printf (out, "  %10s  in %u other ways\n", gemem_format_size (size, rest),
+                            rows->len - shown);
+}
+
+char *
+gemem_report_idle_cause (const GArray *rows)
+{
+  const GememIdleRow *row = rows != NULL && rows->len > 0 ? &g_array_index (rows, GememIdleRow, 0)
+                                                          : NULL;
+  g_autoptr (GString) out = g_string_new (NULL);
+  char size[GEMEM_FORMAT_MAX];
+
+  if (row == NULL)
+    return NULL;
+  g_string_append_printf (out, "%s ", gemem_format_size (size, row->bytes));
+  append_row (out, row);
+  return g_strdup (out->str);
+}
+
+static gboolean
+tells_of_streams (const GArray *rows)
+{
+  for (guint i = 0; i < rows->len; i++)
+    if (g_array_index (rows, GememIdleRow, i).cause == GEMEM_IDLE_STREAMS)
+      return TRUE;
+  return FALSE;
+}
+
+/* @stream: of which the caches of others are other ones. */
+static void
+append_idle (GString *out, const char *when, const GArray *rows, guint64 stream, guint64 reserved,
+             guint64 live, guint max)
+{
+  char idle[GEMEM_FORMAT_MAX], held[GEMEM_FORMAT_MAX];
+
+  if (rows->len == 0)
+    return;
+  g_string_append_printf (out, "\nidle at the %s", when);
+  if (tells_of_streams (rows))
+    g_string_append_printf (out, ", an event of stream 0x%" G_GINT64_MODIFIER "x", stream);
+  g_string_append_printf (out, ": %s of %s held\n", gemem_format_size (idle, reserved - live),
+                          gemem_format_size (held, reserved));
+  gemem_report_idle_rows (out, rows, max);
+}
+
+void
+gemem_report_idle (GString *out, const GememResult *result, gboolean verbose)
+{
+  const guint max = verbose ? G_MAXUINT - 1 : GEMEM_IDLE_BRIEF;
+  const GememOom *oom = result->oom->len > 0 ? &g_array_index (result->oom, GememOom, 0) : NULL;
+
+  if (oom != NULL)
+    append_idle (out, "first failure", result->idle_at_failure, oom->stream, oom->reserved,
+                 oom->live, max);
+  if (result->idle_known && (verbose || oom == NULL))
+    append_idle (out, "reserved peak", result->idle, result->idle_stream, result->idle_reserved,
+                 result->idle_live, max);
+}
