@@ -35,7 +35,7 @@ struct _GememJson
   guint8 objects[GEMEM_JSON_MAX_DEPTH]; /* TRUE: the bracket is { */
   gboolean discard;                     /* strings are discarded */
   gboolean keeps_backslashes;
-  gsize length, most;                   /* of `text` */
+  gsize length, most; /* of `text` */
   char text[];
 };
 

@@ -67,6 +67,15 @@ for i in range (40):
     open ("damaged-%d.zip" % i, "wb").write (damaged)
 END
   python3 make.py "$data/expandable-2.6.pickle.gz" || ok 1 'zips are made'
+  cat >rest.py <<'END'
+import pickle
+snapshot = pickle.load (open ("plain.pickle", "rb"))
+pickle.dump ({"rank0": snapshot, "rank1": snapshot}, open ("ranks.pickle", "wb"))
+pickle.dump ({"segments": [], "device_traces": [[]], "allocator_settings": {}, "external_annotations": []}, open ("empty.pickle", "wb"))
+END
+  python3 rest.py
+  run 3 gemem-sim info ranks.pickle; says err "a dictionary of snapshots; write each into a file of its own"
+  run 0 gemem-sim info empty.pickle; says out 'note: no GPU memory was in use, and no events were recorded'
   gemem-sim info plain.pickle | sed 1d >expected
   for zip in deflated stored streamed; do
     check "$zip: the same as the file in it" sh -c "gemem-sim info $zip.zip | sed 1d | diff expected - && gemem-sim replay -q $zip.zip | grep -q 'reproduces the recording exactly: 151 of 151'"
