@@ -35,6 +35,12 @@ Tried: 27 settings of pytorch-caching 2.10 or 2.11 and 1 pair of those that help
 than the 4.033 GiB in use at once.
 Who holds it is not known: the recording has no call stacks.
 
+idle at the reserved peak: 807.5 MiB of 4.271 GiB held
+   636.0 MiB  free in 33 whole segments, returned by emptying the cache
+   81.13 MiB  rounding of 464 blocks in use
+   57.60 MiB  free rest of 16 segments that blocks keep
+   32.75 MiB  in 3 other ways
+
 Next: gemem-sim replay traces/recorded/llama-train.gmt --find-capacity
       finds the smallest device that would do
 END
@@ -52,6 +58,12 @@ It fits with, proven by a replay:
 Tried: 27 settings of pytorch-caching 2.10 or 2.11. Nothing needs less than the 4.033 GiB in use at
 once.
 Who holds it is not known: the recording has no call stacks.
+
+idle at the first failure: 120.4 MiB of 4.098 GiB held
+   86.38 MiB  rounding of 565 blocks in use
+   18.74 MiB  free rest of 10 segments that blocks keep
+   10.00 MiB  free rest of the segment of block 1936 (4.000 MiB) and 2 more in use
+   5.246 MiB  in 2 other ways
 
 Next: gemem-sim replay traces/recorded/llama-train.gmt -d sim:capacity=4.1GiB
       shows the failed request, and what stands in its way
@@ -73,6 +85,12 @@ Tried: 27 settings of pytorch-caching 2.15 and 1 pair of those that help. Nothin
 the 2.147 GiB in use at once.
 Good to know: ge-physical, of another system, would need 2.174 GiB.
 Who holds it is not known: the recording has no call stacks.
+
+idle at the first failure: 911.5 MiB of 2.566 GiB held
+   480.1 MiB  free rest of 7 segments that blocks keep
+   199.6 MiB  free rest of the segment of block 2488 (12.36 MiB)
+   115.1 MiB  free rest of the segment of block 2562 (17.00 MiB) and 1 more in use
+   116.8 MiB  in 2 other ways
 
 Next: gemem-sim replay workloads/sessions/dynamic-shapes.gmt -a pytorch-caching -d sim:capacity=2.7GiB
       shows the failed request, and what stands in its way
@@ -96,6 +114,9 @@ Good to know: cupy-pool, of another system, would need 161.0 MiB.
    32.00 MiB   19.9 %  /work/main/tests/data/pytorch/programs.py:41 train
    32.00 MiB   19.9 %  unknown
 
+idle at the reserved peak: 39.00 MiB of 200.0 MiB held
+   39.00 MiB  free rest of the segment of block 151 (90.00 MiB by /work/main/tests/data/pytorch/p...
+
 Next: gemem-sim replay tests/data/pytorch/expandable-2.6.pickle.gz --find-capacity
       finds the smallest device that would do
 END
@@ -110,6 +131,11 @@ It needs less with, proven by a replay:
 
 Tried: 4 settings of ge. Nothing needs less than the 2.563 GiB in use at once.
 Who holds it is not known: the recording has no call stacks.
+
+idle at the reserved peak: 658.0 MiB of 3.199 GiB held
+   650.0 MiB  held by the allocator
+   6.720 MiB  rounding of 180 blocks in use
+   1.250 MiB  free rest of the segment of block 1469 (128.0 KiB [head.bias]) and 10 more in use
 
 Next: gemem-sim replay graphs/bundled/bert-multibatch.json.gz -a ge --find-capacity
       finds the smallest device that would do

@@ -36,7 +36,7 @@ says out '^ +1.000 MiB +4 +3  \[activation\]$'
 says out '^largest blocks never freed by the trace$'
 
 # The same without names: nothing but the names is different.
-sed '/^largest blocks/,/^$/d; s/ by train.py:212 forward (aten::mm)//; s/, allocated at event 1 by data.py:30 load//; s/named/plain/' "$out" >expected
+sed '/^largest blocks/,/^$/d; s/ by train.py:212 forward (aten::mm)//; s/, allocated at event 1 by data.py:30 load//; s/ by data.py:30 load//; s/ \[activation\]//; s/named/plain/' "$out" >expected
 # shellcheck disable=SC2086
 run 0 gemem-sim replay -v plain.txt -a pytorch-caching $device
 check 'a trace without call stacks prints as before' cmp expected "$out"
