@@ -447,7 +447,7 @@ after_event (GememRun *run, const GememTraceEvent *event)
     lower_device_peaks (run->device);
   if (G_UNLIKELY (accounts->live > run->bar.live || accounts->allocated > run->bar.allocated
                   || accounts->high > run->bar.reserved))
-    gemem_run_raise_bar (run, event->stream, event->pool);
+    gemem_run_raise_bar (run, event->stream);
   if (!run->has_time)
     gemem_accounts_weigh (accounts, 1);
   if (G_UNLIKELY (gemem_timeline_count (&run->timeline)))

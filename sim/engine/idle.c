@@ -9,8 +9,7 @@
 #include "sim/engine/engine-private.h"
 #include "sim/engine/idle.h"
 
-#define NAMED 3              /* segments with a row of their own */
-#define SPANS_FREE (1 << 16) /* looked at whatever the number of events */
+#define NAMED 3 /* segments with a row of their own */
 
 /* Of a piece, or of all pieces with the same key. */
 typedef struct
@@ -275,8 +274,8 @@ fill_rows (Idle *idle, guint64 total, GArray *rows)
   g_array_sort (rows, compare_rows);
 }
 
-static guint64
-take (GememRun *run, guint64 stream, guint32 pool, GArray *rows)
+void
+gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows)
 {
   g_autoptr (GArray) spans = gemem_spans_of (run->allocator);
   g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Part));
@@ -289,26 +288,16 @@ take (GememRun *run, guint64 stream, guint32 pool, GArray *rows)
   merge_parts (parts);
   fill_rows (&idle, reserved > live ? reserved - live : 0, rows);
   g_clear_pointer (&idle.live, g_array_unref);
-  return spans->len;
 }
 
 void
-gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows)
-{
-  take (run, stream, pool, rows);
-}
-
-void
-gemem_idle_at_peak (GememRun *run, guint64 stream, guint32 pool, gboolean last)
+gemem_idle_at_peak (GememRun *run, guint64 stream, guint32 pool)
 {
   GememResult *result = run->result;
 
-  result->idle_known = last || run->idle_spans <= run->seq + SPANS_FREE;
-  g_array_set_size (result->idle, 0);
-  if (!result->idle_known)
-    return;
-  run->idle_spans += take (run, stream, pool, result->idle);
+  gemem_idle_take (run, stream, pool, result->idle);
   result->idle_reserved = run->device->held;
   result->idle_live = run->accounts.live;
   result->idle_stream = stream;
+  result->idle_known = TRUE;
 }

@@ -6,7 +6,8 @@
  * Invariants: the bytes of the rows add up to reserved - live; what the spans of the allocator do not
  * explain is a row of its own (GEMEM_IDLE_ALLOCATOR), and all of it is where they explain more than
  * there is.  Reads only.
- * Cost: nothing per event; O(spans log spans + live log live) when it is taken.
+ * Cost: nothing per event; O(spans log spans + live log live) when it is taken.  Which event is the peak
+ * is known only at the end, so a second pass ends there (jobs.c).
  */
 #pragma once
 
@@ -16,7 +17,5 @@
  * that cannot use what lies elsewhere. */
 void gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows);
 
-/* The same into the result, for the reserved peak, which an event of @stream and @pool has just reached.
- * A program that grows at every event would pay for a walk at each: so only as many spans are looked at
- * as there were events, unless it is the @last time; the result then says idle_known FALSE. */
-void gemem_idle_at_peak (GememRun *run, guint64 stream, guint32 pool, gboolean last);
+/* The same into the result, for the reserved peak, which an event of @stream and @pool has reached. */
+void gemem_idle_at_peak (GememRun *run, guint64 stream, guint32 pool);

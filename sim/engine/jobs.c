@@ -42,11 +42,12 @@ take_over_idle (GememResult *result, const GememResult *found)
   result->idle_known = found->idle_known;
 }
 
-/* Whether the reserved peak must be looked at again; programs that share a device have one each. */
+/* Whether a second pass looks at the reserved peak.  For what lies idle alone no GPU works twice, and
+ * programs that share a device have a peak each. */
 static gboolean
-lacks_idle (const GememJob *job, const GememResult *result)
+looks_at_peak (const GememJob *job)
 {
-  return job->keep_idle && !result->idle_known && job->n_others == 0;
+  return job->keep_map || (job->keep_idle && job->n_others == 0 && !gemem_setup_is_real (job));
 }
 
 /* Runs a second pass that ends at the peak and looks at the memory there. */
@@ -57,15 +58,13 @@ look_at_peak (const GememJob *job, GememResult *result, GError **error)
   GememResult *found;
 
   again.timeline_points = 0;
-  again.measure = FALSE;
+  again.measure = again.full_checks = FALSE;
   again.events_path = again.calls_path = NULL;
   found = gemem_run_pass (&again, 0, result->peak_reserved_seq, error);
   if (found == NULL)
     return FALSE;
-  if (job->keep_map)
-    take_over_map (result, found);
-  if (lacks_idle (job, result))
-    take_over_idle (result, found);
+  take_over_map (result, found);
+  take_over_idle (result, found);
   gemem_result_free (found);
   return TRUE;
 }
@@ -83,13 +82,12 @@ gemem_job_expect (const GememJob *job, guint passes)
 GememResult *
 gemem_job_run (const GememJob *job, GError **error)
 {
-  gemem_job_expect (job,
-                    1 + (job->keep_map ? 1 : 0) + (job->find_capacity ? GEMEM_CAPACITY_PASSES : 0));
+  gemem_job_expect (job, 1 + (looks_at_peak (job) ? 1 : 0)
+                             + (job->find_capacity ? GEMEM_CAPACITY_PASSES : 0));
   GememResult *result = gemem_run_pass (job, 0, G_MAXUINT64, error);
 
   if (result != NULL
-      && ((result->peak_reserved > 0 && (job->keep_map || lacks_idle (job, result))
-           && !look_at_peak (job, result, error))
+      && ((looks_at_peak (job) && result->peak_reserved > 0 && !look_at_peak (job, result, error))
           || (job->find_capacity && !gemem_capacity_find (job, result, error))))
     g_clear_pointer (&result, gemem_result_free);
   return result;

@@ -38,14 +38,14 @@ is_again (const GememRun *run, const GememTraceEvent *event)
 
 /* Raises the peaks to the present state, which ends with the current event. */
 static void
-hold (GememRun *run, const GememTraceEvent *event)
+hold (GememRun *run, guint64 stream)
 {
   GememAccounts *accounts = &run->accounts;
 
   run->refused.live = accounts->live;
   run->refused.allocated = accounts->allocated;
   gemem_accounts_sample (accounts, run->device->held, run->device->peak_held);
-  gemem_run_raise_bar (run, event->stream, event->pool);
+  gemem_run_raise_bar (run, stream);
   gemem_run_leave_live_peak (run);
 }
 
@@ -56,7 +56,7 @@ release (GememRun *run, const GememTraceEvent *event, const GememLive *live)
   GememTraceEvent end = *event;
 
   end.kind = GEMEM_EVENT_FREE;
-  hold (run, event);
+  hold (run, event->stream);
   gemem_block_release (run, &live->block, FALSE, TRUE);
   gemem_block_account_end (run, live);
   gemem_block_decided (run, &end, FALSE, live->requested, &live->block, TRUE);

@@ -115,6 +115,8 @@ note_device (GememRun *run, const GememTraceInfo *info, guint64 capacity)
   run->result->hardware = run->real ? gemem_device_identify (run->device) : NULL;
   run->result->device_settings = gemem_device_settings (run->device);
   run->result->capacity = gemem_device_capacity (run->device);
+  if (capacity == 0)
+    gemem_setup_note_device (run->job, info, run->result);
   run->result->device_ordinal = run->ordinal;
   run->attention |= GEMEM_RUN_ADOPTING;
   run->recorded_device = recorded
@@ -189,7 +191,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   gemem_accounts_init (&run->accounts, run->klass->alignment);
   /* what the allocator obtained before the first event */
   gemem_accounts_sample (&run->accounts, run->device->held, run->device->peak_held);
-  gemem_run_raise_peaks (run, 0, 0);
+  gemem_run_raise_peaks (run, 0);
   return TRUE;
 }
 
@@ -224,7 +226,7 @@ start_counting (GememRun *run)
   gemem_accounts_clear (&run->accounts);
   gemem_accounts_init (&run->accounts, run->klass->alignment);
   gemem_accounts_sample (&run->accounts, device->held, device->held);
-  gemem_run_raise_peaks (run, 0, 0);
+  gemem_run_raise_peaks (run, 0);
 }
 
 static void
@@ -426,6 +428,17 @@ above (guint64 a, guint64 b)
   return a > b ? a - b : 0;
 }
 
+/* What the allocator says of itself at the end, if it did not at the beginning. */
+static void
+take_approximation (GememRun *run)
+{
+  if (run->allocator == NULL || run->result->approximation != NULL
+      || run->allocator->approximation == NULL)
+    return;
+  run->result->approximation = g_strdup (run->allocator->approximation);
+  gemem_result_set_label (run->result, run->job->allocator->label);
+}
+
 static void
 gather (GememRun *run)
 {
@@ -437,6 +450,7 @@ gather (GememRun *run)
                              .reserved = run->device->held,
                              .largest_free = run->klass->largest_free (run->allocator, 0) };
 
+  take_approximation (run);
   gemem_run_leave_live_peak (run);
   gemem_timeline_close_point (&run->timeline, &end, TRUE);
   count_leaks (run);

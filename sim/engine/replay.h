@@ -86,7 +86,7 @@ typedef struct
   gboolean stop_at_oom;  /* the first failed request ends the replay */
   guint timeline_points; /* at most; 0: no timeline */
   gboolean keep_map;     /* fill result.map; costs a second pass up to the peak */
-  gboolean keep_idle;    /* fill result.idle and idle_at_failure */
+  gboolean keep_idle;    /* fill result.idle, at the cost of the same pass, and idle_at_failure */
   /* fill the origins in result.oom and result.map, and result.largest and result.leaked, if the
    * trace has call stacks or tags */
   gboolean keep_origins;

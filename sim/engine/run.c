@@ -158,7 +158,7 @@ gemem_run_check_device (const GememRun *run, GError **error)
 }
 
 void
-gemem_run_raise_peaks (GememRun *run, guint64 stream, guint32 pool)
+gemem_run_raise_peaks (GememRun *run, guint64 stream)
 {
   GememAccounts *accounts = &run->accounts;
   GememResult *result = run->result;
@@ -183,8 +183,6 @@ gemem_run_raise_peaks (GememRun *run, guint64 stream, guint32 pool)
     {
       result->peak_reserved = accounts->high;
       result->peak_reserved_seq = run->seq;
-      if (run->job->keep_idle)
-        gemem_idle_at_peak (run, stream, pool, FALSE);
     }
 }
 
@@ -209,13 +207,13 @@ gemem_run_leave_live_peak (GememRun *run)
 }
 
 void
-gemem_run_raise_bar (GememRun *run, guint64 stream, guint32 pool)
+gemem_run_raise_bar (GememRun *run, guint64 stream)
 {
   const GememAccounts *accounts = &run->accounts;
   const GememTimelinePoint *open = &run->timeline.open;
 
   if (gemem_accounts_at_peak (accounts))
-    gemem_run_raise_peaks (run, stream, pool);
+    gemem_run_raise_peaks (run, stream);
   gemem_timeline_raise (&run->timeline, accounts->live, accounts->allocated, accounts->high);
   run->bar.live = MIN (accounts->peak_live, open->live_max);
   run->bar.allocated = MIN (accounts->peak_allocated, open->allocated_max);

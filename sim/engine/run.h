@@ -112,7 +112,6 @@ struct _GememRun
   guint64 host_backup; /* bytes on the host now of memory that sleeps (sleep.c) */
   guint64 own_copies;  /* of these: what the program copied itself */
   guint64 map_seq;     /* take the map after this event, then stop; G_MAXUINT64: never */
-  guint64 idle_spans;  /* spans that were looked at for result.idle, at each new peak */
   guint oom_max;
 };
 
@@ -176,11 +175,10 @@ void gemem_run_free_all (GememRun *run);
  * compare. */
 gboolean gemem_ledger_begins (GememRun *run, const GememTraceEvent *events, gsize n);
 
-/* Raises the peaks of the epoch, and those of the run, to the present state, which an event of @stream
- * and @pool led to. */
-void gemem_run_raise_peaks (GememRun *run, guint64 stream, guint32 pool);
+/* Raises the peaks of the epoch, and those of the run, to the present state. */
+void gemem_run_raise_peaks (GememRun *run, guint64 stream);
 /* The present state exceeds `bar`: raises what it exceeds, and the bar. */
-void gemem_run_raise_bar (GememRun *run, guint64 stream, guint32 pool);
+void gemem_run_raise_bar (GememRun *run, guint64 stream);
 /* Starts the peaks of an epoch at the present state. */
 void gemem_run_restart_peaks (GememRun *run);
 /* Saves the measures taken at the live peak, if live memory still stands at it.  Called when it is

@@ -40,9 +40,10 @@ after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **
   (void) probe, (void) error;
   if (run->seq == run->map_seq)
     {
-      take_map (run, run->result->map);
+      if (run->job->keep_map)
+        take_map (run, run->result->map);
       if (run->job->keep_idle)
-        gemem_idle_at_peak (run, event->stream, event->pool, TRUE);
+        gemem_idle_at_peak (run, event->stream, event->pool);
       run->stop = TRUE;
     }
   return TRUE;
