@@ -473,8 +473,11 @@ gemem_cuda_pool_alloc (GememAllocator *allocator, const GememRequest *request, G
 
   if (request->size > G_MAXINT64 || pool->base.broken != NULL)
     return FALSE;
+  *result = (GememBlock){ 0 };
+  if (request->size == 0)
+    return TRUE;
   own = number_in_order (pool, request->stream);
-  block = obtain (pool, own, gemem_align_up (MAX (request->size, 1), ROUNDING));
+  block = obtain (pool, own, gemem_align_up (request->size, ROUNDING));
   if (block == NULL)
     return FALSE;
   block->state = GEMEM_CUDA_LIVE;
@@ -554,6 +557,8 @@ gemem_cuda_pool_free (GememAllocator *allocator, const GememBlock *freed,
   GememCudaPool *pool = (GememCudaPool *) allocator;
   GememCudaBlock *block = freed->handle;
 
+  if (block == NULL) /* 0 bytes */
+    return;
   wait_for_uses (pool, block, block->stream);
   give (pool, block, block->stream);
 }
