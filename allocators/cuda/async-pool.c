@@ -124,6 +124,9 @@ add_wait (GememCudaPool *pool, guint64 to, guint64 from, guint64 mark, GememDevi
 
   if (stream->waits == NULL)
     stream->waits = g_array_new (FALSE, FALSE, sizeof (GememCudaWait));
+  for (guint i = stream->waits->len; i-- > 0;)
+    if (g_array_index (stream->waits, GememCudaWait, i).at < stream->done)
+      g_array_remove_index_fast (stream->waits, i);
   g_array_append_val (stream->waits, wait);
 }
 
@@ -137,15 +140,13 @@ is_done (GememCudaPool *pool, guint64 number, guint64 mark, GememDeviceEvent eve
     return TRUE;
   if (event != 0 && !gemem_device_event_query (pool->base.device, event))
     return FALSE;
-  for (guint i = stream->waits != NULL ? stream->waits->len : 0; i-- > 0;)
+  for (guint i = 0; stream->waits != NULL && i < stream->waits->len; i++)
     {
       const GememCudaWait wait = g_array_index (stream->waits, GememCudaWait, i);
 
-      if (wait.at >= mark)
-        continue;
-      if (!is_done (pool, wait.stream, wait.mark, wait.event))
+      if (wait.at >= stream->done && wait.at < mark
+          && !is_done (pool, wait.stream, wait.mark, wait.event))
         return FALSE;
-      g_array_remove_index_fast (stream->waits, i);
     }
   if (event != 0)
     stream->done = mark;
@@ -501,7 +502,6 @@ wait_for_uses (GememCudaPool *pool, GememCudaBlock *block, guint64 number)
       const guint64 from = number_of (pool, use->stream), mark = ++pool->clock;
 
       add_wait (pool, number, from, mark, record (pool, use->stream));
-      learn (&gemem_cuda_stream (pool, number)->known, from, mark);
       block->uses = use->next;
       gemem_slab_free (&pool->use_slab, use);
     }
@@ -624,6 +624,23 @@ gemem_cuda_pool_wait (GememAllocator *allocator, guint64 id, guint64 stream)
 
 /* ---- the host waits */
 
+/* Up to where the host knows stream number @number, as it waited for @mark: not what comes behind
+ * work of other streams that the device has not done. */
+static guint64
+known_to_host (GememCudaPool *pool, guint64 number, guint64 mark)
+{
+  const GArray *waits = gemem_cuda_stream (pool, number)->waits;
+
+  for (guint i = 0; waits != NULL && i < waits->len; i++)
+    {
+      const GememCudaWait wait = g_array_index (waits, GememCudaWait, i);
+
+      if (wait.at < mark && !is_done (pool, wait.stream, wait.mark, wait.event))
+        mark = wait.at;
+    }
+  return mark;
+}
+
 /* The host knows all of stream number @number up to @mark (0: no such stream), and what @known says
  * of the others; @all: everything. */
 static void
@@ -631,6 +648,8 @@ host_knows (GememCudaPool *pool, guint64 number, guint64 mark, const GArray *kno
 {
   gboolean any = FALSE;
 
+  if (number != 0)
+    mark = known_to_host (pool, number, mark);
   for (guint64 n = 1; n <= pool->streams->len; n++)
     {
       const guint64 up_to = all ? pool->clock : n == number ? mark : known_of (known, n);

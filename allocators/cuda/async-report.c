@@ -50,20 +50,81 @@ run_at (const GememCudaPool *pool, const GememCudaBlock *block, guint64 offset, 
   return MIN (end, chunk * unit) - begin - offset;
 }
 
-/* Of the shared @block, what a request gets without a call of the device. */
-static guint64
-backed_bytes (const GememCudaPool *pool, const GememCudaBlock *block)
+/* What becomes one shared block with the next request that nothing else serves. */
+typedef struct
 {
-  const GememTreeNode *smaller = gemem_tree_previous (&block->put);
-  gboolean mapped;
+  guint64 size, backed; /* backed: from its low end on, without a gap */
+} Run;
+
+static gboolean
+is_pending (const GememCudaPool *pool, const GememCudaBlock *block, gboolean done)
+{
+  return block->state == GEMEM_CUDA_PENDING
+         && (block->mark <= gemem_cuda_stream (pool, block->stream)->done) == done;
+}
+
+static void
+extend (const GememCudaPool *pool, Run *run, const GememCudaBlock *block)
+{
+  gboolean mapped = TRUE;
   const guint64 bytes = run_at (pool, block, 0, &mapped);
 
-  if (!mapped)
+  if (run->backed == run->size && mapped)
+    run->backed += bytes;
+  run->size += block->base.node.size;
+}
+
+static int
+compare_runs (gconstpointer a, gconstpointer b)
+{
+  const Run *x = a, *y = b;
+
+  return x->size < y->size ? -1 : x->size > y->size;
+}
+
+/* Appends the runs of @pool to @runs by size; FALSE: the device would be asked what is done. */
+static gboolean
+find_runs (const GememCudaPool *pool, GArray *runs)
+{
+  const gboolean shares = pool->params.allow_opportunistic;
+  Run run = { 0 };
+
+  for (const GememCudaBlock *block = pool->first; block != NULL; block = gemem_cuda_next (block))
+    {
+      if (shares && is_pending (pool, block, FALSE))
+        return FALSE;
+      if (block->state == GEMEM_CUDA_SHARED || (shares && is_pending (pool, block, TRUE)))
+        extend (pool, &run, block);
+      else if (run.size > 0)
+        {
+          g_array_append_val (runs, run);
+          run = (Run){ 0 };
+        }
+    }
+  if (run.size > 0)
+    g_array_append_val (runs, run);
+  g_array_sort (runs, compare_runs);
+  return TRUE;
+}
+
+/* The largest request whose place has all of its memory. */
+static guint64
+largest_place (const GememCudaPool *pool)
+{
+  g_autoptr (GArray) runs = g_array_new (FALSE, FALSE, sizeof (Run));
+  guint64 largest = 0, smaller = 0;
+
+  if (!find_runs (pool, runs))
     return 0;
-  if (block->put.group == GEMEM_CUDA_BARE && smaller != NULL && smaller->group == block->put.group
-      && smaller->size >= bytes)
-    return 0; /* that one would be taken */
-  return bytes;
+  for (guint i = 0; i < runs->len; i++)
+    {
+      const Run *run = &g_array_index (runs, Run, i);
+
+      if (run->backed > smaller) /* no smaller run is the place of so much */
+        largest = run->backed;
+      smaller = run->size;
+    }
+  return largest;
 }
 
 guint64
@@ -71,22 +132,17 @@ gemem_cuda_pool_largest_free (GememAllocator *allocator, guint64 stream)
 {
   const GememCudaPool *pool = (const GememCudaPool *) allocator;
   const guint64 *number = gemem_idmap_lookup (pool->by_handle, stream);
-  guint64 largest = 0;
+  guint64 largest;
 
   if (pool->base.broken != NULL)
     return 0;
+  largest = largest_place (pool);
   for (GememTreeNode *node = gemem_tree_first (&pool->lists); node != NULL;
        node = gemem_tree_next (node))
-    {
-      const GememCudaBlock *block = gemem_cuda_block (node);
-
-      if (node->size <= largest)
-        continue;
-      if (block->state == GEMEM_CUDA_SHARED)
-        largest = MAX (largest, backed_bytes (pool, block));
-      else if (is_at_hand (pool, block, number != NULL ? *number : 0))
-        largest = node->size;
-    }
+    if (node->size > largest && node->group != GEMEM_CUDA_BARE
+        && (node->group == GEMEM_CUDA_BACKED
+            || is_at_hand (pool, gemem_cuda_block (node), number != NULL ? *number : 0)))
+      largest = node->size;
   return largest;
 }
 
