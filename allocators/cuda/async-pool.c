@@ -572,7 +572,7 @@ gemem_cuda_pool_use (GememAllocator *allocator, const GememBlock *used, guint64 
   GememCudaBlock *block = used->handle;
   GememCudaUse *use;
 
-  if (stream == gemem_cuda_stream (pool, block->stream)->handle)
+  if (block == NULL || stream == gemem_cuda_stream (pool, block->stream)->handle)
     return;
   for (use = block->uses; use != NULL; use = use->next)
     if (use->stream == stream)
