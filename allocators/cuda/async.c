@@ -10,7 +10,8 @@
 
 #define WHAT "allocator cuda-async"
 #define RANGE_MAX (G_GUINT64_CONSTANT (1) << 46)
-#define RANGE_TIMES 2 /* as much as the device has */
+#define CHUNK (32 * GEMEM_MIB) /* as measured */
+#define RANGE_TIMES 2          /* as much as the device has */
 
 typedef struct
 {
@@ -60,6 +61,9 @@ gemem_cuda_pool_new (const GememAllocatorClass *klass, const char *what,
   pool = g_new0 (GememCudaPool, 1);
   pool->base.klass = klass;
   pool->base.device = device;
+  if (given->growth != CHUNK)
+    pool->base.approximation = "CUDA's pools were measured with chunks of 32 MiB, none with this "
+                               "growth; leave growth out";
   pool->params = *given;
   pool->params.growth = MAX (given->growth, info.granularity);
   pool->params.max_size = given->max_size == 0 || given->max_size > G_MAXINT64
