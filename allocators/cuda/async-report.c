@@ -50,18 +50,12 @@ run_at (const GememCudaPool *pool, const GememCudaBlock *block, guint64 offset, 
   return MIN (end, chunk * unit) - begin - offset;
 }
 
-/* What becomes one shared block with the next request that nothing else serves. */
+/* What becomes one shared block with the next request that nothing else serves; pending blocks are
+ * all done then. */
 typedef struct
 {
   guint64 size, backed; /* backed: from its low end on, without a gap */
 } Run;
-
-static gboolean
-is_pending (const GememCudaPool *pool, const GememCudaBlock *block, gboolean done)
-{
-  return block->state == GEMEM_CUDA_PENDING
-         && (block->mark <= gemem_cuda_stream (pool, block->stream)->done) == done;
-}
 
 static void
 extend (const GememCudaPool *pool, Run *run, const GememCudaBlock *block)
@@ -82,8 +76,8 @@ compare_runs (gconstpointer a, gconstpointer b)
   return x->size < y->size ? -1 : x->size > y->size;
 }
 
-/* Appends the runs of @pool to @runs by size; FALSE: the device would be asked what is done. */
-static gboolean
+/* Appends the runs of @pool to @runs by size. */
+static void
 find_runs (const GememCudaPool *pool, GArray *runs)
 {
   const gboolean shares = pool->params.allow_opportunistic;
@@ -91,9 +85,7 @@ find_runs (const GememCudaPool *pool, GArray *runs)
 
   for (const GememCudaBlock *block = pool->first; block != NULL; block = gemem_cuda_next (block))
     {
-      if (shares && is_pending (pool, block, FALSE))
-        return FALSE;
-      if (block->state == GEMEM_CUDA_SHARED || (shares && is_pending (pool, block, TRUE)))
+      if (block->state == GEMEM_CUDA_SHARED || (shares && block->state == GEMEM_CUDA_PENDING))
         extend (pool, &run, block);
       else if (run.size > 0)
         {
@@ -104,7 +96,6 @@ find_runs (const GememCudaPool *pool, GArray *runs)
   if (run.size > 0)
     g_array_append_val (runs, run);
   g_array_sort (runs, compare_runs);
-  return TRUE;
 }
 
 /* The largest request whose place has all of its memory. */
@@ -114,8 +105,7 @@ largest_place (const GememCudaPool *pool)
   g_autoptr (GArray) runs = g_array_new (FALSE, FALSE, sizeof (Run));
   guint64 largest = 0, smaller = 0;
 
-  if (!find_runs (pool, runs))
-    return 0;
+  find_runs (pool, runs);
   for (guint i = 0; i < runs->len; i++)
     {
       const Run *run = &g_array_index (runs, Run, i);
@@ -127,6 +117,33 @@ largest_place (const GememCudaPool *pool)
   return largest;
 }
 
+/* Whether the next request that nothing else serves asks the device what is done. */
+static gboolean
+would_ask (const GememCudaPool *pool)
+{
+  gboolean asks = FALSE;
+
+  for (guint64 n = 1; n <= pool->streams->len && pool->params.allow_opportunistic; n++)
+    {
+      const GememCudaBlock *block = gemem_cuda_stream (pool, n)->youngest;
+
+      asks |= block != NULL && block->mark > gemem_cuda_stream (pool, n)->done;
+    }
+  return asks;
+}
+
+/* The largest block of @group that stream number @own may take; 0: none. */
+static guint64
+largest_of (const GememCudaPool *pool, guint64 group, guint64 own)
+{
+  const GememTreeNode *node = gemem_tree_before (&pool->lists, group + 1, 0, 0);
+
+  while (node != NULL && node->group == group && group > GEMEM_CUDA_STREAMS
+         && !is_at_hand (pool, gemem_cuda_block ((GememTreeNode *) (gpointer) node), own))
+    node = gemem_tree_previous (node);
+  return node != NULL && node->group == group ? node->size : 0;
+}
+
 guint64
 gemem_cuda_pool_largest_free (GememAllocator *allocator, guint64 stream)
 {
@@ -136,14 +153,11 @@ gemem_cuda_pool_largest_free (GememAllocator *allocator, guint64 stream)
 
   if (pool->base.broken != NULL)
     return 0;
-  largest = largest_place (pool);
-  for (GememTreeNode *node = gemem_tree_first (&pool->lists); node != NULL;
-       node = gemem_tree_next (node))
-    if (node->size > largest && node->group != GEMEM_CUDA_BARE
-        && (node->group == GEMEM_CUDA_BACKED
-            || is_at_hand (pool, gemem_cuda_block (node), number != NULL ? *number : 0)))
-      largest = node->size;
-  return largest;
+  largest = largest_of (pool, GEMEM_CUDA_BACKED, 0);
+  for (guint64 n = 1; n <= pool->streams->len; n++)
+    largest = MAX (largest,
+                   largest_of (pool, GEMEM_CUDA_STREAMS + n, number != NULL ? *number : 0));
+  return would_ask (pool) ? largest : MAX (largest, largest_place (pool));
 }
 
 /* The spans of @block: a shared one has several where memory is missing. */

@@ -284,10 +284,11 @@ test_verdict (void)
   assert_verdict (&trace, NULL, GEMEM_ADVICE_UNKNOWN, "the end of the recording is missing");
   trace.flags = 0;
   trace.allocator = "cuda-async";
+  trace.settings = "growth=2MiB";
   assert_verdict (&trace, NULL, GEMEM_ADVICE_UNKNOWN, "approximation");
   assert_verdict (&trace, "sim:capacity=50MiB", GEMEM_ADVICE_UNKNOWN, "approximation");
   trace.n = 0;
-  trace.allocator = NULL;
+  trace.allocator = trace.settings = NULL;
 }
 
 /* A freed block of 30 MiB cannot serve 40 MiB; pages can. */
