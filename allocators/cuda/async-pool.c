@@ -352,18 +352,30 @@ of_others (GememCudaPool *pool, guint64 own, guint64 size, guint64 *count,
 
 /* ---- a request */
 
+/* Takes the low end of @block off its list, which the rest stays in. */
+static GememCudaBlock *
+put_rest (GememCudaPool *pool, GememCudaBlock *block, guint64 size)
+{
+  GememCudaBlock *rest = gemem_cuda_pool_cut (pool, block, size);
+
+  rest->put = (GememTreeNode){ .group = block->put.group,
+                               .size = rest->base.node.size,
+                               .address = pool->puts++ };
+  gemem_tree_lower (&pool->lists, block->put.place, &rest->put);
+  return rest;
+}
+
 /* The low end of the pending @block; the rest stays pending, of the same age. */
 static GememCudaBlock *
 take_pending (GememCudaPool *pool, GememCudaBlock *block, guint64 size)
 {
   GememCudaBlock *rest = NULL;
 
-  gemem_tree_remove (&pool->lists, &block->put);
   if (block->base.node.size > size)
-    rest = gemem_cuda_pool_cut (pool, block, size);
+    rest = put_rest (pool, block, size);
+  else
+    gemem_tree_remove (&pool->lists, &block->put);
   replace (pool, block, rest);
-  if (rest != NULL)
-    put (pool, rest, GEMEM_CUDA_STREAMS + rest->stream);
   return block;
 }
 
@@ -374,12 +386,10 @@ take_shared (GememCudaPool *pool, GememCudaBlock *block, guint64 size)
   GememCudaBlock *rest = NULL;
   gboolean served;
 
-  gemem_tree_remove (&pool->lists, &block->put);
   if (block->base.node.size > size)
-    {
-      rest = gemem_cuda_pool_cut (pool, block, size);
-      gemem_cuda_pool_put_shared (pool, rest, TRUE);
-    }
+    rest = put_rest (pool, block, size);
+  else
+    gemem_tree_remove (&pool->lists, &block->put);
   if (block->put.group == GEMEM_CUDA_BACKED)
     return block;
   served = gemem_cuda_pool_map (pool, block);

@@ -80,12 +80,11 @@ compare_runs (gconstpointer a, gconstpointer b)
 static void
 find_runs (const GememCudaPool *pool, GArray *runs)
 {
-  const gboolean shares = pool->params.allow_opportunistic;
   Run run = { 0 };
 
   for (const GememCudaBlock *block = pool->first; block != NULL; block = gemem_cuda_next (block))
     {
-      if (block->state == GEMEM_CUDA_SHARED || (shares && block->state == GEMEM_CUDA_PENDING))
+      if (block->state != GEMEM_CUDA_LIVE)
         extend (pool, &run, block);
       else if (run.size > 0)
         {
@@ -98,9 +97,9 @@ find_runs (const GememCudaPool *pool, GArray *runs)
   g_array_sort (runs, compare_runs);
 }
 
-/* The largest request whose place has all of its memory. */
+/* The largest request whose place has all of its memory, once pending blocks are shared. */
 static guint64
-largest_place (const GememCudaPool *pool)
+largest_run (const GememCudaPool *pool)
 {
   g_autoptr (GArray) runs = g_array_new (FALSE, FALSE, sizeof (Run));
   guint64 largest = 0, smaller = 0;
@@ -117,19 +116,39 @@ largest_place (const GememCudaPool *pool)
   return largest;
 }
 
-/* Whether the next request that nothing else serves asks the device what is done. */
-static gboolean
-would_ask (const GememCudaPool *pool)
+/* The same of the shared blocks that are not backed, as they are. */
+static guint64
+largest_place (const GememCudaPool *pool)
 {
-  gboolean asks = FALSE;
+  guint64 largest = 0, smaller = 0;
+
+  for (GememTreeNode *node = gemem_tree_fit (&pool->lists, GEMEM_CUDA_BARE, 0);
+       node != NULL && node->group == GEMEM_CUDA_BARE; node = gemem_tree_next (node))
+    {
+      gboolean mapped;
+      const guint64 bytes = run_at (pool, gemem_cuda_block (node), 0, &mapped);
+
+      if (mapped && bytes > smaller)
+        largest = bytes;
+      smaller = node->size;
+    }
+  return largest;
+}
+
+/* What the next request that nothing else serves gets without asking the device what is done. */
+static guint64
+largest_unasked (const GememCudaPool *pool)
+{
+  gboolean asks = FALSE, shares = FALSE;
 
   for (guint64 n = 1; n <= pool->streams->len && pool->params.allow_opportunistic; n++)
     {
       const GememCudaBlock *block = gemem_cuda_stream (pool, n)->youngest;
 
+      shares |= block != NULL;
       asks |= block != NULL && block->mark > gemem_cuda_stream (pool, n)->done;
     }
-  return asks;
+  return asks ? 0 : shares ? largest_run (pool) : largest_place (pool);
 }
 
 /* The largest block of @group that stream number @own may take; 0: none. */
@@ -157,7 +176,7 @@ gemem_cuda_pool_largest_free (GememAllocator *allocator, guint64 stream)
   for (guint64 n = 1; n <= pool->streams->len; n++)
     largest = MAX (largest,
                    largest_of (pool, GEMEM_CUDA_STREAMS + n, number != NULL ? *number : 0));
-  return would_ask (pool) ? largest : MAX (largest, largest_place (pool));
+  return MAX (largest, largest_unasked (pool));
 }
 
 /* The spans of @block: a shared one has several where memory is missing. */
