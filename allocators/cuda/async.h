@@ -78,10 +78,11 @@ typedef struct
         .special = "none=0", \
         .aliases = "maxSize", \
         GEMEM_CUDA_POOL_FIELD (Type, member, max_size), \
-        .help = "Most bytes that the pool may hold; 0: as many as the device has." }, \
+        .help = "Most bytes that the pool may hold, rounded up to whole chunks; 0: all of the " \
+                "device." }, \
   { \
     .name = "growth", .type = GEMEM_PARAM_SIZE, .default_text = "32MiB", .min = "64KiB", \
-    .max = "1TiB", .sweep = "2MiB|32MiB|64MiB", GEMEM_CUDA_POOL_FIELD (Type, member, growth), \
+    .max = "1TiB", GEMEM_CUDA_POOL_FIELD (Type, member, growth), \
     .help = "Unit in which the pool takes and returns memory, a power of two; 32 MiB is measured " \
             "on an H100 (driver 580.159.04), of other cards nothing is known." \
   }
