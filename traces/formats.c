@@ -18,6 +18,7 @@
 #include "traces/trace.h"
 
 #define PROBE_SIZE 4096
+#define GUESS 5 /* confidence of a probe that saw little more than a bracket */
 
 #define GEMEM_FORMAT(symbol) extern const GememTraceFormat symbol;
 #include "traces/formats.def"
@@ -125,8 +126,9 @@ recognise (GememInput *input, const char *others, GError **error)
         }
     }
   if (best == NULL
-      || (best_score <= 2
-          && gemem_is_foreign (head, (gsize) size))) /* recognised by its name at most */
+      || (best_score <= 2 * GUESS
+          && gemem_is_foreign (head,
+                               (gsize) size))) /* recognised by its name at most, or a brace */
     {
       g_autofree char *names = format_names (FALSE, others);
       gemem_fail_unrecognised (input, others != NULL ? "trace or graph" : "trace", names, error);

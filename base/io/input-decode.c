@@ -3,15 +3,17 @@
  *
  * Stored bytes come from a descriptor or from memory.  Bytes from a pipe are kept in an unlinked
  * temporary file, unless the input is read only once.  Stored bytes are delivered unchanged, or
- * decompressed by GZlibDecompressor (several members) or libzstd (several frames).
+ * decompressed by GZlibDecompressor (several members) or libzstd (several frames).  Of a zip archive,
+ * as trackers of issues ask for them, the one file in it is delivered.
  *
  * Invariants: a truncated compressed stream is an error, never an end; so are bytes after the
- * stream.  The memory of a zstd frame is bounded by libzstd's own limit (a window of 128 MiB).
+ * stream, and a second file in a zip archive.  The memory of a zstd frame is bounded by libzstd's own limit (a window of 128 MiB).
  */
 #include "config.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -134,6 +136,101 @@ refill_raw (GememInput *input)
   return TRUE;
 }
 
+/* ---- zip: PKWARE's APPNOTE 4.3.7 */
+
+#define ZIP_HEADER 30
+#define SEVERAL "a zip archive of several files; unpack it and name one of them"
+
+static off_t
+file_size (int fd)
+{
+  struct stat info;
+  return fstat (fd, &info) == 0 ? info.st_size : 0;
+}
+
+static guint32
+little_endian (const guint8 *bytes, guint n)
+{
+  guint32 value = 0;
+  for (guint i = n; i-- > 0;)
+    value = value << 8 | bytes[i];
+  return value;
+}
+
+/* Whether the file at @head of a zip archive can be read from here: not in a folder named like those of
+ * torch.save, which holds weights; not encrypted; its end known. */
+static gboolean
+zip_is_readable (const guint8 *head, const char *name)
+{
+  const guint32 flags = little_endian (head + 6, 2), method = little_endian (head + 8, 2);
+
+  if (g_str_has_suffix (name, "/data.pkl") || g_str_has_suffix (name, "/"))
+    return FALSE;
+  return (flags & 1) == 0 && (method == 8 || (method == 0 && (flags & 8) == 0));
+}
+
+/* The number of files that the record at the end of the archive tells (4.3.16); 0: not known, of a pipe. */
+static guint32
+zip_files (const GememInput *input)
+{
+  guint8 tail[1024];
+  gsize size = 0;
+
+  if (input->fd < 0)
+    {
+      gsize length;
+      const guint8 *data = g_bytes_get_data (input->bytes, &length);
+      size = MIN (length, sizeof tail);
+      memcpy (tail, data + (length - size), size);
+    }
+  else if (input->regular)
+    {
+      const off_t end = file_size (input->fd);
+      const gssize n = pread (input->fd, tail, sizeof tail, MAX (end - (off_t) sizeof tail, 0));
+      size = n > 0 ? (gsize) n : 0;
+    }
+  for (gsize i = size; i >= 22; i--)
+    if (memcmp (tail + i - 22, "PK\x05\x06", 4) == 0)
+      return little_endian (tail + i - 22 + 10, 2);
+  return 0;
+}
+
+/* Skips the header of the first file of a zip archive, and sets the codec; without one that can be read
+ * the archive stays as it is, and is named by who reads it. */
+static gboolean
+detect_zip (GememInput *input)
+{
+  const guint8 *head;
+  gsize length = ZIP_HEADER;
+
+  for (guint pass = 0; pass < 2; pass++)
+    {
+      while (input->raw_end - input->raw_start < length && !input->raw_ended)
+        if (!refill_raw (input))
+          return FALSE;
+      head = input->raw + input->raw_start;
+      if (input->raw_end - input->raw_start < length)
+        return TRUE;
+      length = ZIP_HEADER + little_endian (head + 26, 2) + little_endian (head + 28, 2);
+      if (length >= RAW_SIZE)
+        return TRUE;
+    }
+  g_autofree char *name = g_strndup ((const char *) head + ZIP_HEADER,
+                                     little_endian (head + 26, 2));
+  if (!zip_is_readable (head, name))
+    return TRUE;
+  if (zip_files (input) > 1)
+    return fail (input, SEVERAL);
+  input->codec = little_endian (head + 8, 2) == 8 ? CODEC_ZIP : CODEC_ZIP_STORED;
+  input->stored = little_endian (head + 18, 4);
+  input->raw_start += length;
+  input->in_frame = TRUE;
+  if (input->gzip == NULL)
+    input->gzip = g_zlib_decompressor_new (G_ZLIB_COMPRESSOR_FORMAT_RAW);
+  g_converter_reset (G_CONVERTER (input->gzip));
+  return TRUE;
+}
+
 static gboolean
 detect_codec (GememInput *input)
 {
@@ -163,7 +260,7 @@ detect_codec (GememInput *input)
     }
   else
     input->codec = CODEC_PLAIN;
-  return TRUE;
+  return magic == 0x04034b50 ? detect_zip (input) : TRUE;
 }
 
 static gboolean
@@ -197,23 +294,13 @@ next_member (GememInput *input)
   return !input->ended;
 }
 
+/* Inflates a part of a frame of @codec, the name for messages. */
 static gboolean
-decode_gzip (GememInput *input, guint8 *to, gsize size, gsize *produced)
+inflate_some (GememInput *input, const char *codec, guint8 *to, gsize size, gsize *produced)
 {
   GError *error = NULL;
   gsize used = 0;
 
-  if (!input->in_frame)
-    {
-      if (!next_member (input))
-        return input->failure == NULL;
-      if (input->raw_end - input->raw_start < 2 || input->raw[input->raw_start] != 0x1f
-          || input->raw[input->raw_start + 1] != 0x8b)
-        return fail (input,
-                     "bytes follow the end of the gzip data; decompress it by hand and look");
-      g_converter_reset (G_CONVERTER (input->gzip));
-      input->in_frame = TRUE;
-    }
   if (input->raw_start == input->raw_end && !refill_raw (input))
     return FALSE;
   GConverterResult result = g_converter_convert (
@@ -229,16 +316,70 @@ decode_gzip (GememInput *input, guint8 *to, gsize size, gsize *produced)
       *produced = 0;
       if (partial && !input->raw_ended)
         return refill_raw (input);
-      return partial ? fail_truncated (input, "gzip")
+      return partial ? fail_truncated (input, codec)
                      : fail (input,
-                             "the gzip data are damaged near stored byte %" G_GUINT64_FORMAT
+                             "the %s data are damaged near stored byte %" G_GUINT64_FORMAT
                              "; fetch the file again",
-                             input->position - (input->raw_end - input->raw_start));
+                             codec, input->position - (input->raw_end - input->raw_start));
     }
   input->raw_start += used;
   if (result == G_CONVERTER_FINISHED)
     input->in_frame = FALSE;
   return TRUE;
+}
+
+static gboolean
+decode_gzip (GememInput *input, guint8 *to, gsize size, gsize *produced)
+{
+  if (!input->in_frame)
+    {
+      if (!next_member (input))
+        return input->failure == NULL;
+      if (input->raw_end - input->raw_start < 2 || input->raw[input->raw_start] != 0x1f
+          || input->raw[input->raw_start + 1] != 0x8b)
+        return fail (input,
+                     "bytes follow the end of the gzip data; decompress it by hand and look");
+      g_converter_reset (G_CONVERTER (input->gzip));
+      input->in_frame = TRUE;
+    }
+  return inflate_some (input, "gzip", to, size, produced);
+}
+
+/* Behind the file in a zip archive: nothing but the archive's list of files may follow, behind a
+ * descriptor of up to 24 bytes. */
+static gboolean
+end_zip (GememInput *input)
+{
+  while (input->raw_end - input->raw_start < 28 && !input->raw_ended)
+    if (!refill_raw (input))
+      return FALSE;
+  const char *behind = (const char *) input->raw + input->raw_start;
+  const gsize size = MIN (input->raw_end - input->raw_start, 28);
+
+  for (gsize i = 0; i + 4 <= size; i++)
+    if (memcmp (behind + i, "PK\x01\x02", 4) == 0)
+      {
+        input->ended = TRUE;
+        return TRUE;
+      }
+    else if (memcmp (behind + i, "PK\x03\x04", 4) == 0)
+      return fail (input, SEVERAL);
+  return fail_truncated (input, "zip");
+}
+
+static gboolean
+decode_zip (GememInput *input, guint8 *to, gsize size, gsize *produced)
+{
+  const gsize most = input->codec == CODEC_ZIP ? size : (gsize) MIN (size, input->stored);
+
+  if (!input->in_frame || (input->codec == CODEC_ZIP_STORED && input->stored == 0))
+    return end_zip (input);
+  if (input->codec == CODEC_ZIP)
+    return inflate_some (input, "zip", to, size, produced);
+  if (!decode_plain (input, to, most, produced))
+    return FALSE;
+  input->stored -= *produced;
+  return !input->ended || fail_truncated (input, "zip");
 }
 
 static gboolean
@@ -286,6 +427,9 @@ gemem_input_decode (GememInput *input, guint8 *to, gsize size, gsize *produced)
       return decode_gzip (input, to, size, produced);
     case CODEC_ZSTD:
       return decode_zstd (input, to, size, produced);
+    case CODEC_ZIP:
+    case CODEC_ZIP_STORED:
+      return decode_zip (input, to, size, produced);
     case CODEC_PLAIN:
     case CODEC_UNKNOWN:
     default:

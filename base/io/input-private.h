@@ -11,7 +11,9 @@ typedef enum
   CODEC_UNKNOWN,
   CODEC_PLAIN,
   CODEC_GZIP,
-  CODEC_ZSTD
+  CODEC_ZSTD,
+  CODEC_ZIP, /* one file in an archive */
+  CODEC_ZIP_STORED
 } Codec;
 
 struct _GememInput
@@ -31,7 +33,8 @@ struct _GememInput
 
   /* decode */
   Codec codec;
-  GZlibDecompressor *gzip;
+  GZlibDecompressor *gzip; /* also of a file in a zip archive, without gzip's header */
+  guint64 stored;          /* bytes left of a file stored in a zip archive */
   ZSTD_DStream *zstd;
   guint8 *raw;
   gsize raw_start, raw_end;

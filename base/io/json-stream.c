@@ -34,7 +34,8 @@ struct _GememJson
   guint depth;
   guint8 objects[GEMEM_JSON_MAX_DEPTH]; /* TRUE: the bracket is { */
   gboolean discard;                     /* strings are discarded */
-  gsize length, most;                   /* of `text` */
+  gboolean keeps_backslashes;
+  gsize length, most; /* of `text` */
   char text[];
 };
 
@@ -106,6 +107,17 @@ keep (GememJson *json, guint8 c)
 
 /* ---- strings */
 
+/* What was taken for an escape: the backslash, @c and @digits hexadecimal digits, of @code. */
+static void
+keep_literally (GememJson *json, guint8 c, guint code, guint digits)
+{
+  keep (json, '\\');
+  keep (json, c);
+  while (digits-- > 0)
+    keep (json, (guint8) "0123456789abcdef"[code >> 4 * digits & 15]);
+}
+
+/* 1: not four digits, kept as they are. */
 static int
 read_hex (GememJson *json, guint *code, GError **error)
 {
@@ -116,6 +128,11 @@ read_hex (GememJson *json, guint *code, GError **error)
       if (c < 0)
         return c == -1 ? -1 : fail_end (json, error);
       int digit = g_ascii_xdigit_value ((char) c);
+      if (digit < 0 && json->keeps_backslashes)
+        {
+          keep_literally (json, 'u', *code, i);
+          return 1;
+        }
       if (digit < 0)
         return fail (json, error,
                      "a \\u escape without four hexadecimal digits; the file is damaged");
@@ -141,8 +158,10 @@ read_unicode (GememJson *json, GError **error)
 {
   guint code, low;
 
-  if (read_hex (json, &code, error) < 0)
-    return -1;
+  int read = read_hex (json, &code, error);
+
+  if (read != 0)
+    return MIN (read, 0);
   while (code >= 0xd800 && code < 0xdc00)
     {
       int c = peek (json, error);
@@ -152,8 +171,8 @@ read_unicode (GememJson *json, GError **error)
       if (peek (json, error) != 'u')
         return fail (json, error, "half a surrogate pair in a string; the file is damaged");
       json->at++;
-      if (read_hex (json, &low, error) < 0)
-        return -1;
+      if ((read = read_hex (json, &low, error)) != 0)
+        return MIN (read, 0);
       if (low >= 0xdc00 && low < 0xe000)
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
       else
@@ -178,6 +197,11 @@ read_escape (GememJson *json, GError **error)
   if (c == 'u')
     return read_unicode (json, error);
   const char *found = memchr (from, c, sizeof from - 1);
+  if (found == NULL && json->keeps_backslashes)
+    {
+      keep_literally (json, (guint8) c, 0, 0);
+      return 0;
+    }
   if (found == NULL)
     return fail (json, error, "\\%c is no escape of JSON; the file is damaged",
                  c >= ' ' && c < 127 ? c : '?');
@@ -458,6 +482,12 @@ gemem_json_new_long (GememInput *input, gsize most)
   json->line = 1;
   json->start = json->at = json->end = (const guint8 *) "";
   return json;
+}
+
+void
+gemem_json_keep_backslashes (GememJson *json)
+{
+  json->keeps_backslashes = TRUE;
 }
 
 void

@@ -38,6 +38,8 @@ GememJson *gemem_json_new (GememInput *input);
 /* The same with texts of up to @most bytes. */
 GememJson *gemem_json_new_long (GememInput *input, gsize most);
 void gemem_json_free (GememJson *json);
+/* Takes a backslash that begins no escape as itself: torch.profiler writes the paths of Windows so. */
+void gemem_json_keep_backslashes (GememJson *json);
 
 /* The next GememJsonToken, or -1 with GEMEM_ERROR_INPUT "FILE:LINE: ...". */
 int gemem_json_next (GememJson *json, GError **error);

@@ -9,7 +9,8 @@
 #include "base/macros.h"
 
 /* TRUE if the file that begins with @head is certainly in no supported format, regardless of its
- * name: empty, a Git LFS pointer, a zip archive. */
+ * name: empty, a Git LFS pointer, a message that people
+ * paste. */
 gboolean gemem_is_foreign (const guint8 *head, gsize size);
 
 /* Sets GEMEM_ERROR_INPUT for @input, of which no byte was consumed.  @what: "trace", "graph"...;

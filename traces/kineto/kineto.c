@@ -842,6 +842,7 @@ kineto_open (GememInput *input, const GememReadOptions *options, GError **error)
   kineto->input = input;
   kineto->options = *options;
   kineto->json = gemem_json_new (input);
+  gemem_json_keep_backslashes (kineto->json);
   kineto->initial = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
   kineto->name = g_string_new (NULL);
   kineto->call = g_string_new (NULL);

@@ -387,6 +387,7 @@ gemem_pickle_path (const GememPickle *pickle, GememPicklePath *path)
 
   memset (path, 0, sizeof *path);
   path->section = stack[0].type == GEMEM_PICKLE_DICT ? -1 : -2;
+  path->outermost = self == 0;
   if (path->section == -1 && self > 0)
     {
       guint32 key = stack[1].type == GEMEM_PICKLE_MARK ? 2 : 1;

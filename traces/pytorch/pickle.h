@@ -75,9 +75,10 @@ typedef struct
   /* index of the key of the outermost dict that contains the record; -1: another key; -2: the
    * outermost object is no dict */
   int section;
-  guint lists;    /* 1: an item of the list of the section; 2: of a list within that list */
-  guint position; /* lists == 2: index of the inner list, from 0 */
-  guint dicts;    /* unfinished dicts around the record, without the outermost object */
+  gboolean outermost; /* it is that dict itself */
+  guint lists;        /* 1: an item of the list of the section; 2: of a list within that list */
+  guint position;     /* lists == 2: index of the inner list, from 0 */
+  guint dicts;        /* unfinished dicts around the record, without the outermost object */
 } GememPicklePath;
 
 /* Where the bytes come from. */

@@ -613,6 +613,11 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
       gemem_pickle_path (records->pickle, &path);
       if (path.section == -1) /* the outermost dict itself, or an unknown section */
         {
+          if (!path.outermost && get (records, K_DEVICE_TRACES) != NULL)
+            return fail (
+                records, error,
+                "a dictionary of snapshots; write each into a file of its own, for example "
+                "pickle.dump (snapshots['rank0'], file)");
           records->has_segments |= get (records, K_SEGMENTS) != NULL;
           records->has_traces |= get (records, K_DEVICE_TRACES) != NULL;
           records->keys.file |= records->present;

@@ -353,8 +353,12 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
   if (snapshot->accepted == 0)
     gemem_trace_info_note (
         info, "note",
-        "the snapshot holds a state and no events; call torch.cuda.memory._record_memory_history() "
-        "before what is to be recorded");
+        snapshot->devices->len == 0
+            ? "no GPU memory was in use, and no events were recorded; call "
+              "torch.cuda.memory._record_memory_history() before what is to be recorded"
+            : "the snapshot holds a state and no events; call "
+              "torch.cuda.memory._record_memory_history() "
+              "before what is to be recorded");
   snapshot->has_time &= snapshot->accepted > 0;
   snapshot->origin = G_MAXUINT64;
   for (guint i = 0; i < snapshot->devices->len; i++)

@@ -1,0 +1,94 @@
+#!/bin/sh
+# test-cli-pasted-files.sh - files as people have them: zipped for a tracker of issues, or no recording at all but a message. What can be read is read, the rest is called by its name, with what to record instead.
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+data=$GEMEM_SRCDIR/tests/data/pytorch
+
+# ---- messages, whatever their extension
+message () { # NAME PATTERN TEXT
+  printf '%s\n' "$3" >"$1"
+  run 3 gemem-sim "$1"; says err "^gemem-sim: error: $1: $2"; lines 1
+}
+for extension in txt log csv pickle; do
+  message "oom.$extension" "PyTorch's out-of-memory message, .*_record_memory_history" \
+    'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 62.00 MiB. GPU 0 has a total capacity of 24.00 GiB of which 10.00 MiB is free.'
+done
+message hip.txt "PyTorch's out-of-memory message" 'torch.cuda.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB (GPU 0; 15.98 GiB total capacity; 9.08 GiB already allocated)'
+message old.log "PyTorch's out-of-memory message" 'RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 4.00 GiB total capacity; 3.10 GiB already allocated; 0 bytes free)'
+message summary.txt 'what torch.cuda.memory_summary\(\) prints' '|                  PyTorch CUDA memory summary, device ID 0                 |'
+message rmm.log "RMM's debug log, .*rmm\.enable_logging" '[  1234][08:00:00:000001][info  ] ----- RMM LOG BEGIN [PTDS DISABLED] -----'
+message llama.log 'what llama\.cpp prints of its buffers' 'load_tensors:        CUDA0 model buffer size =  5000.00 MiB'
+message hlo.txt "XLA's buffer assignment" 'BufferAssignment:'
+printf 'SQLite format 3\0\020\0' >nsys.sqlite; run 3 gemem-sim nsys.sqlite; says err 'an SQLite database \(as nsys export writes\)'
+# the words in a recording's own texts do not make it a message
+printf '# gemem-trace: 4\nalloc 1 size=1MiB tag="out of memory. Tried to allocate"\n# end: 1\n' >tagged.txt
+run 0 gemem-sim info tagged.txt
+
+# ---- torch.profiler on Windows writes paths as they are
+sed 's/@/\\/g' >windows.json <<'END'
+{"schemaVersion": 1, "traceEvents": [
+{"ph": "X", "cat": "python_function", "name": "C:@users@me@cuda@u12app.py(7): step", "pid": 1, "tid": 1, "ts": 99, "dur": 5, "args": {}},
+{"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 100, "args": {"Device Type": 1, "Device Id": 0, "Addr": 139637976727552, "Bytes": 1048576, "Total Allocated": 1048576, "Total Reserved": 2097152}},
+{"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 101, "args": {"Device Type": 1, "Device Id": 0, "Addr": 139637976727552, "Bytes": -1048576, "Total Allocated": 0, "Total Reserved": 2097152}}]}
+END
+run 0 gemem-sim info windows.json --at=peak --by=stack; says out 'C:\\users\\me\\cuda\\u12app\.py:7 step'
+printf '{"format": "gemem-graph", "name": "a\\cb"}' >graph.json; run 3 gemem-sim info graph.json; says err 'is no escape of JSON'
+
+# ---- zip
+if command -v python3 >/dev/null; then
+  cat >make.py <<'END'
+import gzip, os, random, sys, zipfile
+snapshot = gzip.open (sys.argv[1]).read ()
+open ("plain.pickle", "wb").write (snapshot)
+for name, method in (("deflated", zipfile.ZIP_DEFLATED), ("stored", zipfile.ZIP_STORED)):
+    with zipfile.ZipFile (name + ".zip", "w", method) as archive:
+        archive.writestr ("run/snapshot.pickle", snapshot)
+with zipfile.ZipFile ("gz.zip", "w", zipfile.ZIP_STORED) as archive: # what is compressed once is not decompressed twice
+    archive.write (sys.argv[1], "snapshot.pickle.gz")
+with zipfile.ZipFile ("two.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+    archive.writestr ("a.pickle", snapshot); archive.writestr ("b.pickle", snapshot)
+with zipfile.ZipFile ("weights.zip", "w", zipfile.ZIP_STORED) as archive: # as torch.save writes
+    archive.writestr ("weights/data.pkl", b"\x80\x02}q\0."); archive.writestr ("weights/version", b"3\n")
+class Pipe: # as `zip - file`: the sizes stand behind the data
+    def __init__ (self, file): self.file = file
+    def write (self, data): return self.file.write (data)
+    def flush (self): self.file.flush ()
+with open ("streamed.zip", "wb") as file, zipfile.ZipFile (Pipe (file), "w", zipfile.ZIP_DEFLATED) as archive:
+    archive.writestr ("snapshot.pickle", snapshot)
+whole = open ("deflated.zip", "rb").read ()
+for n in (10, 40, len (whole) // 2, len (whole) - 120):
+    open ("cut-%d.zip" % n, "wb").write (whole[:n])
+r = random.Random (39)
+for i in range (40):
+    damaged = bytearray (whole)
+    for _ in range (3):
+        damaged[r.randrange (len (damaged))] = r.randrange (256)
+    open ("damaged-%d.zip" % i, "wb").write (damaged)
+END
+  python3 make.py "$data/expandable-2.6.pickle.gz" || ok 1 'zips are made'
+  cat >rest.py <<'END'
+import pickle
+snapshot = pickle.load (open ("plain.pickle", "rb"))
+pickle.dump ({"rank0": snapshot, "rank1": snapshot}, open ("ranks.pickle", "wb"))
+pickle.dump ({"segments": [], "device_traces": [[]], "allocator_settings": {}, "external_annotations": []}, open ("empty.pickle", "wb"))
+END
+  python3 rest.py
+  run 3 gemem-sim info ranks.pickle; says err "a dictionary of snapshots; write each into a file of its own"
+  run 0 gemem-sim info empty.pickle; says out 'note: no GPU memory was in use, and no events were recorded'
+  gemem-sim info plain.pickle | sed 1d >expected
+  for zip in deflated stored streamed; do
+    check "$zip: the same as the file in it" sh -c "gemem-sim info $zip.zip | sed 1d | diff expected - && gemem-sim replay -q $zip.zip | grep -q 'reproduces the recording exactly: 151 of 151'"
+    check "$zip: from a pipe" sh -c "gemem-sim info - <$zip.zip | sed 1d | diff expected -"
+  done
+  run 3 gemem-sim info gz.zip; says err 'not recognised'
+  run 3 gemem-sim info two.zip; says err 'a zip archive of several files; unpack it and name one of them'
+  run 3 gemem-sim info weights.zip; says err 'a zip archive \(as torch\.save'
+  for cut in cut-*.zip; do gemem-sim info "$cut" >out.txt 2>err.txt; status=$?; check "$cut ends in an error (status $status)" sh -c "test $status = 3 && grep -q '^gemem-sim: error: $cut' err.txt"; done
+  for damaged in damaged-*.zip; do timeout 20 gemem-sim info "$damaged" >out.txt 2>err.txt; status=$?; [ $status -le 3 ] || ok 1 "$damaged: status $status"; done
+  check 'damaged archives end in an error or are read' true
+else
+  skip 'zip archives' 'python3 makes them'
+fi
+
+done_testing
