@@ -73,6 +73,10 @@ number_of (GememCudaPool *pool, guint64 handle)
       if (pool->streams->len == 1)
         catch_up (pool);
       g_array_append_val (pool->streams, stream);
+      if (pool->streams->len == 2 && pool->base.approximation == NULL)
+        pool->base.approximation =
+            "a recording with several streams does not say on which of them a "
+            "block was freed; that of its request is assumed";
     }
   return *number;
 }

@@ -426,6 +426,17 @@ above (guint64 a, guint64 b)
   return a > b ? a - b : 0;
 }
 
+/* What the allocator says of itself at the end, if it did not at the beginning. */
+static void
+take_approximation (GememRun *run)
+{
+  if (run->allocator == NULL || run->result->approximation != NULL
+      || run->allocator->approximation == NULL)
+    return;
+  run->result->approximation = g_strdup (run->allocator->approximation);
+  gemem_result_set_label (run->result, run->job->allocator->label);
+}
+
 static void
 gather (GememRun *run)
 {
@@ -437,6 +448,7 @@ gather (GememRun *run)
                              .reserved = run->device->held,
                              .largest_free = run->klass->largest_free (run->allocator, 0) };
 
+  take_approximation (run);
   gemem_run_leave_live_peak (run);
   gemem_timeline_close_point (&run->timeline, &end, TRUE);
   count_leaks (run);
