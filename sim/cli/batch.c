@@ -23,7 +23,7 @@
 #include "sim/report/report.h"
 
 static char **allocators;
-static char *device_spec;
+static char *device_spec, *capacity;
 static int jobs;
 static int repeat = 1, warm_up, threads = 1;
 static char *pace;
@@ -43,9 +43,10 @@ const GOptionEntry gemem_batch_entries[] = {
     "chunk_mb=* for all worth trying) give several",
     "NAME[:KEY=VALUE,...]" },
   { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec,
-    "Device, e.g. sim:capacity=80GiB,address=bump,profile=h200; lists (capacity=40GiB|80GiB) give "
-    "several, and every run is made on each",
+    "Device (default: the recorded one), e.g. 16GiB, rtx4090, sim:capacity=80GiB,profile=h200; "
+    "lists (16GiB|24GiB) give several, and every run is made on each",
     "SPEC" },
+  { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity, "Its memory, e.g. 16GiB", "SIZE" },
   { "format", 'f', 0, G_OPTION_ARG_STRING, &gemem_outputs.format,
     "Form of the report (default: as the name of the output ends, else table)",
     "table|json|csv|markdown" },
@@ -552,11 +553,11 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (GememJob));
   g_autoptr (GPtrArray) specs = NULL, devices = NULL, shared = NULL;
   g_autoptr (GPtrArray) variables = NULL;
+  g_autofree char *device = gemem_device_text (device_spec, capacity);
   if (!check_options (error) || !gemem_share_check_options (g_strv_length (paths), error)
       || (variables = gemem_environment_read (use_environment, error)) == NULL
       || !gemem_source_use_variables (variables, error)
-      || (devices = gemem_device_spec_expand (device_spec != NULL ? device_spec : "sim", error))
-             == NULL)
+      || (devices = gemem_device_spec_expand (device, error)) == NULL)
     return NULL;
   if (!open_files (paths, default_allocator, variables, devices, details, setup, files, &specs,
                    list, error))

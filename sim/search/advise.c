@@ -172,16 +172,9 @@ settings_now (const GememAdvice *advice, const GememAdviceQuestion *question)
 static char *
 versions_of (const GememTraceInfo *info)
 {
-  static const char key[] = "PyTorch: ";
+  const char *said = gemem_trace_info_said (info, "PyTorch");
 
-  for (guint i = 0; info->provenance != NULL && i < info->provenance->len; i++)
-    {
-      const char *text = info->provenance->pdata[i];
-
-      if (g_str_has_prefix (text, key))
-        return g_strchomp (g_strndup (text + strlen (key), strcspn (text + strlen (key), "(")));
-    }
-  return NULL;
+  return said != NULL ? g_strchomp (g_strndup (said, strcspn (said, "("))) : NULL;
 }
 
 /* TRUE if the first of @versions refuses @candidate. */
@@ -205,14 +198,6 @@ is_too_new (const char *versions, const GememCandidate *candidate)
   if (device != NULL)
     gemem_device_destroy (device);
   return error != NULL;
-}
-
-/* TRUE if nothing says how large the device is. */
-static gboolean
-is_device_assumed (const GememAdviceQuestion *question, const GememTraceInfo *info)
-{
-  return (question->device_spec == NULL || strpbrk (question->device_spec, ":") == NULL)
-         && (info->device == NULL || strstr (info->device, "capacity") == NULL);
 }
 
 /* ---- the verdict */
@@ -616,7 +601,7 @@ gemem_advise (const GememAdviceQuestion *question, GError **error)
       || !replay_now (advice, question, &ordinal, error))
     return NULL;
   advice->versions = advice->assumed ? NULL : versions_of (gemem_held_info (advice->held));
-  advice->device_assumed = is_device_assumed (question, gemem_held_info (advice->held));
+  advice->device_assumed = advice->now->device_assumed;
   advice->least = advice->now->lower_bound;
   judge (advice, question);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);

@@ -1,0 +1,83 @@
+#!/bin/sh
+# test-cli-device-words.sh - the device that a file was recorded on, and what people type for devices and settings: sizes, GPUs, lines that
+# they would paste into a shell.
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+for folder in traces workloads tests; do ln -s "$GEMEM_SRCDIR/$folder" . ; done
+samples=tests/data/pytorch session=workloads/sessions/dynamic-shapes.gmt
+
+# ---- the device of the file
+# profile NAME BYTES-OF-THE-REQUEST PROPERTIES...: a profiler trace of one request on device 0, with these deviceProperties.
+profile () {
+  name=$1 bytes=$2; shift 2
+  cat >"$name" <<END
+{"schemaVersion": 1, "deviceProperties": [$*], "traceEvents": [
+{"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": 1, "args": {"Device Type": 1, "Device Id": 0,
+ "Addr": 139637976727552, "Bytes": $bytes, "Total Allocated": $bytes, "Total Reserved": $bytes}},
+{"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": 2, "args": {"Device Type": 1, "Device Id": 0,
+ "Addr": 139637976727552, "Bytes": -$bytes, "Total Allocated": 0, "Total Reserved": $bytes}}]}
+END
+}
+mi300x='{"id": 0, "name": "AMD Instinct MI300X", "totalGlobalMem": 206141652992, "computeMajor": 9}'
+rtx3090='{"id": 0, "name": "NVIDIA GeForce RTX 3090", "totalGlobalMem": 25438126080}'
+profile large.json 107374182400 "$mi300x"
+profile small.json 21474836480 "$rtx3090"
+run 0 gemem-sim large.json; says out '^It fits: it needs 100\.0 GiB of 192\.0 GiB \(the recorded device\)'
+run 0 gemem-sim replay large.json; says out '^  device as recorded: 192\.0 GiB, AMD Instinct MI300X$'; says out 'peak reserved +100\.0 GiB'
+run 0 gemem-sim compare large.json -a pytorch-caching -a tf-bfc; says out '^device as recorded: 192\.0 GiB, AMD'
+run 0 gemem-sim replay small.json; says out '^  device as recorded: 23\.69 GiB, NVIDIA GeForce RTX 3090$'
+run 0 gemem-sim replay small.json -f json; says out '"device_from": "device as recorded: 23\.69 GiB, NVIDIA'
+run 0 gemem-sim replay small.json -d 40GiB; lacks out 'device as recorded'; says out 'on sim:capacity=40GiB'
+run 0 gemem-sim convert small.json small.gmt; run 0 gemem-sim replay small.gmt; says out '^  device as recorded: 23\.69 GiB, NVIDIA'
+profile second.json 107374182400 '{"id": 1, "name": "Other", "totalGlobalMem": 206141652992}'
+run 0 gemem-sim second.json; says out 'How large its device is was not recorded'
+run 0 gemem-sim replay second.json --fail-on-oom; says out '^  device assumed: 139\.8 GiB, the file does not say; '
+profile odd.json 107374182400 '{"id": 0, "name": 7, "totalGlobalMem": "much"}, 7, {"id": -1, "name": {"a": [1]}}'
+run 0 gemem-sim replay odd.json; says out '^  device assumed: 139\.8 GiB'
+profile contradicts.json 107374182400 "$rtx3090"
+run 0 gemem-sim replay contradicts.json; says out '^  device assumed: 139\.8 GiB'
+profile cut.json 1048576 "$mi300x"; head -c 60 cut.json >cut2.json
+run 3 gemem-sim replay cut2.json
+# reserved and free where it ran out: the samples were made on devices of these sizes
+for sample in refused-2.6:2.000 refused-2.15:2.000 collected-2.11:2.930; do
+  run 0 gemem-sim replay $samples/${sample%:*}.pickle.gz
+  says out "^  device as recorded: ${sample#*:} GiB, what the program had and what was free when it ran out\$"
+done
+run 4 gemem-sim $samples/refused-2.11.pickle.gz; says out '^It does not fit on the device it was recorded on \(2\.000 GiB\)'
+run 0 gemem-sim replay $samples/middle-2.15.pickle.gz; says out '^  device assumed: 80\.00 GiB'
+run 0 gemem-sim $samples/middle-2.15.pickle.gz -d sim:address=bump; says out 'How large its device is was not recorded'
+if shared cases/recordings; then
+  over=$GEMEM_SHARED/cases/recordings/05-snapshot-over-80GiB.pickle
+  run 0 gemem-sim replay "$over" -d sim:address=recorded --fail-on-oom; says out '^  device assumed: 139\.8 GiB'; says out 'reproduces the recording exactly'
+  run 0 gemem-sim "$over"; says out '^It needs 100\.0 GiB'
+else
+  skip 'a snapshot of more than 80 GiB' "no cases in $GEMEM_SHARED"
+fi
+
+# ---- sizes and GPUs
+# same WORDS -- WORDS: both replay the same on the same device.
+same () { # DEVICE-OPTIONS PLAIN-SPEC
+  # shellcheck disable=SC2086 # options are words
+  run 0 gemem-sim replay $session -a pytorch-caching $1; cp "$out" words
+  run 0 gemem-sim replay $session -a pytorch-caching -d "$2"; check "$1 is $2" cmp -s words "$out"
+}
+same '-d 16GiB' sim:capacity=16GiB
+same '--capacity 16GiB' sim:capacity=16GiB
+same '-d 16GiB:address=first-fit' sim:capacity=16GiB,address=first-fit
+same '-d sim:address=first-fit --capacity=16GiB' sim:address=first-fit,capacity=16GiB
+same '-d h100' sim:gpu=h100
+same '-d h100:address=first-fit' sim:gpu=h100,address=first-fit
+for gpu in rtx4090 RTX_4090 rtx-4090 4090; do same "-d $gpu" sim:gpu=rtx4090; done
+same '-d A100-SXM4-80GB' sim:gpu=a100-80; same '-d a100-80gb' sim:gpu=a100-80
+run 0 gemem-sim advise $session -d 'NVIDIA GeForce RTX 4090'; says out '^It fits: it needs 3\.305 GiB of 23\.52 GiB'
+run 0 gemem-sim compare $session -a pytorch-caching -d '16GiB|24GiB' -f csv; says out 'capacity=16GiB'; says out 'capacity=24GiB'
+run 2 gemem-sim replay $session -d a100; says err "'a100' is made in several sizes: a100-40 \(39\.38 GiB\), a100-80 \(79\.15 GiB\); choose one"
+run 2 gemem-sim advise $session -d v100; says err 'v100-16 \(15\.77 GiB\), v100-32'
+run 2 gemem-sim replay $session -d rtx4091; says err "nearest: rtx4090"
+run 2 gemem-sim replay $session -d 16GiX; says err "unknown unit 'GiX'"
+run 2 gemem-sim replay $session -d 16; says err 'write 16GiB'
+run 2 gemem-sim replay $session -d warehouse; says err "'warehouse': no such device; .* a size \(16GiB\) or a GPU"
+run 2 gemem-sim replay $session -a pytorch-caching -d h100 --capacity 16GiB; says err 'gpu.*capacity|capacity.*gpu'
+
+done_testing
