@@ -21,6 +21,7 @@
 #include "sim/cli/table-options.h"
 #include "sim/cli/versions.h"
 #include "sim/report/report.h"
+#include "sim/search/pasted.h"
 
 static char **allocators;
 static char *device_spec, *capacity;
@@ -40,7 +41,8 @@ static gboolean use_environment;
 const GOptionEntry gemem_batch_entries[] = {
   { "allocator", 'a', 0, G_OPTION_ARG_STRING_ARRAY, &allocators,
     "Allocator and its parameters; repeatable; globs ('ge-*') and lists (chunk_mb=0|64, or "
-    "chunk_mb=* for all worth trying) give several",
+    "chunk_mb=* for all worth trying) give several. Also what a shell would read: "
+    "'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True'",
     "NAME[:KEY=VALUE,...]" },
   { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec,
     "Device (default: the recorded one), e.g. 16GiB, rtx4090, sim:capacity=80GiB,profile=h200; "
@@ -185,17 +187,26 @@ leave_planned_out (GPtrArray *specs, GememSourceFile *file, GError **error)
   return TRUE;
 }
 
-/* The allocators that @text, of one -a, gives. */
+/* Appends the allocators that @text, of one -a, gives. */
+static gboolean
+add_allocators (const char *text, const GPtrArray *variables, GPtrArray *specs, GError **error)
+{
+  if (!gemem_is_pasted (text))
+    return gemem_flags_check (text, FALSE, error)
+           && gemem_allocator_spec_parse_with (text, variables, specs, error);
+  if (gemem_pasted_parse (text, specs, error))
+    return TRUE;
+  g_prefix_error (error, "-a: ");
+  return FALSE;
+}
+
 static GPtrArray *
 parse_allocators (const char *text, const GPtrArray *variables, GError **error)
 {
   g_autoptr (GPtrArray)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
 
-  if (!gemem_flags_check (text, FALSE, error)
-      || !gemem_allocator_spec_parse_with (text, variables, specs, error))
-    return NULL;
-  return g_steal_pointer (&specs);
+  return add_allocators (text, variables, specs, error) ? g_steal_pointer (&specs) : NULL;
 }
 
 /* What -a says to mean the allocator that recorded @info; NULL: that is not said.  The settings of
@@ -219,8 +230,7 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
   g_autoptr (GPtrArray)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   for (char **name = allocators; name != NULL && *name != NULL; name++)
-    if (!gemem_flags_check (*name, FALSE, error)
-        || !gemem_allocator_spec_parse_with (*name, variables, specs, error))
+    if (!add_allocators (*name, variables, specs, error))
       return NULL;
   if (specs->len == 0 && fallback != NULL
       && (!gemem_allocator_spec_parse_with (fallback, variables, specs, error)

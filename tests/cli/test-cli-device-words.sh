@@ -80,4 +80,52 @@ run 2 gemem-sim replay $session -d 16; says err 'write 16GiB'
 run 2 gemem-sim replay $session -d warehouse; says err "'warehouse': no such device; .* a size \(16GiB\) or a GPU"
 run 2 gemem-sim replay $session -a pytorch-caching -d h100 --capacity 16GiB; says err 'gpu.*capacity|capacity.*gpu'
 
+# ---- lines that people paste
+# means LINE ALLOCATOR: both need the same.
+need () { sed -n 's/^  peak reserved *//p; s/^  device calls.*//p' "$out"; }
+means () {
+  run 0 gemem-sim replay $session -a "$1"; says out 'peak reserved'; need >pasted
+  run 0 gemem-sim replay $session -a "$2"; need >plain; check "$1 means $2" cmp -s pasted plain
+}
+expandable=pytorch-caching:expandable_segments=yes
+means 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True' $expandable
+means 'export PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True";' $expandable
+means "PYTORCH_ALLOC_CONF='expandable_segments:True' python train.py --lr=3" $expandable
+means 'set PYTORCH_HIP_ALLOC_CONF=expandable_segments:True' $expandable
+means 'os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"' $expandable
+means "torch.cuda.memory._set_allocator_settings('expandable_segments:True')" $expandable
+means 'export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64,garbage_collection_threshold:0.6' pytorch-caching:max_split_size_mb=64,garbage_collection_threshold=0.6
+means PYTORCH_CUDA_ALLOC_CONF= pytorch-caching
+means PYTORCH_NPU_ALLOC_CONF=expandable_segments:True torch-npu:expandable_segments=yes
+means 'FLAGS_allocator_strategy=auto_growth FLAGS_auto_growth_chunk_size_in_mb=64' paddle-auto-growth:auto_growth_chunk_size_in_mb=64
+means FLAGS_use_virtual_memory_auto_growth=1 paddle-vmm-auto-growth
+means 'export FLAGS_allocator_strategy=naive_best_fit FLAGS_fraction_of_gpu_memory_to_use=0.5' paddle-buddy:fraction_of_gpu_memory_to_use=0.5
+means TF_GPU_ALLOCATOR=cuda_malloc_async cuda-async
+means TF_FORCE_GPU_ALLOW_GROWTH=false tf-bfc:allow_growth=no
+means XLA_PYTHON_CLIENT_PREALLOCATE=false tf-bfc:allow_growth=yes,limit=75%
+means 'export XLA_PYTHON_CLIENT_MEM_FRACTION=.9' tf-bfc:allow_growth=no,limit=90%
+means 'XLA_PYTHON_CLIENT_PREALLOCATE=false XLA_PYTHON_CLIENT_MEM_FRACTION=0.5 python x.py' tf-bfc:allow_growth=yes,limit=50%
+means XLA_PYTHON_CLIENT_ALLOCATOR=platform direct
+means ge.exec.staticMemoryPolicy=2 ge:static_memory_policy=2
+means 'rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), initial_pool_size=1073741824))' rmm-pool:initial_pool_size=1GiB
+# every line of advise is what it says (tests/unit/test-advise: every line of every form)
+gemem-sim advise $session --capacity 2.7GiB >advice; grep '^  export' advice | sed 's/^  //' >lines
+check 'advise offers lines' test -s lines
+while read -r line; do
+  run 0 gemem-sim replay $session -d 2.7GiB -a "$line" --fail-on-oom </dev/null
+  needs=$(sed -n 's/^  peak reserved *\([0-9.]* [KMG]iB\).*/\1/p' "$out")
+  check "$line: $needs" sh -c "grep -A1 -F -- \"\$1\" advice | grep -q '^      $needs,'" sh "$line"
+done <lines
+run 0 gemem-sim compare $session -a 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True' -a pytorch-caching; says out '^PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True +2\.467 GiB'
+run 0 gemem-sim replay $samples/refused-2.15.pickle.gz -a 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True'; silent err
+# wrong ones say what is wrong
+wrong () { run 2 gemem-sim replay $session -a "$1"; says err "$2"; lacks err 'environment'; }
+run 2 gemem-sim replay $session -a PYTORCH_CUDA_ALLOC_CONF=expandable_segment:True; says err 'unknown key expandable_segment; did you mean'
+wrong FLAGS_fraction_of_gpu_memory_to_use=0.5 'add FLAGS_allocator_strategy=naive_best_fit'
+wrong FOO=bar "'FOO=bar': no allocator reads this line"
+wrong XLA_PYTHON_CLIENT_MEM_FRACTION=7 'XLA_PYTHON_CLIENT_MEM_FRACTION: of JAX are known'
+wrong 'TF_GPU_ALLOCATOR=cuda_malloc_async TF_FORCE_GPU_ALLOW_GROWTH=true' 'a part of it has no effect here'
+wrong 'rmm.reinitialize(pool_allocator=True)' 'no allocator reads this line'
+wrong "export 'PYTORCH_CUDA_ALLOC_CONF=x" 'no allocator reads this line'
+
 done_testing
