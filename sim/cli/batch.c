@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "allocators/shorthand.h"
 #include "base/units.h"
 #include "sim/cli/batch-results.h"
 #include "sim/cli/batch.h"
@@ -22,6 +21,7 @@
 #include "sim/cli/versions.h"
 #include "sim/report/report.h"
 #include "sim/search/pasted.h"
+#include "sim/search/recorder.h"
 
 static char **allocators;
 static char *device_spec, *capacity;
@@ -209,17 +209,30 @@ parse_allocators (const char *text, const GPtrArray *variables, GError **error)
   return add_allocators (text, variables, specs, error) ? g_steal_pointer (&specs) : NULL;
 }
 
-/* What -a says to mean the allocator that recorded @info; NULL: that is not said.  The settings of
- * a shorthand choose the class, so they belong to its name; those of a class apply while it is made
- * (gemem_setup_defaults()). */
-static char *
-recorded_allocator (const GememTraceInfo *info)
+/* Appends the allocator that recorded @first. */
+static gboolean
+add_recorder (GememSourceFile *first, const GPtrArray *variables, GPtrArray *specs, GError **error)
 {
-  for (const GememNamed *const *s = gemem_shorthands (); *s != NULL && info->allocator != NULL; s++)
-    if (!no_trace_settings && info->settings != NULL
-        && gemem_name_is ((*s)->name, (*s)->aliases, info->allocator))
-      return g_strconcat (info->allocator, ":", info->settings, NULL);
-  return g_strdup (info->allocator);
+  GememTraceReader *reader = gemem_source_file_open (first, error);
+  const GememTraceEvent *events;
+  gboolean assumed, found;
+
+  if (reader == NULL)
+    return FALSE;
+  /* a damaged header is reported with the first events */
+  if (reader->info.allocator == NULL && gemem_trace_next (reader, &events, error) < 0)
+    {
+      gemem_trace_close (reader);
+      return FALSE;
+    }
+  found = gemem_recorder_parse (&reader->info, no_trace_settings, variables, specs, &assumed,
+                                error);
+  gemem_trace_close (reader);
+  if (found && assumed)
+    gemem_note ("%s does not say which allocator recorded it: %s is assumed; -a NAME chooses "
+                "another",
+                first->path, ((GememAllocatorSpec *) specs->pdata[0])->klass->name);
+  return found;
 }
 
 /* The allocators of -a; else @fallback; else the one that recorded the first trace. */
@@ -236,35 +249,8 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
       && (!gemem_allocator_spec_parse_with (fallback, variables, specs, error)
           || !leave_planned_out (specs, first, error)))
     return NULL;
-  if (specs->len == 0)
-    {
-      GememTraceReader *reader = gemem_source_file_open (first, error);
-      if (reader == NULL)
-        return NULL;
-      const GememTraceEvent *events;
-      g_autofree char *recorded = recorded_allocator (&reader->info);
-      /* a damaged header is reported with the first events */
-      const gboolean damaged = recorded == NULL && gemem_trace_next (reader, &events, error) < 0;
-      gemem_trace_close (reader);
-      if (damaged)
-        return NULL;
-      if (recorded == NULL)
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       "%s does not say which allocator recorded it; choose one with -a NAME "
-                       "('gemem-sim list' shows them)",
-                       first->path);
-          return NULL;
-        }
-      if (!gemem_allocator_spec_parse_with (recorded, variables, specs, NULL))
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       "%s was recorded with '%s', which is not among the allocators here; choose "
-                       "one with -a NAME ('gemem-sim list' shows them)",
-                       first->path, recorded);
-          return NULL;
-        }
-    }
+  if (specs->len == 0 && !add_recorder (first, variables, specs, error))
+    return NULL;
   return g_steal_pointer (&specs);
 }
 

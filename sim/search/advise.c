@@ -9,12 +9,11 @@
 
 #include <string.h>
 
-#include "allocators/shorthand.h"
 #include "sim/search/advise.h"
+#include "sim/search/recorder.h"
 
 #define MANY_EVENTS 500000 /* above: no pairs, no other systems, no search for the least device */
 #define BEST_SETTINGS 6    /* that are tried in pairs */
-#define ASSUMED "pytorch-caching"
 
 extern const GememAllocatorClass gemem_direct_class, gemem_rmm_limiting_class;
 
@@ -103,37 +102,21 @@ default_of (const char *system)
   return first;
 }
 
-/* The text of the allocator that recorded the trace; a shorthand is chosen by its settings. */
-static char *
-recorder_of (const GememTraceInfo *info, gboolean ignores_settings)
-{
-  for (const GememNamed *const *s = gemem_shorthands (); *s != NULL && info->allocator != NULL; s++)
-    if (!ignores_settings && info->settings != NULL
-        && gemem_name_is ((*s)->name, (*s)->aliases, info->allocator))
-      return g_strconcat (info->allocator, ":", info->settings, NULL);
-  return g_strdup (info->allocator);
-}
-
 static gboolean
 choose_allocator (GememAdvice *advice, const GememAdviceQuestion *question, GError **error)
 {
   const GememTraceInfo *info = gemem_held_info (advice->held);
   const char *system = g_strcmp0 (question->system, "any") == 0 ? NULL : question->system;
-  g_autofree char *name = recorder_of (info, question->ignores_settings);
   g_autoptr (GPtrArray)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
 
-  advice->assumed = name == NULL;
-  if (name == NULL || !gemem_allocator_spec_parse (name, specs, NULL))
-    {
-      advice->assumed = TRUE;
-      g_free (g_steal_pointer (&name));
-      name = g_strdup (ASSUMED);
-      if (!gemem_allocator_spec_parse (name, specs, error))
-        return FALSE;
-    }
-  advice->spec = g_ptr_array_steal_index (specs, 0);
-  if (system != NULL && gemem_paste_form (advice->spec->klass, system) == NULL)
+  if (gemem_recorder_parse (info, question->ignores_settings, NULL, specs, &advice->assumed,
+                            system == NULL ? error : NULL))
+    advice->spec = g_ptr_array_steal_index (specs, 0);
+  else if (system == NULL)
+    return FALSE;
+  if (system != NULL
+      && (advice->spec == NULL || gemem_paste_form (advice->spec->klass, system) == NULL))
     {
       const GememAllocatorClass *klass = default_of (system);
 
@@ -143,7 +126,8 @@ choose_allocator (GememAdvice *advice, const GememAdviceQuestion *question, GErr
                        "--for=%s: no allocator is of that system", system);
           return FALSE;
         }
-      gemem_allocator_spec_free (g_steal_pointer (&advice->spec));
+      if (advice->spec != NULL)
+        gemem_allocator_spec_free (g_steal_pointer (&advice->spec));
       g_ptr_array_set_size (specs, 0);
       if (!gemem_allocator_spec_parse (klass->name, specs, error))
         return FALSE;

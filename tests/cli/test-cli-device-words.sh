@@ -80,6 +80,17 @@ run 2 gemem-sim replay $session -d 16; says err 'write 16GiB'
 run 2 gemem-sim replay $session -d warehouse; says err "'warehouse': no such device; .* a size \(16GiB\) or a GPU"
 run 2 gemem-sim replay $session -a pytorch-caching -d h100 --capacity 16GiB; says err 'gpu.*capacity|capacity.*gpu'
 
+# ---- a recording that does not name its allocator
+printf 'a 1 104857600\nf 1\n' >plain.ops
+run 0 gemem-sim replay plain.ops; says out '^plain\.ops through pytorch-caching '
+says err '^gemem-sim: note: plain\.ops does not say which allocator recorded it: pytorch-caching is assumed; -a NAME chooses another$'
+run 0 gemem-sim replay plain.ops -a tf-bfc; silent err
+run 0 gemem-sim replay $samples/middle-2.15.pickle.gz; silent err
+printf '# gemem-trace: 2\n# allocator: "warehouse"\nalloc 1 size=1000\nfree 1\n# end: 2\n' >strange.txt
+run 2 gemem-sim replay strange.txt; says err "strange\.txt was recorded with 'warehouse', which is not among the allocators here; choose one with -a NAME"
+run 2 gemem-sim advise strange.txt; says err "recorded with 'warehouse'"
+run 0 gemem-sim advise strange.txt --for pytorch --capacity 1GiB; says out '^It fits'
+
 # ---- lines that people paste
 # means LINE ALLOCATOR: both need the same.
 need () { sed -n 's/^  peak reserved *//p; s/^  device calls.*//p' "$out"; }

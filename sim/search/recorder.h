@@ -1,0 +1,21 @@
+/* recorder.h - the allocator that made a recording, which is the one to replay unless another is asked
+ * for.
+ *
+ * Invariant: a recording that does not name its allocator is taken to be PyTorch's, as most are, and
+ * whoever replays it says so.
+ */
+#pragma once
+
+#include "allocators/allocator.h"
+#include "traces/trace.h"
+
+GEMEM_BEGIN_DECLS
+
+/* Appends to @specs the allocator that recorded @info, for a program with the environment @variables
+ * (NULL: none); *@assumed: it is not named there.  @ignores_settings: those of the trace do not choose
+ * it.  GEMEM_ERROR_USAGE: it is not among the allocators here. */
+gboolean gemem_recorder_parse (const GememTraceInfo *info, gboolean ignores_settings,
+                               const GPtrArray *variables, GPtrArray *specs, gboolean *assumed,
+                               GError **error);
+
+GEMEM_END_DECLS
