@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "sim/cli/batch-results.h"
+#include "sim/cli/choices.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/output-files.h"
 #include "sim/cli/share.h"
@@ -122,6 +123,9 @@ gemem_batch_collect (GememBatchResults *batch, const GememJob *job, GememResult 
       status = 130;
       keep_not_run (batch, job, "interrupted");
     }
+  else if (result == NULL && batch->choices && job->allocator->settings->len > 0
+           && g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_USAGE))
+    g_error_free (error); /* nobody asked for it, and the program could not choose it */
   else if (result == NULL)
     {
       gemem_environment_blame (job->allocator->variables, &error);
@@ -170,15 +174,23 @@ leave_lone_rows_out (GememBatchResults *batch)
 /* ---- the list */
 
 GememBatchResults *
-gemem_batch_results_new (guint runs)
+gemem_batch_results_new (guint runs, gboolean choices)
 {
   GememBatchResults *batch = g_new0 (GememBatchResults, 1);
 
   batch->runs = runs;
+  batch->choices = choices;
   batch->results = g_ptr_array_new ();
   batch->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   batch->said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   return batch;
+}
+
+static void
+forget (gpointer row, gpointer data)
+{
+  g_ptr_array_remove (((GememBatchResults *) data)->results, row);
+  gemem_result_free (row);
 }
 
 void
@@ -187,6 +199,9 @@ gemem_batch_results_end (GememBatchResults *batch)
   for (guint i = 0; i < batch->rows->len; i++)
     ((GememResult *) batch->rows->pdata[i])->names_device = gemem_source_device () == 0;
   gemem_results_name_devices ((GememResult *const *) batch->rows->pdata, batch->rows->len);
+  gemem_results_find_now ((GememResult *const *) batch->rows->pdata, batch->rows->len);
+  if (batch->choices && batch->ended == batch->runs)
+    batch->no_choices = gemem_choices_keep (batch->rows, forget, batch);
   leave_lone_rows_out (batch);
 }
 
@@ -282,7 +297,9 @@ gemem_batch_report (const GememBatchResults *batch, gboolean details, GError **e
 {
   GememReportOptions options = { .details = details,
                                  .width = gemem_outputs.report == NULL ? gemem_terminal_width ()
-                                                                       : 0 };
+                                                                       : 0,
+                                 .choices = batch->choices,
+                                 .no_choices = batch->no_choices };
   if (batch->results->len == 0)
     return TRUE;
   if (!gemem_table_options (&options, error))

@@ -29,16 +29,19 @@ typedef struct
   int status;         /* exit status: that of the first failed run */
   guint runs, ended;  /* all runs; those that no interruption cut short */
   GHashTable *said;   /* messages that were printed */
+  gboolean choices;   /* the rows are what the recorded program could choose */
+  guint no_choices;   /* rows that were left out, as they are no better than what it has */
 } GememBatchResults;
 
-/* For the results of @runs runs; end with gemem_batch_results_free(). */
-GememBatchResults *gemem_batch_results_new (guint runs);
+/* For the results of @runs runs, of @choices those of choices.h; end with gemem_batch_results_free(). */
+GememBatchResults *gemem_batch_results_new (guint runs, gboolean choices);
 void gemem_batch_results_free (GememBatchResults *batch);
 /* Takes the @result of @job, or prints @error unless another run had the same: a damaged trace
  * causes it for every allocator.  Takes both; one of them is NULL. */
 void gemem_batch_collect (GememBatchResults *batch, const GememJob *job, GememResult *result,
                           GError *error);
-/* All are collected: names their devices, and leaves out the rows that stand alone.  O(rows^2). */
+/* All are collected: names their devices, and leaves out the rows that stand alone, and choices that are
+ * none.  O(rows^2). */
 void gemem_batch_results_end (GememBatchResults *batch);
 /* Writes the report, with @details one result in full, and all other outputs.  FALSE with @error
  * (GEMEM_ERROR_FAILED, _USAGE) at the first that cannot be written. */

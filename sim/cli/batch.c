@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "sim/cli/batch-results.h"
 #include "sim/cli/batch.h"
+#include "sim/cli/choices.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
 #include "sim/cli/options.h"
@@ -37,6 +38,7 @@ static gboolean release_order;
 static gboolean touch;
 static gboolean measure;
 static gboolean use_environment;
+gboolean gemem_batch_zoo;
 
 const GOptionEntry gemem_batch_entries[] = {
   { "allocator", 'a', 0, G_OPTION_ARG_STRING_ARRAY, &allocators,
@@ -49,6 +51,7 @@ const GOptionEntry gemem_batch_entries[] = {
     "lists (16GiB|24GiB) give several, and every run is made on each",
     "SPEC" },
   { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity, "Its memory, e.g. 16GiB", "SIZE" },
+  GEMEM_VERBOSE_ENTRY,
   { "format", 'f', 0, G_OPTION_ARG_STRING, &gemem_outputs.format,
     "Form of the report (default: as the name of the output ends, else table)",
     "table|json|csv|markdown" },
@@ -235,17 +238,41 @@ add_recorder (GememSourceFile *first, const GPtrArray *variables, GPtrArray *spe
   return found;
 }
 
-/* The allocators of -a; else @fallback; else the one that recorded the first trace. */
+/* Appends what the program that made @first could choose.  FALSE: that is not known. */
+static gboolean
+append_choices (GPtrArray *specs, GememSourceFile *first)
+{
+  GememTraceReader *reader = use_environment ? NULL : gemem_source_file_open (first, NULL);
+  g_autofree char *recorder = reader != NULL
+                                  ? gemem_recorder_text (&reader->info, no_trace_settings)
+                                  : NULL;
+  const gboolean known = recorder != NULL && !no_trace_settings
+                         && gemem_choices_append (specs, recorder, &reader->info);
+
+  if (reader != NULL)
+    gemem_trace_close (reader);
+  return known;
+}
+
+/* The allocators of -a; else @fallback; else the one that recorded the first trace.  *@choices: whether
+ * they are the choices of the recorded program. */
 static GPtrArray *
 choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray *variables,
-                   GError **error)
+                   gboolean *choices, GError **error)
 {
   g_autoptr (GPtrArray)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+
+  *choices = allocators == NULL && !gemem_batch_zoo
+             && g_strcmp0 (fallback, GEMEM_BATCH_CHOICES) == 0 && append_choices (specs, first);
+  if (*choices)
+    return g_steal_pointer (&specs);
+  if (g_strcmp0 (fallback, GEMEM_BATCH_CHOICES) == 0)
+    fallback = "*";
   for (char **name = allocators; name != NULL && *name != NULL; name++)
     if (!add_allocators (*name, variables, specs, error))
       return NULL;
-  if (specs->len == 0 && fallback != NULL
+  if ((specs->len == 0 || gemem_batch_zoo) && fallback != NULL
       && (!gemem_allocator_spec_parse_with (fallback, variables, specs, error)
           || !leave_planned_out (specs, first, error)))
     return NULL;
@@ -356,6 +383,7 @@ choose_for_each (const GPtrArray *files, gboolean all, const GPtrArray *variable
   const guint given = allocators != NULL ? g_strv_length (allocators) : 0;
   g_autoptr (GPtrArray) lists = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
   const gboolean one_list = all || given == 1;
+  gboolean choices;
 
   *alike = !all && given == 1;
   if (all && given == 0)
@@ -374,7 +402,8 @@ choose_for_each (const GPtrArray *files, gboolean all, const GPtrArray *variable
     {
       GPtrArray *chosen = one_list && i > 0 ? NULL
                           : one_list || given == 0
-                              ? choose_allocators (files->pdata[i], NULL, variables, error)
+                              ? choose_allocators (files->pdata[i], NULL, variables, &choices,
+                                                   error)
                               : parse_allocators (allocators[i], variables, error);
       if (chosen == NULL && (!one_list || i == 0))
         return NULL;
@@ -517,7 +546,7 @@ path_of_job (const GememJob *job)
 static gboolean
 open_files (char **paths, const char *default_allocator, const GPtrArray *variables,
             const GPtrArray *devices, gboolean details, GememJobSetup setup, GPtrArray *files,
-            GPtrArray **specs, GArray *list, GError **error)
+            GPtrArray **specs, gboolean *choices, GArray *list, GError **error)
 {
   for (char **path = paths; *path != NULL; path++)
     {
@@ -529,7 +558,8 @@ open_files (char **paths, const char *default_allocator, const GPtrArray *variab
         {
           GememSourceFile *file = files->pdata[i];
           if (*specs == NULL
-              && (*specs = choose_allocators (file, default_allocator, variables, error)) == NULL)
+              && (*specs = choose_allocators (file, default_allocator, variables, choices, error))
+                     == NULL)
             return FALSE;
           g_autoptr (GArray) ordinals = gemem_source_devices (file, error);
           if (ordinals == NULL || !check_gpus (file, ordinals, devices, error))
@@ -550,13 +580,14 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   g_autoptr (GPtrArray) specs = NULL, devices = NULL, shared = NULL;
   g_autoptr (GPtrArray) variables = NULL;
   g_autofree char *device = gemem_device_text (device_spec, capacity);
+  gboolean choices = FALSE;
   if (!check_options (error) || !gemem_share_check_options (g_strv_length (paths), error)
       || (variables = gemem_environment_read (use_environment, error)) == NULL
       || !gemem_source_use_variables (variables, error)
       || (devices = gemem_device_spec_expand (device, error)) == NULL)
     return NULL;
   if (!open_files (paths, default_allocator, variables, devices, details, setup, files, &specs,
-                   list, error))
+                   &choices, list, error))
     return NULL;
   if (gemem_share_wanted ())
     {
@@ -578,7 +609,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   gemem_progress_run_jobs ("replaying", (const GememJob *) list->data, list->len, (guint) jobs,
                            path_of_job, results, errors);
   gemem_interrupts_over ();
-  GememBatchResults *batch = gemem_batch_results_new (list->len);
+  GememBatchResults *batch = gemem_batch_results_new (list->len, choices);
   for (guint i = 0; i < list->len; i++)
     gemem_batch_collect (batch, &g_array_index (list, GememJob, i), results[i], errors[i]);
   gemem_batch_results_end (batch);

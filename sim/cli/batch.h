@@ -11,6 +11,11 @@
 
 extern const GOptionEntry gemem_batch_entries[];
 
+/* For @default_allocator: what the recorded program could choose (choices.h), or every allocator if that is
+ * not known. */
+#define GEMEM_BATCH_CHOICES ""
+extern gboolean gemem_batch_zoo; /* every allocator, beside those of -a */
+
 /* A command's changes to every job before it runs; NULL: none. */
 typedef void (*GememJobSetup) (GememJob *job);
 

@@ -7,24 +7,33 @@
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
 
+static const GOptionEntry entries[] = {
+  { "zoo", 0, 0, G_OPTION_ARG_NONE, &gemem_batch_zoo,
+    "Every allocator of 'gemem-sim list', also of other systems than the recorded one", NULL },
+  { NULL }
+};
+
 static int
 run (char **arguments, GError **error)
 {
   extern const GememCommand gemem_command_compare;
   if (!gemem_want_arguments (&gemem_command_compare, arguments, 1, 10000, error))
     return 2;
-  return gemem_batch_run (arguments, "*", NULL, FALSE, error);
+  return gemem_batch_run (arguments, GEMEM_BATCH_CHOICES, NULL, FALSE, error);
 }
 
 const GememCommand gemem_command_compare = {
   .name = "compare",
   .synopsis = "TRACE...",
-  .summary = "Replay traces through many allocators, a row each",
+  .summary = "Replay traces with many settings or allocators, a row each",
   .description =
-      "Without -a every allocator of 'gemem-sim list' is compared, each with its defaults, and "
-      "pytorch-expandable. Settings recorded\n"
-      "in a trace are the defaults of the allocator that recorded it. A graph is lowered to a "
-      "trace as --lower says.\n"
+      "Without -a the rows are what the recorded program could choose: its allocator as it was, "
+      "and "
+      "each setting that needs less.\n"
+      "--zoo, or a trace that does not say who made it: every allocator of 'gemem-sim list', with "
+      "its defaults.\n"
+      "Settings recorded in a trace are the defaults of the allocator that recorded it. A graph is "
+      "lowered to a trace as --lower says.\n"
       "Runs in which a request failed stand last: they need less because they did less; so do "
       "runs that the system's manual does\n"
       "not allow. With --share-device all traces run at once on one device, and every combination "
@@ -46,7 +55,7 @@ const GememCommand gemem_command_compare = {
       "  gemem-sim compare model.json --lower='paddle:eager_delete_tensor_gb=-1|0|1' -a "
       "paddle-auto-growth --plots plots\n"
       "      what PaddlePaddle's garbage collection saves: a row and a line for each threshold\n",
-  .options = { gemem_table_entries, gemem_batch_entries, gemem_share_entries,
+  .options = { entries, gemem_table_entries, gemem_batch_entries, gemem_share_entries,
                gemem_source_entries },
   .run = run,
 };

@@ -13,6 +13,7 @@ static char *directory, *format_name;
 
 static const GOptionEntry entries[] = {
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &directory, "Write into DIR (default: plots)", "DIR" },
+  GEMEM_VERBOSE_ENTRY,
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
     "Print the results; draws only with --output, too", "table|csv|markdown" },
   { NULL }

@@ -5,6 +5,7 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/table-options.h"
 
+gboolean gemem_table_verbose;
 static gboolean all;
 static char *sort, *columns;
 static GPtrArray *chosen; /* of --columns; GememMeasure, NULL at the end */
@@ -54,6 +55,7 @@ gboolean
 gemem_table_options (GememReportOptions *options, GError **error)
 {
   options->all = all;
+  options->verbose = gemem_table_verbose;
   if (sort != NULL)
     {
       options->reverse = *sort == '-';

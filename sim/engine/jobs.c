@@ -100,6 +100,8 @@ gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **resu
   GError *error = NULL;
   GememMerge *merge;
 
+  if (n == 0)
+    return;
   memset (results, 0, n * sizeof (GememResult *));
   memcpy (own, jobs, n * sizeof (GememJob));
   merge = gemem_merge_begin (own, n, &error);

@@ -136,9 +136,11 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   const char *defaults = gemem_setup_defaults (job, info);
   int ordinal = run->ordinal == GEMEM_DEVICE_HOST ? 0 : run->ordinal;
 
+  const gboolean named = info->settings != NULL || job->allocator->settings->len == 0;
+
+  run->result->as_now = named && gemem_setup_is_alike (job, info);
   run->alike = !run->afresh && gemem_setup_is_alike (job, info);
-  run->repeats = run->alike && !run->shares && tells_of_segments (info, events, n)
-                 && (info->settings != NULL || job->allocator->settings->len == 0);
+  run->repeats = named && run->alike && !run->shares && tells_of_segments (info, events, n);
   if (job->device_ordinal >= 0
       || gemem_job_check_gpu (gemem_setup_spec (job), run->ordinal, TRUE, run->name, error))
     run->device = gemem_setup_device (job, info, ordinal, capacity,

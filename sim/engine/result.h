@@ -220,7 +220,11 @@ struct _GememResult
    * peaks are those of the sum, `seq` counts the events of all, latencies and calls are added. */
   GPtrArray *programs;
   GArray *shares; /* GememShare: one for each program for each of `oom`; empty in an ordinary run */
-  const char *share_order;    /* "time", "evenly" or "turns"; NULL: an ordinary run */
+  const char *share_order; /* "time", "evenly" or "turns"; NULL: an ordinary run */
+  /* whether the allocator and its settings are those that made the recording; bytes that such a run of
+   * the same trace and device reserved, if it served everything; 0: there is none beside this one */
+  gboolean as_now;
+  guint64 peak_now;
   guint64 least_capacity;     /* --find-capacity; 0: not asked for; G_MAXUINT64: none found */
   gboolean capacity_monotone; /* every probed capacity above the answer also fitted */
 };

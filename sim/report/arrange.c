@@ -61,18 +61,76 @@ same_value (const GememMeasure *measure, const GememResult *a, const GememResult
 
 static gboolean
 same_row (const GememResult *a, const GememResult *b, GememTable table,
-          const GememMeasure *const *columns)
+          const GememReportOptions *options)
 {
+  const gboolean brief = options != NULL && !options->verbose;
+  const GememMeasure *const *columns = options != NULL ? options->columns : NULL;
   gboolean same = a->not_run == b->not_run && !a->not_run
                   && strcmp (gemem_report_row_note (a), gemem_report_row_note (b)) == 0
                   && g_strcmp0 (a->failure, b->failure) == 0;
 
   for (const GememMeasure *measure = gemem_measures; same && measure->key != NULL; measure++)
-    if ((measure->rank >= GEMEM_RANK_CALLS) == (table == GEMEM_TABLE_CALLS))
+    if (brief ? (measure->traits & GEMEM_TRAIT_BRIEF) != 0 && columns == NULL
+              : (measure->rank >= GEMEM_RANK_CALLS) == (table == GEMEM_TABLE_CALLS))
       same = same_value (measure, a, b);
   for (; same && columns != NULL && *columns != NULL; columns++)
     same = same_value (*columns, a, b);
   return same;
+}
+
+/* Whether @value is the default of @param, as text. */
+static gboolean
+is_default (const GememParam *param, const char *value)
+{
+  return param != NULL && param->default_text != NULL
+         && g_ascii_strcasecmp (param->default_text, value) == 0;
+}
+
+/* The label of @result, marked if it is what the program has now, and if @one, without the name of the
+ * allocator, which is that of all rows; without defaults, unless they are @chosen instead of what the
+ * program has; g_free(). */
+static char *
+short_label (const GememResult *result, gboolean one, gboolean chosen)
+{
+  const char *now = result->as_now ? " (now)" : "";
+  const GememAllocatorClass *klass = gemem_allocator_find (result->allocator, NULL);
+  /* a line that was pasted has no name before a colon */
+  const char *mark = strpbrk (result->label, ":=(");
+  const char *colon = mark != NULL && *mark == ':' ? mark : NULL;
+  const char *end = strstr (result->label, " (");
+  GString *label;
+
+  if (klass == NULL || colon == NULL || (end != NULL && end < colon) || result->programs != NULL)
+    return g_strconcat (result->label, now, NULL);
+  end = end != NULL ? end : result->label + strlen (result->label);
+  g_autofree char *settings = g_strndup (colon + 1, (gsize) (end - colon - 1));
+  g_auto (GStrv) pairs = g_strsplit (settings, ",", -1);
+  label = g_string_new (NULL);
+  for (guint i = 0; pairs[i] != NULL; i++)
+    {
+      g_autofree char *key = g_strndup (pairs[i], strcspn (pairs[i], "="));
+      const char *value = strchr (pairs[i], '=');
+
+      if (chosen || value == NULL
+          || !is_default (gemem_params_find (klass->params, key), value + 1))
+        g_string_append_printf (label, "%s%s", label->len > 0 ? "," : "", pairs[i]);
+    }
+  if (label->len == 0 || !one)
+    {
+      g_string_insert (label, 0, label->len > 0 ? ":" : "");
+      g_string_insert_len (label, 0, result->label, (gssize) (colon - result->label));
+    }
+  g_string_append_printf (label, "%s%s", end, now);
+  return g_string_free (label, FALSE);
+}
+
+static gboolean
+is_one_allocator (GememResult *const *results, guint n)
+{
+  for (guint i = 1; i < n; i++)
+    if (g_strcmp0 (results[i]->allocator, results[0]->allocator) != 0)
+      return FALSE;
+  return TRUE;
 }
 
 static void
@@ -90,6 +148,8 @@ gemem_report_rows (GememResult *const *results, guint n, GememTable table,
 {
   GPtrArray *rows = g_ptr_array_new_with_free_func (free_row);
   const gboolean all = options != NULL && options->all;
+  const gboolean brief = options != NULL && !options->verbose;
+  const gboolean one = brief && is_one_allocator (results, n);
 
   for (guint i = 0; i < n; i++)
     {
@@ -98,16 +158,16 @@ gemem_report_rows (GememResult *const *results, guint n, GememTable table,
       if (results[i]->not_run && table == GEMEM_TABLE_CALLS)
         continue;
       for (guint r = 0; r < rows->len && row == NULL && !all; r++)
-        if (same_row (((GememReportRow *) rows->pdata[r])->result, results[i], table,
-                      options != NULL ? options->columns : NULL))
+        if (same_row (((GememReportRow *) rows->pdata[r])->result, results[i], table, options))
           row = rows->pdata[r];
       if (row == NULL)
         {
           row = g_new (GememReportRow, 1);
-          *row = (GememReportRow){ results[i], g_ptr_array_new () };
+          *row = (GememReportRow){ results[i], g_ptr_array_new_with_free_func (g_free) };
           g_ptr_array_add (rows, row);
         }
-      g_ptr_array_add (row->labels, results[i]->label);
+      g_ptr_array_add (row->labels, brief ? short_label (results[i], one, options->choices)
+                                          : g_strdup (results[i]->label));
     }
   return rows;
 }
@@ -184,6 +244,16 @@ gemem_report_row_label (const GememReportRow *row, guint max)
 
 /* ---- columns */
 
+gboolean
+gemem_report_shows_times (const GememReportOptions *options)
+{
+  gboolean any = options == NULL || (options->verbose && options->columns == NULL);
+
+  for (guint i = 0; !any && options->columns != NULL && options->columns[i] != NULL; i++)
+    any = options->columns[i]->unit == GEMEM_UNIT_NS;
+  return any;
+}
+
 GPtrArray *
 gemem_report_columns (GememResult *const *results, guint n, GememTable table,
                       const GememReportOptions *options)
@@ -197,7 +267,7 @@ gemem_report_columns (GememResult *const *results, guint n, GememTable table,
       return columns;
     }
   for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
-    if (gemem_measure_is_column (measure, table, results, n))
+    if (gemem_measure_is_column (measure, table, options == NULL || options->verbose, results, n))
       g_ptr_array_add (columns, (gpointer) measure);
   return columns;
 }

@@ -1,8 +1,11 @@
-/* details.c - one result in full, for people: the output of `replay`. */
+/* details.c - one result for people: the output of `replay`.  First whether every request was served;
+ * all that a person may want to look up beside that is behind --verbose.
+ */
 #include "config.h"
 
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "sim/report/measures.h"
 #include "sim/report/notes.h"
@@ -55,13 +58,19 @@ append_stats (GString *out, const GPtrArray *stats)
     g_string_append_printf (out, "  and %u that are 0\n", zeros);
 }
 
+static gboolean
+shows (const GememMeasure *measure, gboolean verbose)
+{
+  return verbose ? measure->rank < GEMEM_RANK_CALLS
+                 : (measure->traits & (GEMEM_TRAIT_BRIEF | GEMEM_TRAIT_ALONE)) != 0;
+}
+
 static void
-append_measures (GString *out, const GememResult *result)
+append_measures (GString *out, const GememResult *result, gboolean verbose)
 {
   char text[GEMEM_MEASURE_TEXT];
-  g_string_append (out, "\nmeasures\n");
   for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
-    if (measure->rank < GEMEM_RANK_CALLS && gemem_measure_applies (measure, result))
+    if (shows (measure, verbose) && gemem_measure_applies (measure, result))
       {
         g_string_append_printf (out, "  %-26s %14s", measure->title,
                                 gemem_measure_text (measure, result, text));
@@ -148,29 +157,46 @@ append_measured_calls (GString *out, const GememResult *result)
     }
 }
 
-/* The failed requests and their reasons. */
+/* Appends the line @text; without @verbose it is no wider than a screen. */
 static void
-append_oom (GString *out, const GememOom *oom)
+append_line (GString *out, const GString *text, const char *indent, gboolean verbose)
 {
-  char size[6][GEMEM_FORMAT_MAX];
-  g_autoptr (GString) by = g_string_new (NULL);
+  if (verbose)
+    g_string_append_printf (out, "%s\n", text->str);
+  else
+    gemem_text_wrap (out, text->str, indent);
+}
+
+/* "event 7: block 3 of 20.00 MiB by train.py:9 main failed with ... reserved of ..." */
+static void
+append_failed (GString *out, const GememOom *oom)
+{
+  char size[5][GEMEM_FORMAT_MAX];
   g_autofree char *block = oom->wake ? g_strdup ("waking")
                            : oom->id == GEMEM_REFUSED_ID
                                ? g_strdup ("the request that failed when recorded,")
                                : g_strdup_printf ("block %" G_GUINT64_FORMAT " of", oom->id);
-  gemem_origin_append_by (by, oom->origin.by);
+
+  g_string_append_printf (out, "  event %" G_GUINT64_FORMAT ": %s %s", oom->seq, block,
+                          gemem_format_size (size[0], oom->requested));
+  gemem_origin_append_by (out, oom->origin.by);
   g_string_append_printf (
-      out,
-      "  event %" G_GUINT64_FORMAT
-      ": %s %s%s failed with %s live, %s allocated, %s reserved of %s\n",
-      oom->seq, block, gemem_format_size (size[0], oom->requested), by->str,
+      out, " failed with %s live, %s allocated, %s reserved of %s",
       gemem_format_size (size[1], oom->live), gemem_format_size (size[2], oom->allocated),
       gemem_format_size (size[3], oom->reserved), gemem_format_size (size[4], oom->capacity));
+}
+
+/* "avoidable: ...", or that it is not. */
+static void
+append_reason (GString *out, const GememOom *oom)
+{
+  char size[3][GEMEM_FORMAT_MAX];
+
   if (!oom->avoidable)
     {
       g_string_append_printf (
-          out, "    true: no layout could have served it; %s would have to be freed first\n",
-          gemem_format_size (size[5], oom->missing));
+          out, "    true: no layout could have served it; %s would have to be freed first",
+          gemem_format_size (size[0], oom->missing));
       return;
     }
   g_string_append_printf (
@@ -187,13 +213,24 @@ append_oom (GString *out, const GememOom *oom)
   else if (oom->device_free >= oom->requested)
     g_string_append (out, "; it is not memory that lacks: the allocator has a limit of its own, or "
                           "takes more at a time");
-  g_string_append_c (out, '\n');
+}
+
+/* A failed request and its reason. */
+static void
+append_oom (GString *out, const GememOom *oom, gboolean verbose)
+{
+  g_autoptr (GString) failed = g_string_new (NULL), reason = g_string_new (NULL);
+
+  append_failed (failed, oom);
+  append_reason (reason, oom);
+  append_line (out, failed, "    ", verbose);
+  append_line (out, reason, "    ", verbose);
 }
 
 static void
-append_ooms (GString *out, const GememResult *result)
+append_ooms (GString *out, const GememResult *result, gboolean verbose)
 {
-  const guint shown = MIN (result->oom != NULL ? result->oom->len : 0, 20);
+  const guint shown = MIN (result->oom != NULL ? result->oom->len : 0, verbose ? 20 : 3);
   if (result->ooms == 0)
     return;
   g_string_append_printf (
@@ -206,7 +243,7 @@ append_ooms (GString *out, const GememResult *result)
       return;
     }
   for (guint i = 0; i < shown; i++)
-    append_oom (out, &g_array_index (result->oom, GememOom, i));
+    append_oom (out, &g_array_index (result->oom, GememOom, i), verbose);
   if (result->ooms > shown)
     g_string_append_printf (out,
                             "  ... and %" G_GUINT64_FORMAT " more (--format=json keeps up to %u)\n",
@@ -341,9 +378,30 @@ order_text (const char *order)
                                          : "in turn, one of each";
 }
 
-void
-gemem_report_details (GString *out, const GememResult *result)
+/* All that --verbose adds behind the measures and failures. */
+static void
+append_statistics (GString *out, const GememResult *result)
 {
+  append_blocks (out, "largest blocks at the live peak", result->largest);
+  append_blocks (out, "largest blocks never freed by the trace", result->leaked);
+  append_calls (out, result);
+  append_latencies (out, result);
+  append_measured_calls (out, result);
+  append_streams (out, result);
+  append_classes (out, result);
+  append_epochs (out, result);
+  append_fidelity (out, result);
+  append_stats (out, result->stats);
+  append_settings (out, "parameters", result->parameters);
+  append_settings (out, "from the environment", result->variables);
+  append_settings (out, "the lowering of the graph", result->lowering);
+}
+
+void
+gemem_report_details (GString *out, const GememResult *result, gboolean verbose)
+{
+  g_autoptr (GString) head = g_string_new (NULL);
+  g_autofree char *answer = gemem_report_answer (result);
   g_autofree char *group = gemem_report_group (result);
   if (result->not_run)
     {
@@ -353,10 +411,13 @@ gemem_report_details (GString *out, const GememResult *result)
     }
   g_autofree char *meaning = gemem_report_meaning (result),
                   *unfit = gemem_report_unfit_state (result);
-  g_string_append_printf (out, "%s through %s%s%s%s on %s\n", group, result->label,
+  g_string_append_printf (head, "%s through %s%s%s%s on %s", group, result->label,
                           meaning != NULL ? " (" : "", meaning != NULL ? meaning : "",
                           meaning != NULL ? ")" : "",
                           result->device != NULL ? result->device : "a device");
+  append_line (out, head, "  ", verbose);
+  if (!verbose && answer != NULL)
+    g_string_append_printf (out, "%s\n", answer);
   if (result->hardware != NULL)
     g_string_append_printf (out, "  %s\n", result->hardware);
   if (result->device_from != NULL)
@@ -382,27 +443,19 @@ gemem_report_details (GString *out, const GememResult *result)
     g_string_append_printf (out, "  APPROXIMATION: %s\n", result->approximation);
   if (unfit != NULL)
     g_string_append_printf (out, "  %s\n", unfit);
-  append_measures (out, result);
+  g_string_append (out, verbose ? "\nmeasures\n" : "");
+  append_measures (out, result, verbose);
   if (result->programs != NULL)
     gemem_report_programs (out, (GememResult *const *) &result, 1);
   else
-    append_ooms (out, result);
-  append_blocks (out, "largest blocks at the live peak", result->largest);
-  append_blocks (out, "largest blocks never freed by the trace", result->leaked);
-  append_calls (out, result);
-  append_latencies (out, result);
-  append_measured_calls (out, result);
-  append_streams (out, result);
-  append_classes (out, result);
-  append_epochs (out, result);
-  append_fidelity (out, result);
-  append_stats (out, result->stats);
-  append_settings (out, "parameters", result->parameters);
-  append_settings (out, "from the environment", result->variables);
-  append_settings (out, "the lowering of the graph", result->lowering);
-  for (guint i = 0; result->programs != NULL && i < result->programs->len; i++)
+    append_ooms (out, result, verbose);
+  if (verbose)
+    append_statistics (out, result);
+  else
+    append_fidelity (out, result);
+  for (guint i = 0; verbose && result->programs != NULL && i < result->programs->len; i++)
     {
       g_string_append_c (out, '\n');
-      gemem_report_details (out, result->programs->pdata[i]);
+      gemem_report_details (out, result->programs->pdata[i], TRUE);
     }
 }

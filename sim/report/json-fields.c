@@ -107,6 +107,8 @@ const GememJsonField gemem_json_values[] = {
   VALUE (ooms_avoidable),
   VALUE (modelled_total_ns),
   VALUE (measured_total_ns),
+  ADDED (GememResult, as_now, GEMEM_FIELD_BOOL),
+  ADDED (GememResult, peak_now, GEMEM_FIELD_NUMBER),
   VALUE (least_capacity),
   BOOL (GememResult, capacity_monotone),
   END,

@@ -13,7 +13,9 @@
 
 #include "sim/report/json-fields.h"
 #include "sim/report/measures.h"
+#include "sim/report/notes.h"
 #include "sim/report/report-private.h"
+#include "sim/report/rows.h"
 
 void
 gemem_json_append_number (GString *out, guint64 value)
@@ -323,6 +325,31 @@ append_results (GString *out, GememResult *const *results, guint n, gboolean not
   g_string_append (out, *separator != '\0' ? "\n" : "");
 }
 
+/* The sentence about each trace, as tables for people end with it. */
+static void
+append_summary (GString *out, GememResult *const *results, guint n)
+{
+  const char *separator = "";
+
+  g_string_append (out, ",\n  \"summary\": [");
+  for (guint start = 0, end; start < n; start = end)
+    {
+      end = gemem_report_group_end (results, n, start);
+      g_autofree char *title = gemem_report_group (results[start]);
+      g_autofree char *text = end == start + 1
+                                  ? gemem_report_answer (results[start])
+                                  : gemem_report_verdict (results + start, end - start);
+      g_autofree char *line = text != NULL ? g_strdup_printf ("%s: %s", title, text) : NULL;
+
+      if (line == NULL)
+        continue;
+      g_string_append (out, separator);
+      gemem_json_append_string (out, line);
+      separator = ", ";
+    }
+  g_string_append_c (out, ']');
+}
+
 void
 gemem_report_json (GString *out, GememResult *const *results, guint n)
 {
@@ -338,5 +365,6 @@ gemem_report_json (GString *out, GememResult *const *results, guint n)
         g_string_append (out, "  ]");
         break;
       }
+  append_summary (out, results, n);
   g_string_append (out, "\n}\n");
 }

@@ -71,7 +71,8 @@ gemem_report_markdown (GString *out, GememResult *const *results, guint n,
       for (guint table = 0; table < GEMEM_TABLE_COUNT; table++)
         append_table (out, (GememTable) table, results + start, end - start, options);
       gemem_report_programs_markdown (out, results + start, end - start);
-      gemem_report_notes_add_group (notes, results + start, end - start);
+      gemem_report_notes_add_group (notes, results + start, end - start,
+                                    gemem_report_shows_times (options));
       g_ptr_array_add (verdicts, gemem_report_verdict (results + start, end - start));
     }
   g_autoptr (GPtrArray) lines = gemem_report_notes_lines (notes, titles->len);

@@ -13,12 +13,15 @@
 #define MEASURED GEMEM_RANK_MEASURED
 #define CAPACITY GEMEM_RANK_CAPACITY
 #define SLEEP GEMEM_RANK_SLEEP
+#define NOW GEMEM_RANK_NOW
 #define CALLS GEMEM_RANK_CALLS
 #define SERVED GEMEM_TRAIT_SERVED
 #define ALLOWED GEMEM_TRAIT_ALLOWED
 #define SAMPLED GEMEM_TRAIT_SAMPLED
 #define MORE GEMEM_TRAIT_MORE
 #define EXACT GEMEM_TRAIT_EXACT
+#define BRIEF GEMEM_TRAIT_BRIEF
+#define ALONE GEMEM_TRAIT_ALONE
 
 /* The sum over all kinds of calls. */
 static guint64
@@ -51,6 +54,12 @@ static double
 prediction_error (const GememResult *result)
 {
   return result->measured_total_ns > 0 ? modelled_to_measured (result) - 1 : 0;
+}
+
+static double
+against_now (const GememResult *result)
+{
+  return result->peak_now > 0 ? (double) result->peak_reserved / (double) result->peak_now - 1 : 0;
 }
 
 /* Each measure is one function of the type its unit implies; the other type is never called. */
@@ -135,6 +144,8 @@ gemem_measure_applies (const GememMeasure *measure, const GememResult *result)
     return result->sleeps > 0;
   if (measure->rank == GEMEM_RANK_CAPACITY)
     return result->least_capacity != 0;
+  if (measure->rank == GEMEM_RANK_NOW)
+    return result->peak_now > 0;
   return TRUE;
 }
 
@@ -177,11 +188,12 @@ gemem_measure_compare (const GememMeasure *measure, gboolean reverse, const Geme
 const char *const gemem_table_titles[GEMEM_TABLE_COUNT] = { "allocator", "device calls" };
 
 gboolean
-gemem_measure_is_column (const GememMeasure *measure, GememTable table, GememResult *const *results,
-                         guint n)
+gemem_measure_is_column (const GememMeasure *measure, GememTable table, gboolean verbose,
+                         GememResult *const *results, guint n)
 {
-  const gboolean calls = measure->rank >= GEMEM_RANK_CALLS;
-  if (measure->rank == GEMEM_RANK_DETAIL || calls != (table == GEMEM_TABLE_CALLS))
+  const gboolean calls = verbose && measure->rank >= GEMEM_RANK_CALLS;
+  if (measure->rank == GEMEM_RANK_DETAIL || calls != (table == GEMEM_TABLE_CALLS)
+      || (!verbose && (measure->traits & GEMEM_TRAIT_BRIEF) == 0))
     return FALSE;
   for (guint i = 0; i < n; i++)
     if (gemem_measure_applies (measure, results[i])

@@ -18,6 +18,7 @@ enum
   GEMEM_RANK_MEASURED = 101, /* only with --measure */
   GEMEM_RANK_CAPACITY = 102, /* only with --find-capacity */
   GEMEM_RANK_SLEEP = 103,    /* only where memory slept */
+  GEMEM_RANK_NOW = 104,      /* only beside a run of what the program has now */
   GEMEM_RANK_CALLS = 200,    /* and above: columns of the table of device calls */
 };
 
@@ -28,6 +29,8 @@ enum
   GEMEM_TRAIT_MORE = 1 << 2,    /* a larger value is better */
   GEMEM_TRAIT_EXACT = 1 << 3,   /* a ratio near 1, or a share near 0, is better */
   GEMEM_TRAIT_ALLOWED = 1 << 4, /* unknown where the run is not allowed */
+  GEMEM_TRAIT_BRIEF = 1 << 5,   /* also in brief reports */
+  GEMEM_TRAIT_ALONE = 1 << 6,   /* also in the brief report of one run */
 };
 
 struct _GememMeasure
@@ -57,9 +60,9 @@ typedef enum
 
 extern const char *const gemem_table_titles[GEMEM_TABLE_COUNT]; /* heading of the label column */
 
-/* TRUE if @measure belongs to @table and applies to one of @results.  A kind of call that no row
- * makes has no column. */
-gboolean gemem_measure_is_column (const GememMeasure *measure, GememTable table,
+/* TRUE if @measure belongs to @table and applies to one of @results; if not @verbose, to the few
+ * columns of a brief one.  A kind of call that no row makes has no column. */
+gboolean gemem_measure_is_column (const GememMeasure *measure, GememTable table, gboolean verbose,
                                   GememResult *const *results, guint n);
 
 /* TRUE if @measure belongs to @result: the run began, and host clock or least capacity were asked

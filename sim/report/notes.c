@@ -381,16 +381,36 @@ add_refused (GememReportNotes *notes, GememResult *const *results, guint n)
     }
 }
 
-void
-gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *results, guint n)
+#define NOT_RUN_SHOWN 5
+
+/* Why runs did not begin, for the first few; of an interruption the row says it. */
+static void
+add_not_run (GememReportNotes *notes, GememResult *const *results, guint n)
 {
+  guint found = 0;
+
   for (guint i = 0; i < n; i++)
-    if (results[i]->not_run && !gemem_result_was_interrupted (results[i])) /* the row says it */
+    if (results[i]->not_run && !gemem_result_was_interrupted (results[i])
+        && found++ < NOT_RUN_SHOWN)
       {
         g_autofree char *text = g_strdup_printf ("%s: not run: %s", results[i]->label,
                                                  results[i]->failure);
         gemem_report_notes_add (notes, results[i], text);
       }
+  if (found > NOT_RUN_SHOWN)
+    {
+      g_autofree char *text = g_strdup_printf ("and %u more that were not run (--format=json says "
+                                               "why)",
+                                               found - NOT_RUN_SHOWN);
+      gemem_report_notes_add (notes, results[0], text);
+    }
+}
+
+void
+gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *results, guint n,
+                              gboolean times)
+{
+  add_not_run (notes, results, n);
   for (guint i = 0; i < n; i++)
     if (results[i]->device_from != NULL)
       gemem_report_notes_add (notes, results[i], results[i]->device_from);
@@ -401,7 +421,7 @@ gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *resul
   add_unfit_states (notes, results, n);
   add_unslept (notes, results, n);
   add_refused (notes, results, n);
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; times && i < n; i++)
     gemem_report_notes_add_guesses (notes, results[i]);
 }
 

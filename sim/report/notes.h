@@ -13,8 +13,9 @@ void gemem_report_notes_free (GememReportNotes *notes);
 /* Says that @text holds for the group of @result. */
 void gemem_report_notes_add (GememReportNotes *notes, const GememResult *result, const char *text);
 /* Adds what readers of every comparison must know of the group @results: runs that did not begin,
- * decisions compared with the recording, and costs that are guesses. */
-void gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *results, guint n);
+ * decisions compared with the recording, and if @times are shown, costs that are guesses. */
+void gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *results, guint n,
+                                   gboolean times);
 /* Adds how many costs behind the modelled times of @result are guesses, if any are. */
 void gemem_report_notes_add_guesses (GememReportNotes *notes, const GememResult *result);
 
@@ -34,6 +35,10 @@ GPtrArray *gemem_report_notes_lines (const GememReportNotes *notes, guint groups
  * a call of the device per request nor a plan; runs that did not serve everything do not count.
  * After an interruption only how many runs ended.  NULL: there is nothing to compare; g_free(). */
 char *gemem_report_verdict (GememResult *const *results, guint n);
+
+/* Whether the run @result served everything, and what it held, in one sentence.  NULL: the run broke off
+ * or is not allowed, and so is no answer; g_free(). */
+char *gemem_report_answer (const GememResult *result);
 
 /* Appends, for people, what became of the requests that ran out of memory when @result's trace was
  * recorded: two lines, or none. */

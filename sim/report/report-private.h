@@ -9,7 +9,8 @@
 /* @options: NULL for the defaults. */
 void gemem_report_table (GString *out, GememResult *const *results, guint n,
                          const GememReportOptions *options);
-void gemem_report_details (GString *out, const GememResult *result);
+/* @verbose: everything; else what fits a screen. */
+void gemem_report_details (GString *out, const GememResult *result, gboolean verbose);
 void gemem_report_json (GString *out, GememResult *const *results, guint n);
 void gemem_report_csv (GString *out, GememResult *const *results, guint n,
                        const GememReportOptions *options);

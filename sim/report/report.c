@@ -49,17 +49,18 @@ gemem_report_format_choose (const char *name, const char *path, GememReportForma
   return TRUE;
 }
 
-/* Each result in full; what holds for several of them, once at the end. */
+/* A report for each result; what holds for several of them, once at the end. */
 static void
-write_details (GString *out, GememResult *const *results, guint n)
+write_details (GString *out, GememResult *const *results, guint n, gboolean verbose)
 {
   GememReportNotes *notes = gemem_report_notes_new ();
 
   for (guint i = 0; i < n; i++)
     {
       g_string_append (out, i > 0 ? "\n" : "");
-      gemem_report_details (out, results[i]);
-      gemem_report_notes_add_guesses (notes, results[i]);
+      gemem_report_details (out, results[i], verbose);
+      if (verbose)
+        gemem_report_notes_add_guesses (notes, results[i]);
     }
   g_autoptr (GPtrArray) lines = gemem_report_notes_lines (notes, 0);
   for (guint i = 0; i < lines->len; i++)
@@ -90,7 +91,7 @@ gemem_report_write (GString *out, GememReportFormat format, GememResult *const *
       break;
     case GEMEM_FORMAT_TABLE:
       if (details)
-        write_details (out, ordered, n);
+        write_details (out, ordered, n, options->verbose);
       else
         gemem_report_table (out, ordered, n, options);
       break;

@@ -33,8 +33,13 @@ typedef struct _GememMeasure GememMeasure; /* a measure of measures.def */
 
 typedef struct
 {
-  gboolean details; /* one result in full (replay), not a row each (compare) */
-  guint width;      /* terminal columns for the table; 0: unlimited */
+  gboolean details; /* a report for each result (replay), not a row each (compare) */
+  gboolean
+      verbose; /* all measures, calls and statistics in tables for people, not the answer alone */
+  guint width; /* terminal columns for the table; 0: unlimited */
+  gboolean
+      choices; /* the runs are what the recorded program could choose: in tables the best first */
+  guint no_choices; /* those that were left out: they are no better than what it has */
   gboolean all;     /* a row for every result, also for those that are equal in every measure */
   /* order of the results of a trace, the best first, in every format; NULL: as given, and in tables
    * for people (table, Markdown) what failed last */
@@ -70,6 +75,9 @@ const GememMeasure *gemem_measure_find (const char *name, GError **error);
 /* Where results of one trace are of several devices, each of them names its device from now on,
  * device 0 too.  O(n^2). */
 void gemem_results_name_devices (GememResult *const *results, guint n);
+/* Tells each of @results what the program needs now, by the first run of the same trace and device that
+ * has the recorded allocator and settings and served every request.  O(n^2). */
+void gemem_results_find_now (GememResult *const *results, guint n);
 
 /* Appends the results (GememResult, gemem_result_free()) in the file @path, which
  * gemem_report_write() wrote as JSON, to @results.  GEMEM_ERROR_FAILED: unreadable;

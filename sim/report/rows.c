@@ -22,6 +22,17 @@ gemem_results_name_devices (GememResult *const *results, guint n)
                                  && g_strcmp0 (results[i]->trace, results[j]->trace) == 0;
 }
 
+void
+gemem_results_find_now (GememResult *const *results, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    for (guint j = 0; j < n && n > 1 && results[i]->peak_now == 0; j++)
+      if (results[j]->as_now && gemem_result_is_complete (results[j])
+          && gemem_report_same_group (results[i], results[j])
+          && results[i]->capacity == results[j]->capacity)
+        results[i]->peak_now = results[j]->peak_reserved;
+}
+
 char *
 gemem_report_group (const GememResult *result)
 {

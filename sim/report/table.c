@@ -1,6 +1,6 @@
-/* table.c - the comparison as aligned tables: a group of rows per trace, a column per measure;
- * then, per trace, the device calls by kind; at the end, once, what holds for all of it, and a
- * sentence with the answer.
+/* table.c - the comparison as aligned tables: a group of rows per trace, a few columns, or with
+ * --verbose one per measure and per trace the device calls by kind; at the end, once, what holds for all
+ * of it, and a sentence with the answer.
  *
  * Why two tables: a dozen kinds of calls, which show the cost of mapping, do not fit a terminal
  * beside the measures.  Columns are dropped by rank until the table fits, unless they were chosen;
@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "sim/report/arrange.h"
 #include "sim/report/notes.h"
@@ -19,6 +20,10 @@
 #include "sim/report/rows.h"
 
 #define MAX_COLUMNS 64
+/* Without --verbose: a table that is not for a terminal, more rows than are read, those shown then. */
+#define BRIEF_WIDTH 120
+#define BRIEF_ROWS_MAX 40
+#define BRIEF_ROWS 10
 
 typedef struct
 {
@@ -34,9 +39,19 @@ typedef struct
   GememResult *const *results;
   guint n;
   GPtrArray *rows[GEMEM_TABLE_COUNT]; /* GememReportRow */
+  guint hidden;                       /* rows left out */
 } TableGroup;
 
 /* ---- layout */
+
+/* The columns of characters that a row may take; 0: any. */
+static gsize
+width_of (const GememReportOptions *options)
+{
+  if (options == NULL)
+    return 0;
+  return options->width > 0 || options->verbose ? options->width : BRIEF_WIDTH;
+}
 
 /* Width of the note after the row of @result, with the second space before it. */
 static gsize
@@ -80,6 +95,18 @@ importance (const GememMeasure *measure, const GememReportOptions *options)
   return rank >= GEMEM_RANK_CALLS ? rank - GEMEM_RANK_CALLS : rank > GEMEM_RANK_DETAIL ? 0 : rank;
 }
 
+/* Shortens the labels so that rows fit @width, but for a few characters. */
+static void
+cut_labels (TableLayout *layout, gsize width)
+{
+  const gsize least = 16;
+  gsize others = layout->note;
+
+  for (guint c = 0; c < layout->n; c++)
+    others += 2 + layout->columns[c].width;
+  layout->label = MIN (layout->label, MAX (least, width - MIN (width, others)));
+}
+
 /* The layout of @table with all names of a row, or with as many as fit @names characters. */
 static TableLayout
 lay_out (GememTable table, const GPtrArray *groups, const GPtrArray *columns, guint names,
@@ -95,7 +122,9 @@ lay_out (GememTable table, const GPtrArray *groups, const GPtrArray *columns, gu
   for (guint i = 0; i < groups->len; i++)
     measure_rows (&layout, ((const TableGroup *) groups->pdata[i])->rows[table]);
   layout.n = gemem_text_columns_fit (layout.columns, layout.n, layout.label + layout.note,
-                                     options != NULL ? options->width : 0);
+                                     (guint) width_of (options));
+  if (options != NULL && !options->verbose)
+    cut_labels (&layout, width_of (options));
   return layout;
 }
 
@@ -105,7 +134,7 @@ fits (const TableLayout *layout, const GememReportOptions *options)
   gsize width = layout->label + layout->note;
   for (guint c = 0; c < layout->n; c++)
     width += 2 + layout->columns[c].width;
-  return options == NULL || options->width == 0 || width <= options->width;
+  return width_of (options) == 0 || width <= width_of (options);
 }
 
 /* The longest name of a single result, or what a few short names need. */
@@ -134,7 +163,8 @@ static void
 append_row (GString *out, const TableLayout *layout, const GememReportRow *row)
 {
   char text[GEMEM_MEASURE_TEXT];
-  g_autofree char *label = gemem_report_row_label (row, layout->names);
+  g_autofree char *whole = gemem_report_row_label (row, layout->names);
+  g_autofree char *label = gemem_text_cut (whole, (glong) layout->label);
   g_string_append_printf (out, "%s%*s", label, (int) (layout->label - characters (label)), "");
   for (guint c = 0; c < layout->n; c++)
     g_string_append_printf (out, "  %*s", (int) layout->columns[c].width,
@@ -277,7 +307,8 @@ note_names (GememReportNotes *notes, GememTable table, const TableLayout *layout
 }
 
 static void
-append_notes (GString *out, const TableLayout *layouts, const GPtrArray *groups)
+append_notes (GString *out, const TableLayout *layouts, const GPtrArray *groups,
+              const GememReportOptions *options)
 {
   GememReportNotes *notes = gemem_report_notes_new ();
   for (guint table = 0; table < GEMEM_TABLE_COUNT; table++)
@@ -286,7 +317,8 @@ append_notes (GString *out, const TableLayout *layouts, const GPtrArray *groups)
   for (guint i = 0; i < groups->len; i++)
     {
       const TableGroup *group = groups->pdata[i];
-      gemem_report_notes_add_group (notes, group->results, group->n);
+      gemem_report_notes_add_group (notes, group->results, group->n,
+                                    gemem_report_shows_times (options));
     }
   g_autoptr (GPtrArray) lines = gemem_report_notes_lines (notes, groups->len);
   for (guint i = 0; i < lines->len; i++)
@@ -322,6 +354,41 @@ free_group (gpointer data)
   g_free (group);
 }
 
+/* What the program has now, what served everything, then what needs less. */
+static int
+compare_rows (gconstpointer a, gconstpointer b)
+{
+  const GememResult *x = (*(GememReportRow *const *) a)->result,
+                    *y = (*(GememReportRow *const *) b)->result;
+  const int failed = !gemem_result_is_complete (x) - !gemem_result_is_complete (y);
+
+  if (x->as_now != y->as_now)
+    return y->as_now - x->as_now;
+  return failed != 0
+             ? failed
+             : (x->peak_reserved > y->peak_reserved) - (x->peak_reserved < y->peak_reserved);
+}
+
+/* Of the rows of a search only the best are for people, and what the program has now. */
+static void
+keep_best (TableGroup *group, const GememReportOptions *options)
+{
+  GPtrArray *rows = group->rows[GEMEM_TABLE_MEASURES];
+  const gboolean choices = options != NULL && options->choices;
+
+  if (options == NULL || options->verbose || options->all
+      || rows->len <= (choices ? 1 : BRIEF_ROWS_MAX))
+    return;
+  if (options->sort == NULL)
+    g_ptr_array_sort (rows, compare_rows);
+  for (guint i = rows->len; i-- > BRIEF_ROWS;)
+    if (!((const GememReportRow *) rows->pdata[i])->result->as_now)
+      {
+        g_ptr_array_remove_index (rows, i);
+        group->hidden++;
+      }
+}
+
 static GPtrArray *
 make_groups (GememResult *const *results, guint n, const GememReportOptions *options)
 {
@@ -335,6 +402,7 @@ make_groups (GememResult *const *results, guint n, const GememReportOptions *opt
       for (guint table = 0; table < GEMEM_TABLE_COUNT; table++)
         group->rows[table] = gemem_report_rows (group->results, group->n, (GememTable) table,
                                                 options);
+      keep_best (group, options);
       g_ptr_array_add (groups, group);
     }
   return groups;
@@ -363,6 +431,10 @@ gemem_report_table (GString *out, GememResult *const *results, guint n,
       append_group_facts (out, group->results, group->n);
       append_table (out, GEMEM_TABLE_MEASURES, &layouts[GEMEM_TABLE_MEASURES],
                     group->rows[GEMEM_TABLE_MEASURES]);
+      if (group->hidden > 0)
+        g_string_append_printf (
+            out, "... and %u rows that need more: --all shows them, -o FILE.csv keeps them\n",
+            group->hidden);
       gemem_report_programs (out, group->results, group->n);
       if (layouts[GEMEM_TABLE_CALLS].n == 0)
         continue;
@@ -370,6 +442,11 @@ gemem_report_table (GString *out, GememResult *const *results, guint n,
       append_table (out, GEMEM_TABLE_CALLS, &layouts[GEMEM_TABLE_CALLS],
                     group->rows[GEMEM_TABLE_CALLS]);
     }
-  append_notes (out, layouts, groups);
+  if (options != NULL && options->no_choices > 0)
+    g_string_append_printf (out,
+                            "\n%u other settings were tried, which need no less; --zoo shows other "
+                            "allocators\n",
+                            options->no_choices);
+  append_notes (out, layouts, groups, options);
   append_verdicts (out, groups);
 }

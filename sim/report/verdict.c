@@ -1,4 +1,4 @@
-/* verdict.c - the sentence at the end of a comparison; see notes.h.
+/* verdict.c - the sentences that say what a run, and what a comparison found; see notes.h.
  *
  * Why not simply the first row: `direct` has no cache and a plan knows the future, so both need
  * least and neither is a choice for a running program; a run that refused requests needs less
@@ -236,8 +236,9 @@ append_costs (GString *out, const Standings *s)
 {
   char time[GEMEM_FORMAT_MAX];
 
-  if (time_of (s->best) == 0 || !gemem_result_is_complete (s->best))
-    return;
+  if (time_of (s->best) == 0 || !gemem_result_is_complete (s->best)
+      || (!is_measured (s->best) && s->best->cost_guesses > 0))
+    return; /* a guess is no part of a conclusion */
   g_string_append_printf (out, "; %s %s of %s allocator time",
                           s->ties > 0 && s->fast == s->ties ? "each costs" : "it costs",
                           gemem_format_time (time, time_of (s->best)),
@@ -351,4 +352,22 @@ gemem_report_verdict (GememResult *const *results, guint n)
   append_costs (out, &s);
   g_string_append_c (out, '.');
   return g_string_free (out, FALSE);
+}
+
+char *
+gemem_report_answer (const GememResult *result)
+{
+  char size[2][GEMEM_FORMAT_MAX];
+
+  if (result->not_run || result->failure != NULL || result->partial || result->not_allowed != NULL)
+    return NULL;
+  if (result->ooms > 0)
+    return g_strdup_printf ("does not fit: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+                            " requests failed",
+                            result->ooms, result->allocs);
+  return g_strdup_printf ("every request was served; at most %s of %s were held",
+                          gemem_format_size (size[0], result->peak_reserved),
+                          result->capacity == GEMEM_UNLIMITED
+                              ? "an unlimited device"
+                              : gemem_format_size (size[1], result->capacity));
 }

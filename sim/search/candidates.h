@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/macros.h"
 #include "sim/search/paste.h"
 
 typedef struct
@@ -18,12 +19,17 @@ typedef struct
 
 void gemem_candidate_free (gpointer candidate);
 
+GEMEM_BEGIN_DECLS
+
 /* What may be tried instead of @klass with the settings @now ("key=value,..."; NULL: the defaults): each
  * setting by itself, then the other allocators of @system, each by itself and with each of its
  * settings.  @system NULL: all.  GPtrArray of GememCandidate; what a setting's value is already, and
  * what cannot be written, is not in it. */
 GPtrArray *gemem_candidates_single (const GememAllocatorClass *klass, const char *system,
                                     const char *now);
+
+GEMEM_END_DECLS
+
 /* Both at once, with what the program has @now; NULL: they set the same, or are of different
  * allocators. */
 GememCandidate *gemem_candidates_both (const GememCandidate *one, const GememCandidate *other,

@@ -9,9 +9,14 @@
 #pragma once
 
 #include "allocators/allocator.h"
+#include "base/macros.h"
+
+GEMEM_BEGIN_DECLS
 
 /* The form of @klass for @system (NULL: its first); NULL: it has none. */
 const GememForm *gemem_paste_form (const GememAllocatorClass *klass, const char *system);
+
+GEMEM_END_DECLS
 
 /* The line for @klass with @own settings (GememSetting) instead of those among @defaults, the settings
  * that the program has now ("key=value,..."; NULL: none).  NULL: it cannot be said so, or a setting is

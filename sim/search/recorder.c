@@ -7,12 +7,12 @@
 
 #define ASSUMED "pytorch-caching"
 
-/* The text of the allocator that recorded the trace.  The settings of a shorthand choose the class, so
- * they belong to its name; those of a class apply while it is made (gemem_setup_defaults()). */
-static char *
-text_of (const GememTraceInfo *info, gboolean ignores_settings)
+/* The settings of a shorthand choose the class, so they belong to its name; those of a class apply while
+ * it is made (gemem_setup_defaults()). */
+char *
+gemem_recorder_text (const GememTraceInfo *info, gboolean ignores_settings)
 {
-  for (const GememNamed *const *s = gemem_shorthands (); *s != NULL; s++)
+  for (const GememNamed *const *s = gemem_shorthands (); *s != NULL && info->allocator != NULL; s++)
     if (!ignores_settings && info->settings != NULL
         && gemem_name_is ((*s)->name, (*s)->aliases, info->allocator))
       return g_strconcat (info->allocator, ":", info->settings, NULL);
@@ -24,10 +24,11 @@ gemem_recorder_parse (const GememTraceInfo *info, gboolean ignores_settings,
                       const GPtrArray *variables, GPtrArray *specs, gboolean *assumed,
                       GError **error)
 {
-  g_autofree char *text = info->allocator != NULL ? text_of (info, ignores_settings)
-                                                  : g_strdup (ASSUMED);
+  g_autofree char *text = gemem_recorder_text (info, ignores_settings);
 
-  *assumed = info->allocator == NULL;
+  *assumed = text == NULL;
+  if (text == NULL)
+    text = g_strdup (ASSUMED);
   if (gemem_allocator_spec_parse_with (text, variables, specs, *assumed ? error : NULL))
     return TRUE;
   if (!*assumed)

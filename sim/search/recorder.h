@@ -11,6 +11,9 @@
 
 GEMEM_BEGIN_DECLS
 
+/* What -a says to mean the allocator that recorded @info, g_free(); NULL: it is not named there. */
+char *gemem_recorder_text (const GememTraceInfo *info, gboolean ignores_settings);
+
 /* Appends to @specs the allocator that recorded @info, for a program with the environment @variables
  * (NULL: none); *@assumed: it is not named there.  @ignores_settings: those of the trace do not choose
  * it.  GEMEM_ERROR_USAGE: it is not among the allocators here. */

@@ -1,16 +1,16 @@
 /* screen.c - an advice for a person: the verdict first, at most about twenty lines of 100 columns.
  *
  * Invariants: no figure is computed here; no name of a file, of a line of code or of a setting makes
- * a line longer than WIDTH, but for the lines to paste, which stay whole.
+ * a line longer than GEMEM_TEXT_WIDTH, but for the lines to paste, which stay whole.
  */
 #include "config.h"
 
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "sim/search/advise.h"
 
-#define WIDTH 100
 #define HOLDERS 5
 
 /* ---- pieces */
@@ -39,42 +39,13 @@ append_allocator (GString *out, const GememAdvice *advice)
     g_string_append_printf (out, " %s", version);
 }
 
-/* Appends @line, cut at WIDTH characters. */
+/* Appends @line, cut at the width. */
 static void
 append_line (GString *out, const char *line)
 {
-  g_autofree char *valid = g_utf8_make_valid (line, -1);
-  const glong length = g_utf8_strlen (valid, -1);
-  g_autofree char *cut = length > WIDTH ? g_utf8_substring (valid, 0, WIDTH - 3) : NULL;
+  g_autofree char *cut = gemem_text_cut (line, GEMEM_TEXT_WIDTH);
 
-  g_string_append_printf (out, "%s%s\n", cut != NULL ? cut : valid, cut != NULL ? "..." : "");
-}
-
-/* Appends @text, broken at blanks into lines of WIDTH characters; later ones after @indent. */
-static void
-append_wrapped (GString *out, const char *text, const char *indent)
-{
-  g_auto (GStrv) words = g_strsplit (text, " ", -1);
-  glong column = 0;
-
-  for (char **word = words; *word != NULL; word++)
-    {
-      const glong length = g_utf8_strlen (*word, -1);
-
-      if (column > 0 && column + 1 + length > WIDTH)
-        {
-          g_string_append_printf (out, "\n%s", indent);
-          column = (glong) strlen (indent);
-        }
-      else if (column > 0)
-        {
-          g_string_append_c (out, ' ');
-          column++;
-        }
-      g_string_append (out, *word);
-      column += length;
-    }
-  g_string_append_c (out, '\n');
+  g_string_append_printf (out, "%s\n", cut);
 }
 
 static char *
@@ -200,7 +171,7 @@ append_head (GString *out, const GememAdvice *advice)
   if (advice->devices > 1)
     g_string_append_printf (head, "; device %d, which needs most of %u", now->device_ordinal,
                             advice->devices);
-  append_wrapped (out, head->str, "  ");
+  gemem_text_wrap (out, head->str, "  ");
   if (advice->assumed)
     append_line (out, "The recording does not name its allocator: PyTorch's is assumed; --for "
                       "chooses another.");
@@ -273,7 +244,7 @@ append_tried (GString *out, const GememAdvice *advice)
   if (advice->least > 0)
     g_string_append_printf (text, "Nothing needs less than the %s in use at once.",
                             gemem_format_size (size, advice->least));
-  append_wrapped (out, text->str, "");
+  gemem_text_wrap (out, text->str, "");
   if (advice->other != NULL)
     g_string_append_printf (out, "Good to know: %s, of another system, would need %s.\n",
                             advice->other, gemem_format_size (size, advice->other_need));
@@ -343,7 +314,7 @@ gemem_advice_append (GString *out, const GememAdvice *advice)
 
   append_head (out, advice);
   g_string_append_c (out, '\n');
-  append_wrapped (out, sentence, "  ");
+  gemem_text_wrap (out, sentence, "  ");
   append_offers (out, advice);
   g_string_append_c (out, '\n');
   append_tried (out, advice);

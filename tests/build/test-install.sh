@@ -78,8 +78,8 @@ gemem-sim generate random:events=20000,live=300 --seed 5 -o r.gmt
 run 0 gemem-sim list allocators --names;   says out '^power2$'
 run 0 gemem-sim help power2;               says out 'min_block='
 run 0 gemem-sim compare r.gmt -f csv;      says out ',power2,'; says out ',direct,'
-run 0 gemem-sim replay r.gmt -a power2 -a power2:min_block=1MiB --check
-run 0 gemem-sim replay r.gmt -a power2 --check -d sim:capacity=16MiB
+run 0 gemem-sim replay -v r.gmt -a power2 -a power2:min_block=1MiB --check
+run 0 gemem-sim replay -v r.gmt -a power2 --check -d sim:capacity=16MiB
 run 0 gemem-sim compare r.gmt -a 'power2:min_block=*' -f csv; says out 'power2:min_block=4KiB'
 check 'it never holds less than its blocks' sh -c \
   "gemem-sim compare r.gmt -a power2 -a power2:min_block=1MiB -f json | jq -en 'input | [.results[] | .peak_reserved >= .peak_allocated and .peak_allocated >= .peak_live] | all'"

@@ -41,7 +41,7 @@ for capacity in 80000 600; do # MiB; with less memory XLA compiles another progr
   run 0 env XLA_PYTHON_CLIENT_ALLOCATOR=default gemem-dry-run --gpu a100-80 --capacity "${capacity}MiB" -o own.gmt "$GEMEM_JAX" "$programs/jax_train.py"
   check "$capacity MiB: XLA compiles the same under its own allocator" test "$(awk '$1 == "xla" { print $2 + $3 + $4 }' "$out")" -eq "$sum"
   real=$(sed -n 's/^peak_bytes_in_use //p' "$out")
-  run 0 gemem-sim replay a.gmt -a "tf-bfc:allow_growth=no,limit=$((capacity * 3 / 4))MiB" -d "sim:capacity=${capacity}MiB"
+  run 0 gemem-sim replay -v a.gmt -a "tf-bfc:allow_growth=no,limit=$((capacity * 3 / 4))MiB" -d "sim:capacity=${capacity}MiB"
   check "$capacity MiB: tf-bfc counts as JAX's allocator" near "$(awk '$1 == "peak_bytes_in_use" { print $2; exit }' "$out")" "$real"
 done
 
@@ -66,7 +66,7 @@ recorded=$(sed -n 's/^peak_bytes_in_use 1 //p' "$out")
 run 0 env XLA_PYTHON_CLIENT_ALLOCATOR=default gemem-dry-run --gpu h100 --gpus 2 -o own.gmt "$GEMEM_JAX" "$programs/jax_sharded.py"
 real=$(sed -n 's/^peak_bytes_in_use 1 //p' "$out")
 check "$real bytes, as requested $recorded" near "$real" "$recorded"
-run 0 gemem-sim replay a.gmt --trace-device=1 -a tf-bfc:allow_growth=no,limit=63763120128 -d sim:capacity=85017493504
+run 0 gemem-sim replay -v a.gmt --trace-device=1 -a tf-bfc:allow_growth=no,limit=63763120128 -d sim:capacity=85017493504
 check "tf-bfc counts as JAX's allocator of the second GPU" near "$(awk '$1 == "peak_bytes_in_use" { print $2; exit }' "$out")" "$real"
 cat >both.sh <<'SH'
 "$@" 0 2 "$PORT" & "$@" 1 2 "$PORT" || exit

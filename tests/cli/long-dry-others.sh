@@ -12,16 +12,16 @@ dry () { run 0 gemem-dry-run --gpu a100-80 "$@"; check "nothing failed" sh -c "!
 # The pool took BYTES in CALLS calls; gemem's, given the program's requests in FILE, takes the same.
 pool_takes () # ALLOCATOR FILE BYTES CALLS
 {
-  run 0 gemem-sim compare "$2" --no-trace-settings -a "$1" -d sim:gpu=a100-80
+  run 0 gemem-sim compare -v "$2" --no-trace-settings -a "$1" -d sim:gpu=a100-80
   says out "^$1 +$4 +$4 "
-  run 0 gemem-sim replay "$2" --no-trace-settings -a "$1" -d sim:gpu=a100-80
+  run 0 gemem-sim replay -v "$2" --no-trace-settings -a "$1" -d sim:gpu=a100-80
   says out "peak reserved .* $3 bytes,"
 }
 # FILE has the requests, which the real pool (ALLOCATOR) decided as ours; its device calls are those of the same program without them (python -E).
 requests_of () # NAME ALLOCATOR FILE PYTHON PROGRAM...
 {
   says err "^  requests of +$1 .*\([0-9]+ events\)$"; says err '^  peak live +808\.2 MiB \(847446784 bytes\), event [0-9]+, .*/own_requests\.py:24 request$'
-  run 0 gemem-sim compare "$3" -a "$2" -d sim:gpu=a100-80; says out "^$2: reproduces the recording exactly: 1000 of 1000 decisions"
+  run 0 gemem-sim compare -v "$3" -a "$2" -d sim:gpu=a100-80; says out "^$2: reproduces the recording exactly: 1000 of 1000 decisions"
   gemem-sim convert "$3" with.txt; sed -n 's/^segment-alloc .*\(size=[0-9]* addr=[^ ]*\).*/\1/p' with.txt >with
   python=$4; shift 4; dry -o bare.gmt "$python" -E "$@"
   gemem-sim convert bare.gmt without.txt; sed -n 's/^alloc .*\(size=[0-9]* addr=[^ ]*\).*/\1/p' without.txt >without

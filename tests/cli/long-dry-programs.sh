@@ -21,7 +21,7 @@ program () {
       *) echo "$line" ;;
     esac
   done <compared
-  run 0 gemem-sim replay "$name.gmt"
+  run 0 gemem-sim replay -v "$name.gmt"
   says out 'reproduces the recording exactly: '
   PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True run 0 gemem-dry-run --gpu a100-80 -o "$name-expandable.gmt" "$torch" "$@"
   run 0 gemem-sim replay -d "sim:address=recorded,capacity=$(jq .capacity "$name.json")" "$name-expandable.gmt"

@@ -27,15 +27,15 @@ run 1 gemem-sim calibrate -d sim --repeats 1 -o /dev/full; says err '/dev/full: 
 run 1 gemem-sim calibrate -d sim:capacity=16MiB; says err 'are needed free'
 
 # ---- measured beside modelled
-run 0 gemem-sim replay r.gmt -a direct --measure; says out '^calls, measured '; says out '^  malloc +[0-9]+ '
-run 0 gemem-sim replay r.gmt -a direct; check 'no measured calls unless asked for' sh -c "! grep -q 'calls, measured' '$out'"
+run 0 gemem-sim replay -v r.gmt -a direct --measure; says out '^calls, measured '; says out '^  malloc +[0-9]+ '
+run 0 gemem-sim replay -v r.gmt -a direct; check 'no measured calls unless asked for' sh -c "! grep -q 'calls, measured' '$out'"
 
 run 0 gemem-sim compare r.gmt -a direct -a pytorch-caching --measure -f json -o m.json --plots p
 check 'a row for predicted and real time of each' sh -c "grep -v '^#' p/measured-r.dat | grep -c '\"[0-9.]* [mu]s for [0-9.]* [mu]s: [-+][0-9.]* %\" \"[dp]' | grep -qx 2"
 check 'every allocation stands in one bin, modelled and measured' sh -c \
   "awk '!/^#/ && NF { a += \$3; b += \$4; c += \$5; d += \$6 } END { exit !(a == b && c == d && a > $events / 2) }' p/latency-r.dat"
 if command -v gnuplot >/dev/null; then check 'they are drawn' test -s p/measured-r.png -a -s p/latency-r.svg; fi
-run 0 gemem-sim compare r.gmt -a direct --plots q; check 'none without measurement' sh -c 'test -s q/timeline-r.gp && ! ls q | grep "^measured\|^latency"'
+run 0 gemem-sim compare -v r.gmt -a direct --plots q; check 'none without measurement' sh -c 'test -s q/timeline-r.gp && ! ls q | grep "^measured\|^latency"'
 run 0 gemem-sim plot m.json -f csv; says out ',modelled_to_measured,prediction_error,'
 run 0 gemem-sim plot m.json -f markdown; says out '^\| direct \|'
 run 2 gemem-sim plot m.json -f html; says err 'html'
@@ -58,7 +58,7 @@ rm -f report
 timeout --foreground -s INT 1 gemem-sim calibrate -d cuda:0 --repeats 1000000 -o never.ini >"$out" 2>"$err"; interrupted=$?
 check "interrupted: exit status $interrupted" test $interrupted -eq 124 -o $interrupted -eq 130; says err 'calibrate: interrupted; there is no profile'
 check 'nothing is left of it, nor left behind' sh -c "! ls never.ini* 2>/dev/null && grep -q '^end' report && ! grep -q '^leak\|^misuse\|^fault' report"
-run 0 gemem-sim compare r.gmt -a direct -a ge-expandable -d cuda:0:profile=gpu.ini --measure
+run 0 gemem-sim compare -v r.gmt -a direct -a ge-expandable -d cuda:0:profile=gpu.ini --measure
 says out 'modelled/measured'
 run 0 gemem-sim replay r.gmt -a ge-expandable -d cuda:0:profile=gpu.ini --measure -f json
 check 'each call has its histogram' sh -c "grep -q '\"map\": {\"count\": [1-9][0-9]*, .*\"measured_ns\": {\"count\": [1-9]' '$out'"

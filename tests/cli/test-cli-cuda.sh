@@ -12,8 +12,8 @@ with () { env LD_LIBRARY_PATH="$library" GEMEM_DRIVER_REPORT="$report" "$@"; }
 clean () { check "$1: nothing was kept" sh -c "grep -q '^end' report && ! grep -v '^call \|^end' report"; rm -f report; }
 
 # ---- what the device is told
-run 0 with gemem-sim replay "$trace" -a pytorch-caching -d cuda:0; says out 'on cuda:gpu=0,capacity=80GiB'; clean replay
-run 0 with GEMEM_DRIVER_DEVICES=2 gemem-sim replay "$trace" -a ge-expandable -d cuda:1:mode=vmm,capacity=4GiB; says out 'on cuda:gpu=1,mode=vmm,capacity=4GiB'
+run 0 with gemem-sim replay -v "$trace" -a pytorch-caching -d cuda:0; says out 'on cuda:gpu=0,capacity=80GiB'; clean replay
+run 0 with GEMEM_DRIVER_DEVICES=2 gemem-sim replay -v "$trace" -a ge-expandable -d cuda:1:mode=vmm,capacity=4GiB; says out 'on cuda:gpu=1,mode=vmm,capacity=4GiB'
 clean 'the second GPU'
 
 # ---- several devices: each goes to the GPU of its number, or is refused
@@ -32,9 +32,9 @@ run 0 with gemem-sim replay one.txt -a ge -d cuda:0 --trace-device=1; says out '
 run 0 with GEMEM_DRIVER_DEVICES=2 gemem-sim replay two.txt -a ge -d cuda --calls two.csv; clean 'calls on two GPUs'
 check 'each call names its device' sh -c 'grep -q "^[0-9]*,malloc,0,2097152,0x[0-9a-f]*,1,0$" two.csv && grep -q "^[0-9]*,malloc,0,4194304,0x[0-9a-f]*,1,1$" two.csv'
 run 0 gemem-sim replay two.txt -a ge -d sim:calls=two.csv --calls again.csv; check 'both devices decide the same without GPUs' cmp two.csv again.csv
-run 0 with gemem-sim replay "$trace" -a pytorch-caching:capacity=2GiB -d cuda; says out 'on cuda:gpu=0,capacity=2GiB'; clean 'a setting of the allocator'
-run 0 with gemem-sim replay "$trace" -a direct -d cuda:profile=h200; says out 'alloc p50 .*[1-9][0-9.]* us'; clean 'modelled costs'
-run 0 with gemem-sim replay "$trace" -a pytorch-caching -d faulty:on=cuda,gpu=0,nth=3,call=malloc; clean 'a wrapper'
+run 0 with gemem-sim replay -v "$trace" -a pytorch-caching:capacity=2GiB -d cuda; says out 'on cuda:gpu=0,capacity=2GiB'; clean 'a setting of the allocator'
+run 0 with gemem-sim replay -v "$trace" -a direct -d cuda:profile=h200; says out 'alloc p50 .*[1-9][0-9.]* us'; clean 'modelled costs'
+run 0 with gemem-sim replay -v "$trace" -a pytorch-caching -d faulty:on=cuda,gpu=0,nth=3,call=malloc; clean 'a wrapper'
 run 0 with gemem-sim compare "$trace" -a pytorch-caching -a ge-scalable -a direct -d cuda:0 --jobs 4; clean compare
 gemem-sim generate random:events=2000,live=100 -o small.gmt # a replay for every capacity that is tried
 run 0 with gemem-sim replay small.gmt -a pytorch-caching -d cuda:0 --find-capacity; says out 'least capacity'; clean 'least capacity'
@@ -55,7 +55,7 @@ rm -f report
 
 # ---- full, failing, interrupted
 run 4 with GEMEM_DRIVER=sim:capacity=1GiB gemem-sim replay "$trace" -a pytorch-caching -d cuda:0 --fail-on-oom; clean 'a trace larger than the GPU'
-run 0 with gemem-sim replay "$trace" -a pytorch-caching -d cuda:0:capacity=1GiB; says out '2479 frees of requests that had failed'; clean 'a trace larger than the capacity'
+run 0 with gemem-sim replay -v "$trace" -a pytorch-caching -d cuda:0:capacity=1GiB; says out '2479 frees of requests that had failed'; clean 'a trace larger than the capacity'
 run 1 with GEMEM_DRIVER_FAIL=cuMemAlloc=20:CUDA_ERROR_ILLEGAL_ADDRESS gemem-sim replay "$trace" -a pytorch-caching -d cuda:0 --events e.csv --calls c.csv
 says err 'vit-train.gmt:event [1-9][0-9]*: device cuda:0: cuMemAlloc: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered'
 check 'no files are left of a run that failed' sh -c '! ls e.csv* c.csv* 2>/dev/null'; clean 'a driver that fails'
@@ -73,7 +73,7 @@ ok $(($? != 130)) 'an interrupted run exits with 130'
 says err 'interrupted before event'; clean interrupted
 
 # ---- the log of calls
-run 0 with gemem-sim replay "$trace" -a pytorch-caching -d cuda:0 --calls calls.csv; clean 'a log of calls'
+run 0 with gemem-sim replay -v "$trace" -a pytorch-caching -d cuda:0 --calls calls.csv; clean 'a log of calls'
 check 'a row for each call' sh -c 'head -n 1 calls.csv | grep -qx "seq,call,stream,size,address,ok,device" && grep -Eq "^[0-9]+,malloc,[0-9]+,[0-9]+,0x[0-9a-f]+,1,0$" calls.csv'
 run 0 gemem-sim replay "$trace" -a pytorch-caching -d sim:calls=calls.csv --calls again.csv; check 'the same on the simulated device' cmp calls.csv again.csv
 run 2 gemem-sim replay "$trace" -a pytorch-caching -d sim:calls=calls.csv,address=bump; says err 'calls'
@@ -82,5 +82,5 @@ head -n 9 calls.csv | sed '5s/,1,0$/,yes,0/' >bad.csv
 run 3 gemem-sim replay "$trace" -a pytorch-caching -d sim:calls=bad.csv; says err 'bad.csv:5: no row of seq,call'
 head -c 100 calls.csv >cut.csv
 run 3 gemem-sim replay "$trace" -a pytorch-caching -d sim:calls=cut.csv; says err 'cut.csv:1: is damaged, or its end is missing'
-run 3 gemem-sim replay "$trace" -a pytorch-caching -d "sim:calls=$trace"; says err 'does not begin with seq,call'
+run 3 gemem-sim replay -v "$trace" -a pytorch-caching -d "sim:calls=$trace"; says err 'does not begin with seq,call'
 done_testing

@@ -11,12 +11,12 @@ trace 'alloc 2 size=4194304 device=1' >one.txt
 trace 'alloc 1 size=1000' 'alloc 2 size=4194304' 'free 2' 'free 1' >zero.txt
 
 # ---- names
-run 0 gemem-sim replay two.txt -a ge; says out '^two.txt, device 0 through ge'; says out '^two.txt, device 1 through ge'
-run 0 gemem-sim compare two.txt -a ge -a direct; says out '^two.txt, device 0$'; says out '^two.txt, device 1$'
-run 0 gemem-sim compare two.txt -a ge -f markdown; says out 'device 0'; says out 'device 1'
-run 0 gemem-sim replay one.txt -a ge; says out '^one.txt, device 1 through ge'
-run 0 gemem-sim replay zero.txt -a ge; says out '^zero.txt through ge'
-run 0 gemem-sim replay two.txt -a ge --trace-device=0; says out '^two.txt, device 0 through ge'
+run 0 gemem-sim replay -v two.txt -a ge; says out '^two.txt, device 0 through ge'; says out '^two.txt, device 1 through ge'
+run 0 gemem-sim compare -v two.txt -a ge -a direct; says out '^two.txt, device 0$'; says out '^two.txt, device 1$'
+run 0 gemem-sim compare -v two.txt -a ge -f markdown; says out 'device 0'; says out 'device 1'
+run 0 gemem-sim replay -v one.txt -a ge; says out '^one.txt, device 1 through ge'
+run 0 gemem-sim replay -v zero.txt -a ge; says out '^zero.txt through ge'
+run 0 gemem-sim replay -v two.txt -a ge --trace-device=0; says out '^two.txt, device 0 through ge'
 run 0 gemem-sim replay two.txt -a ge --map map.txt -o /dev/null
 check 'maps name their device' sh -c 'grep -q "device 0" map.txt && grep -q "device 1" map.txt'
 gemem-sim replay two.txt -a ge -f json >two.json
@@ -50,7 +50,7 @@ END
 check 'decisions' diff expected-events.csv events.csv
 check 'device calls' diff expected-calls.csv calls.csv
 run 0 gemem-sim replay two.txt -a direct -d sim:calls=calls.csv --calls again.csv; check 'each device takes its own calls back' diff calls.csv again.csv
-run 0 gemem-sim replay two.txt -a direct --trace-device=1 --calls -; says out '^0,malloc,0,4194304,0x100000000000,1,1$'
+run 0 gemem-sim replay -v two.txt -a direct --trace-device=1 --calls -; says out '^0,malloc,0,4194304,0x100000000000,1,1$'
 check 'of device 1 alone' sh -c "! grep -q ',0\$' '$out'"
 gemem-sim replay zero.txt -a direct --calls zero.csv >/dev/null
 run 3 gemem-sim replay one.txt -a direct -d sim:calls=zero.csv; says err 'zero.csv: no call of device 1; give the log of a run on that device'
@@ -68,14 +68,14 @@ for allocator in ge ge-scalable ge-scalable:stack=rts,single_thread=yes pytorch-
 done
 refusal='a second thread calls a pool that belongs to one \(single_thread=yes\).*; make all calls from one thread, or give single_thread=no, or leave such events out'
 for allocator in ge ge-scalable ge-expandable ge-streams ge-active ge-fixed-base; do
-  run 0 gemem-sim replay zero.txt -a "$allocator:single_thread=yes"
-  run 3 gemem-sim replay zero.txt -a "$allocator:single_thread=yes" --host-threads=2; says err "zero.txt:event 1: $refusal"
+  run 0 gemem-sim replay -v zero.txt -a "$allocator:single_thread=yes"
+  run 3 gemem-sim replay -v zero.txt -a "$allocator:single_thread=yes" --host-threads=2; says err "zero.txt:event 1: $refusal"
 done
 trace 'alloc 1 size=1000' 'step 1' 'step 2' 'free 1' >free.txt
-run 3 gemem-sim replay free.txt -a ge:single_thread=yes --host-threads=2; says err "free.txt:event 3: $refusal"
-run 3 gemem-sim replay zero.txt -a ge:single_thread=yes --host-threads=2 --allow-partial; says out 'inconsistent events left out'
+run 3 gemem-sim replay -v free.txt -a ge:single_thread=yes --host-threads=2; says err "free.txt:event 3: $refusal"
+run 3 gemem-sim replay -v zero.txt -a ge:single_thread=yes --host-threads=2 --allow-partial; says out 'inconsistent events left out'
 trace 'graph-load 1 size=3145728' 'graph-run 1' 'graph-run-end 1' 'graph-unload 1' >static.txt
-run 0 gemem-sim replay static.txt -a ge-active:single_thread=yes --host-threads=2
+run 0 gemem-sim replay -v static.txt -a ge-active:single_thread=yes --host-threads=2
 for wrong in single_thread=2 single_thread= single_thread=maybe single_thread=0.5; do
   run 2 gemem-sim replay zero.txt -a "ge:$wrong"; says err 'single_thread'
 done

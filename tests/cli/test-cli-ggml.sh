@@ -47,13 +47,13 @@ run 0 gemem-sim replay chunks.vec -f json
 check 'the allocator of the first line' jq -e '.results[0] | .measures.peak_reserved == 736 and .stats.buffer_chunks == 2' "$out"
 for place in 0: :0 0:0x 0:0:0; do
   sed "s/ 0:0 / $place /" chunks.vec >wrong.vec
-  run 3 gemem-sim replay wrong.vec
+  run 3 gemem-sim replay -v wrong.vec
   says err "^gemem-sim: error: wrong.vec:2: '$place' is neither an address"
 done
 
 # ---- 257 holes
 { for i in $(seq 0 600); do echo "a $i 32"; done; for i in $(seq 0 2 512); do echo "f $i"; done; echo 'a 999 64'; } >holes.ops
-run 0 gemem-sim replay holes.ops -a ggml-alloc
+run 0 gemem-sim replay -v holes.ops -a ggml-alloc
 says out '^  NOT ALLOWED: event 856: a chunk gets more than 256 holes, at which the real program ends; '
 run 3 gemem-sim plan holes.ops -p ggml-alloc
 says err '^gemem-sim: error: holes.ops: ggml-alloc: a chunk gets more than 256 holes, at which the real program ends; give another alignment or max_chunk'

@@ -159,12 +159,12 @@ check 'the plan of its JSON form' sh -c 'gemem-sim plan mlp-train.json -f csv | 
 run 0 gemem-sim info "$samples/__model__"; says out 'format +paddle-model'; says out 'tool: PaddlePaddle 1.8.5$'
 for file in "$samples"/__model__ "$samples"/*.pdmodel; do
   run 0 gemem-sim validate "$file"
-  run 0 gemem-sim replay "$file" -a direct --lower=paddle --check
+  run 0 gemem-sim replay -v "$file" -a direct --lower=paddle --check
   run 0 gemem-sim convert "$file" back.json
   check "the same graph when written and read again: ${file##*/}" sh -c '
     gemem-sim info "$1" -f json | jq "del(.path, .format, .provenance)" > a; test -s a && gemem-sim info back.json -f json | jq "del(.path, .format, .provenance)" | diff a -' sh "$file"
 done
-run 0 gemem-sim replay "$samples/mlp-train.pdmodel" -a direct --lower=paddle:executor=parallel,fuse_all_reduce_ops=yes # by its op_role_var
+run 0 gemem-sim replay -v "$samples/mlp-train.pdmodel" -a direct --lower=paddle:executor=parallel,fuse_all_reduce_ops=yes # by its op_role_var
 refused 3 '.*mlp.pdmodel: a file of this format holds one graph; leave out #1' gemem-sim info "$samples/mlp.pdmodel#1"
 
 # ---- the vectors

@@ -15,19 +15,19 @@ says out "before: device 0: 81203200 bytes .* one block 'before the recording'"
 says out 'live at the start .*\(93207552 bytes\) in 3 blocks'
 says out 'peak live .*\(217211392 bytes\)'
 says out 'peak reserved, recorded .*\(247463936 bytes\)'
-run 0 gemem-sim replay "$file"
+run 0 gemem-sim replay -v "$file"
 says out 'peak reserved .* 247463936 bytes'
 says out 'peak live .* 217211392 bytes'
 # What was held at the beginning, 120 MiB, has to fit; with other settings, other addresses, or where it does not, only what was alive then counts.
-run 0 gemem-sim replay "$file" --find-capacity; says out 'least capacity .* 232783872 bytes'
-run 0 gemem-sim replay "$file" -d sim:capacity=100MiB; says out '^  starts from the blocks alive at the beginning alone: the 120.0 MiB reserved then do not fit$'
-run 0 gemem-sim compare "$file" -a pytorch-caching -d 'sim:capacity=100MiB|1GiB'; says out 'capacity=100MiB\): starts from the blocks alive'
-run 3 gemem-sim replay "$file" -d sim:capacity=100MiB,address=recorded; says err 'give a larger capacity'
-run 0 gemem-sim replay "$file" -d sim:address=bump; says out 'peak reserved .* 234881024 bytes'
+run 0 gemem-sim replay -v "$file" --find-capacity; says out 'least capacity .* 232783872 bytes'
+run 0 gemem-sim replay -v "$file" -d sim:capacity=100MiB; says out '^  starts from the blocks alive at the beginning alone: the 120.0 MiB reserved then do not fit$'
+run 0 gemem-sim compare -v "$file" -a pytorch-caching -d 'sim:capacity=100MiB|1GiB'; says out 'capacity=100MiB\): starts from the blocks alive'
+run 3 gemem-sim replay -v "$file" -d sim:capacity=100MiB,address=recorded; says err 'give a larger capacity'
+run 0 gemem-sim replay -v "$file" -d sim:address=bump; says out 'peak reserved .* 234881024 bytes'
 check 'other addresses are no fault' sh -c '! grep -q reproduces "$1"' sh "$out"
-run 0 gemem-sim replay "$file" -a pytorch-caching:max_split_size_mb=32; says out '217211392'
+run 0 gemem-sim replay -v "$file" -a pytorch-caching:max_split_size_mb=32; says out '217211392'
 check 'nor are other settings' sh -c '! grep -q reproduces "$1"' sh "$out"
-run 0 gemem-sim compare "$file" -f json
+run 0 gemem-sim compare "$file" --zoo -f json
 says out '"peak_live": 217211392'
 check 'live before in every allocator that serves all' jq -e '[.results[].measures | select (.ooms == 0) | .peak_live] | length > 20 and unique == [217211392]' "$out"
 gemem-sim convert "$file" middle.txt

@@ -78,7 +78,7 @@ refused 3 'latin.csv:2: .*\\377' gemem-sim info latin.csv
 check 'standard input has its name' sh -c 'echo "a 1" | gemem-sim info - --trace-format=ops 2>&1 | grep -q "^gemem-sim: error: standard input:1: "'
 check 'and in results' sh -c 'gemem-sim compare - -a direct -f csv < small.ops | grep -q "^standard input,"'
 refused 3 'standard input: the file is empty' gemem-sim info -
-run 2 sh -c 'gemem-sim compare - - < small.ops'; says err 'standard input: given twice'
+run 2 sh -c 'gemem-sim compare -v - - < small.ops'; says err 'standard input: given twice'
 run 1 sh -c 'gemem-sim info - <&-';              says err 'standard input: Bad file descriptor'
 
 # ---- options that contradict each other or are given twice
@@ -143,21 +143,21 @@ fi
 
 # ---- --sqlite: rows are appended, all or none
 if gemem-sim version | grep -q 'SQLite yes'; then
-  run 0 gemem-sim compare r.gmt small.ops -a direct -a pytorch-caching:max_split_size_mb=64 --sqlite r.db
-  run 0 gemem-sim replay small.ops -a ge-scalable -d sim:capacity=2MiB --sqlite r.db
+  run 0 gemem-sim compare -v r.gmt small.ops -a direct -a pytorch-caching:max_split_size_mb=64 --sqlite r.db
+  run 0 gemem-sim replay -v small.ops -a ge-scalable -d sim:capacity=2MiB --sqlite r.db
   if command -v sqlite3 >/dev/null; then
     sql () { sqlite3 r.db "$1"; }
     check 'a row per run, appended' test "$(sql 'SELECT count(*), count(DISTINCT trace) FROM results')" = '5|2'
     check 'a column per measure, as in CSV' sh -c \
       'gemem-sim compare small.ops -a direct -f csv | head -n 1 | tr , "\n" >c; test -s c || exit; while read -r c; do sqlite3 r.db "SELECT $c FROM results" >/dev/null || exit 1; done <c'
     gemem-sim compare r.gmt -a pytorch-caching:max_split_size_mb=64 -f csv | tail -n 1 > row.csv
-    check 'the same numbers' grep -q ",$(sql "SELECT peak_reserved || ',' || lower_bound FROM results WHERE id = 2")," row.csv
+    check 'the same numbers' grep -q ",$(sql "SELECT peak_reserved || ',,' || lower_bound FROM results WHERE id = 2")," row.csv
     check 'parameters are JSON' test "$(sql "SELECT json_extract (parameters, '\$.max_split_size_mb') FROM results WHERE id = 2")" = 64MiB
     check 'what was not asked for is NULL' test "$(sql 'SELECT count(*) FROM results WHERE least_capacity IS NULL AND measured_time IS NULL')" = 5
     check 'failures are there' test "$(sql 'SELECT ooms > 0 FROM results WHERE id = 5')" = 1
     # A table of an older gemem, with a column of its user.
     rm -f r.db; sql 'CREATE TABLE results (id INTEGER PRIMARY KEY, trace TEXT, mine TEXT); INSERT INTO results (trace, mine) VALUES (1, 2)'
-    run 0 gemem-sim replay small.ops -a direct --sqlite r.db
+    run 0 gemem-sim replay -v small.ops -a direct --sqlite r.db
     check 'an older table gets the new columns' test "$(sql 'SELECT group_concat(coalesce(peak_live, mine)) FROM results')" = 2,2621440
     for i in 1 2 3 4; do gemem-sim replay small.ops -a direct -f csv --sqlite r.db >/dev/null & done; wait
     check 'four at the same time' test "$(sql 'SELECT count(*) FROM results')" = 6
@@ -246,13 +246,13 @@ for setting in calls=/etc/passwd profile=/etc/passwd profile=./mine.ini profile=
   with "# device: \"$setting\""
   refused 2 "device sim: the input sets $setting, which names a file, and only the command line may" gemem-sim replay with.txt -a direct
 done
-run 0 gemem-sim replay with.txt -a direct -d sim:profile=h200 # the command line counts more
+run 0 gemem-sim replay -v with.txt -a direct -d sim:profile=h200 # the command line counts more
 with '# device: "profile=h200"'
-run 0 gemem-sim replay with.txt -a direct # a name of what is installed
+run 0 gemem-sim replay -v with.txt -a direct # a name of what is installed
 with '# allocator: "plan"
 # settings: "file=/etc/passwd"'
 refused 2 '.*allocator plan: the input sets file=/etc/passwd' gemem-sim replay with.txt
-run 0 gemem-sim replay with.txt --no-trace-settings
+run 0 gemem-sim replay -v with.txt --no-trace-settings
 with '# allocator: plan'
 for command in replay compare info plan; do # the same of every command
   refused 3 "with.txt:2: 'plan' must be a string in double quotes" gemem-sim $command with.txt

@@ -13,7 +13,7 @@ for log in "$ge:ge-runtime-log:ge-scalable" "$kernel:ge-runtime-log:ge-scalable"
   says out "format  *$format"
   run 0 gemem-sim validate "$file"
   says out "valid .$format.\$"
-  run 0 gemem-sim replay -a $allocator "$file"
+  run 0 gemem-sim replay -v -a $allocator "$file"
   says out 'peak reserved'
   run 0 gemem-sim convert "$file" "$name.gmt"
   run 0 gemem-sim convert "$name.gmt" - -f text
@@ -25,9 +25,9 @@ for log in "$ge:ge-runtime-log:ge-scalable" "$kernel:ge-runtime-log:ge-scalable"
 done
 
 # What the log says of the device and the allocator is taken for the replay.
-run 0 gemem-sim replay -a ge-scalable "$ge"
+run 0 gemem-sim replay -v -a ge-scalable "$ge"
 says out 'capacity=32GiB'
-run 0 gemem-sim compare -a 'ge-scalable' -a paddle-auto-growth "$paddle"
+run 0 gemem-sim compare -v -a 'ge-scalable' -a paddle-auto-growth "$paddle"
 
 # Where the first lines are others', the prefix tells.
 { yes '[INFO] HCCL(1,a): nothing to see' | head -n 200; cat "$ge"; } > late

@@ -88,7 +88,7 @@ says err 'memory_fraction_of_eager_deletion would have no effect: it is read by 
 # ---- static and dynamic memory in one table
 run 0 gemem-sim compare g.json -a plan -a direct -f csv --lower=eager:steps=4 --check
 says out ',0,plan,plan,'
-run 0 gemem-sim compare g.gmt -a plan:planner=ge-block --repeat 2
+run 0 gemem-sim compare -v g.gmt -a plan:planner=ge-block --repeat 2
 run 0 gemem-sim compare g.json -a plan --lower=no-gc
 says out '^g.json \(no-gc\)'
 run 3 gemem-sim compare g.json -a plan:planner=ge-hybrid --lower=no-gc

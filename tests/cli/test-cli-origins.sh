@@ -26,7 +26,7 @@ sed '/^# frame\|^# stack/d; s/ stack=.*\| tag=.*//' named.txt >plain.txt
 # A failed request, what stands in its way, the largest blocks at the peak, blocks never freed.
 device='-d sim:capacity=4MiB'
 # shellcheck disable=SC2086 # words on purpose, here and below
-run 0 gemem-sim replay named.txt -a pytorch-caching $device
+run 0 gemem-sim replay -v named.txt -a pytorch-caching $device
 says out '^  event 6: block 5 of 2.000 MiB by train.py:212 forward \(aten::mm\) failed with 2.000 MiB live'
 says out '; without block 2 \(1.000 MiB, allocated at event 1 by data.py:30 load\) it would fit$'
 says out '^largest blocks at the live peak$'
@@ -38,7 +38,7 @@ says out '^largest blocks never freed by the trace$'
 # The same without names: nothing but the names is different.
 sed '/^largest blocks/,/^$/d; s/ by train.py:212 forward (aten::mm)//; s/, allocated at event 1 by data.py:30 load//; s/named/plain/' "$out" >expected
 # shellcheck disable=SC2086
-run 0 gemem-sim replay plain.txt -a pytorch-caching $device
+run 0 gemem-sim replay -v plain.txt -a pytorch-caching $device
 check 'a trace without call stacks prints as before' cmp expected "$out"
 check 'and names no line' sh -c "! grep -E 'largest blocks|allocated at| by (data|train)' '$out'"
 
@@ -68,7 +68,7 @@ check 'a map without origins lists no blocks' sh -c "! grep 'largest blocks' '$o
 sed 's/^# end: 7/alloc 2 size=7 stack=2\n# end: 8/' named.txt >twice.txt
 run 3 gemem-sim validate twice.txt
 says out 'event 7: error: double alloc: block 2 .*; its free is missing \(train.py:212 forward \(aten::mm\)\)$'
-run 3 gemem-sim replay twice.txt -a direct
+run 3 gemem-sim replay -v twice.txt -a direct
 says err 'event 7: id 2 is allocated while it is alive \(by train.py:212 forward \(aten::mm\); the block was allocated at event 1 by data.py:30 load\); repair'
 sed '/^# frame\|^# stack/d; s/ stack=.*\| tag=.*//' twice.txt >plain-twice.txt
 run 3 gemem-sim validate plain-twice.txt
@@ -76,18 +76,18 @@ says out 'its free is missing$'
 
 # A graph: the tags of its tensors.
 graph=$(find "$GEMEM_SRCDIR/graphs/bundled" -name '*.json*' | sort | head -n 1)
-run 0 gemem-sim replay "$graph" -a direct
+run 0 gemem-sim replay -v "$graph" -a direct
 says out '^largest blocks at the live peak$'
 says out '^ +[0-9.]+ [KMG]iB +[0-9]+ +[0-9]+  \[.+\]$'
 
 # Recordings of real programs: the line of the program, and a device that is too small for them.
 if shared traces/pytorch/with-stacks; then
   stacks=$GEMEM_SHARED/traces/pytorch/with-stacks
-  run 0 gemem-sim replay "$stacks/lm-small.pickle.gz" -a pytorch-caching
+  run 0 gemem-sim replay -v "$stacks/lm-small.pickle.gz" -a pytorch-caching
   says out '^ +512.0 MiB +[0-9]+ +16  program/trace_peak_memory.py:7 custom_softmax \(exp\)$'
-  run 0 gemem-sim replay "$stacks/lm-small.pickle.gz" -a pytorch-caching -d sim:capacity=1400MiB
+  run 0 gemem-sim replay -v "$stacks/lm-small.pickle.gz" -a pytorch-caching -d sim:capacity=1400MiB
   says out '^  event 16: block 10 of 512.0 MiB by program/trace_peak_memory.py:7 custom_softmax \(exp\) failed'
-  run 0 gemem-sim replay "$stacks/lm-inference-1024.pickle.gz" -a pytorch-caching
+  run 0 gemem-sim replay -v "$stacks/lm-inference-1024.pickle.gz" -a pytorch-caching
   says out '^ +39.06 MiB +[0-9]+ +before  unknown$'
 else
   skip 'recordings with call stacks' 'no shared data'

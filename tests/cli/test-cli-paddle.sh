@@ -54,8 +54,8 @@ for a in paddle-auto-growth paddle-vmm-auto-growth; do
 done
 bad paddle:preset=P2,use_virtual_memory_auto_growth=yes,alignment_size=512 'alignment_size would have no effect: it is a flag in 3.x'
 bad paddle:FLAGS_intial_gpu_memory_in_mb=5 "did you mean 'FLAGS_initial_gpu_memory_in_mb'"
-run 0 gemem-sim replay small.txt -a paddle-buddy:FLAGS_fraction_of_gpu_memory_to_use=0.5; says out 'fraction_of_gpu_memory_to_use +0.5'
-run 0 gemem-sim replay small.txt -a paddle-buddy:initial-gpu-memory-in-mb=0.5GiB;          says out 'initial_gpu_memory_in_mb +512MiB'
+run 0 gemem-sim replay -v small.txt -a paddle-buddy:FLAGS_fraction_of_gpu_memory_to_use=0.5; says out 'fraction_of_gpu_memory_to_use +0.5'
+run 0 gemem-sim replay -v small.txt -a paddle-buddy:initial-gpu-memory-in-mb=0.5GiB;          says out 'initial_gpu_memory_in_mb +512MiB'
 
 # ---- bad values of the executor's flags, one by one: as built and as documented
 for rules in as-built documented; do
@@ -123,21 +123,21 @@ run 0 gemem-sim replay graph.json -a paddle --lower=paddle:preset=P14,times_exce
 for flag in fraction_of_gpu_memory_to_use initial_gpu_memory_in_mb reallocate_gpu_memory_in_mb; do
   for a in paddle-buddy paddle-thread-local paddle-best-fit; do
     bad "$a:rules=documented,$flag=0" "$flag=0 is refused by the manual, which has 'greater than 0'; leave it out, or choose rules=as-built"
-    run 0 gemem-sim replay small.txt -a "$a:$flag=0"
+    run 0 gemem-sim replay -v small.txt -a "$a:$flag=0"
   done
 done
 for value in 02 2 '' -5 text 1.9 2.2.1; do bad "paddle:version=$value" "version='$value': not one of "; done
 for value in '' 1 yes document; do bad "paddle:rules=$value" "rules='$value': not one of "; done
 
 # ---- versions: a release, its full number, a preset; what it was is said
-run 0 gemem-sim replay small.txt -a paddle; says out '^small.txt through paddle \(paddle-auto-growth, version 3\.x\) on '
-run 0 gemem-sim replay small.txt -a paddle:version=1.8.5; says out '^small.txt through paddle:version=1\.8\.5 \(paddle-auto-growth, version 1\.8\) on '
-run 0 gemem-sim replay small.txt -a paddle:preset=P14; says out '^small.txt through paddle:preset=P14 \(paddle-buddy, version 1\.5\) on '
-run 0 gemem-sim replay small.txt -a paddle-buddy; says out '^small.txt through paddle-buddy on '
-run 0 gemem-sim compare small.txt -a 'paddle:version=1.6|2.6' -a direct
+run 0 gemem-sim replay -v small.txt -a paddle; says out '^small.txt through paddle \(paddle-auto-growth, version 3\.x\) on '
+run 0 gemem-sim replay -v small.txt -a paddle:version=1.8.5; says out '^small.txt through paddle:version=1\.8\.5 \(paddle-auto-growth, version 1\.8\) on '
+run 0 gemem-sim replay -v small.txt -a paddle:preset=P14; says out '^small.txt through paddle:preset=P14 \(paddle-buddy, version 1\.5\) on '
+run 0 gemem-sim replay -v small.txt -a paddle-buddy; says out '^small.txt through paddle-buddy on '
+run 0 gemem-sim compare -v small.txt -a 'paddle:version=1.6|2.6' -a direct
 says out '^paddle:version=1\.6 is paddle-buddy, version 1\.6; paddle:version=2\.6 is paddle-auto-growth, version 2\.6$'
-run 0 gemem-sim compare small.txt -a paddle -f markdown; says out 'paddle is paddle-auto-growth, version 3\.x'
-run 0 gemem-sim compare small.txt -a paddle-buddy; check 'a class is itself' sh -c "! grep -q ' is paddle' $out"
+run 0 gemem-sim compare -v small.txt -a paddle -f markdown; says out 'paddle is paddle-auto-growth, version 3\.x'
+run 0 gemem-sim compare -v small.txt -a paddle-buddy; check 'a class is itself' sh -c "! grep -q ' is paddle' $out"
 run 0 gemem-sim list; says out '^  paddle  .*PaddlePaddle 3\.x, or the version= '
 run 0 gemem-sim replay small.txt -a paddle:version=2.2 -f json
 check 'the version is a parameter' jq -e '.results[0].parameters.version == "2.2" and .results[0].values.peak_reserved == 1280 + 3145984 + 1024' "$out"
@@ -147,7 +147,7 @@ bad paddle:version=2.2,use_virtual_memory_auto_growth=yes 'came with 2\.2, but 2
 bad paddle:version=1.8,allocator_strategy=thread_local 'it came with 2\.0: choose version=2\.0 or later'
 bad paddle:version=2.2,use_stream_safe_cuda_allocator=no 'came with 2\.3'
 bad paddle:version=2.4,auto_growth_chunk_size_in_mb=8 'is a flag since 2\.5'
-run 0 gemem-sim replay small.txt -a paddle:version=2.0,allocator_strategy=thread_local,initial_mb=1; says out 'paddle-thread-local, version 2\.0'
+run 0 gemem-sim replay -v small.txt -a paddle:version=2.0,allocator_strategy=thread_local,initial_mb=1; says out 'paddle-thread-local, version 2\.0'
 
 # ---- flags that contradict each other, or the version
 bad paddle-buddy:initial_gpu_memory_in_mb=5,reallocate_gpu_memory_in_mb=5,fraction_of_gpu_memory_to_use=0.5 'fraction_of_gpu_memory_to_use would have no effect'
@@ -171,7 +171,7 @@ bad paddle-auto-growth:preset=P2,use_auto_growth_v2=yes 'exists in 3.x'
 elsewhere () { # FLAG=VALUE CHOICES CHOICE...
   flag=$1; bad "paddle:$flag" "${flag%=*} has no effect here: these settings mean [a-z-]*, and it belongs to [a-z-]*; choose $2, or leave it out\$"
   shift 2
-  for choice in "$@"; do run 0 gemem-sim replay small.txt -a "paddle:$choice,$flag" -d sim:capacity=64GiB; done
+  for choice in "$@"; do run 0 gemem-sim replay -v small.txt -a "paddle:$choice,$flag" -d sim:capacity=64GiB; done
 }
 for flag in initial_gpu_memory_in_mb=5 reallocate_gpu_memory_in_mb=5 fraction_of_gpu_memory_to_use=0.5; do
   elsewhere "FLAGS_$flag" 'version=1\.5, allocator_strategy=naive_best_fit or rules=documented' version=1.5 allocator_strategy=naive_best_fit rules=documented
@@ -208,7 +208,7 @@ together paddle:version=1.5 paddle:preset=P14; together paddle-buddy paddle:vers
 together paddle:version=2.6,rules=documented paddle:version=2.6,rules=documented
 
 # ---- what the lowering says is in the report, too
-run 0 gemem-sim replay training.json -a direct --repeat 2 --lower=paddle:executor=parallel,fuse_all_reduce_ops=yes
+run 0 gemem-sim replay -v training.json -a direct --repeat 2 --lower=paddle:executor=parallel,fuse_all_reduce_ops=yes
 says out '^  fused gradients  +3 of 3 in 2 groups, in 1 buffer of 4608 bytes$'
 says out '^  fused group 2  +1 parameter, 256 bytes, 256 with padding: c\.w$'
 run 0 gemem-sim replay training.json -a direct -f json --lower=paddle:executor=parallel,fuse_all_reduce_ops=yes
@@ -223,7 +223,7 @@ EOF
 scopes () { run 0 gemem-sim compare "$1" -a direct -f json --lower="paddle:steps=3,FLAGS_eager_delete_scope=True|False"; check "peaks of $1: $2" jq -e "[.results[].values.peak_live] == $2" "$out"; }
 scopes fetched.json '[1048576, 2097152]'
 scopes graph.json '[8192, 8192]' # all is collected
-run 0 gemem-sim replay fetched.json -a direct --lower=paddle:steps=3,FLAGS_eager_delete_scope=False
+run 0 gemem-sim replay -v fetched.json -a direct --lower=paddle:steps=3,FLAGS_eager_delete_scope=False
 says out '^  eager_delete_scope  +no: what a run leaves .what was fed, fetched or used by several blocks; the rest was collected. goes when 1 .* takes 9\.900 us instead of 10\.00 us'
 
 # ---- what belongs elsewhere, or nowhere
@@ -256,14 +256,14 @@ run 0 gemem-sim help FLAGS_use_cuda_managed_memory; says out 'Not modelled: it l
 run 2 gemem-sim help FLAGS_free; says err "no help on 'FLAGS_free'"
 
 # ---- the environment
-run 0 env FLAGS_allocator_strategy=naive_best_fit FLAGS_initial_gpu_memory_in_mb=500 gemem-sim replay small.txt -a paddle
+run 0 env FLAGS_allocator_strategy=naive_best_fit FLAGS_initial_gpu_memory_in_mb=500 gemem-sim replay -v small.txt -a paddle
 check 'nothing is read unless asked for' grep -q 'auto_growth_chunk_size_in_mb' "$out"
-run 0 env FLAGS_allocator_strategy=naive_best_fit FLAGS_initial_gpu_memory_in_mb=500 gemem-sim replay small.txt -a paddle --env
+run 0 env FLAGS_allocator_strategy=naive_best_fit FLAGS_initial_gpu_memory_in_mb=500 gemem-sim replay -v small.txt -a paddle --env
 silent err
 says out 'peak reserved +500\.0 MiB'
 says out '^from the environment'
 says out '^  FLAGS_allocator_strategy +naive_best_fit'
-run 0 env FLAGS_initial_gpu_memory_in_mb=500 gemem-sim replay small.txt -a paddle-buddy:initial_mb=250 --env
+run 0 env FLAGS_initial_gpu_memory_in_mb=500 gemem-sim replay -v small.txt -a paddle-buddy:initial_mb=250 --env
 says out 'peak reserved +250\.0 MiB'; check 'what is given counts' sh -c "! grep -q '^from the environment' $out"
 run 0 env FLAGS_initial_gpu_memory_in_mb=500 gemem-sim compare small.txt -a 'paddle-*' -a ge --env -f json --manifest m.json
 check 'JSON: each run says what came from the environment' \
@@ -272,15 +272,15 @@ check 'the manifest too' jq -e '[.runs[] | select(.variables.FLAGS_initial_gpu_m
 refused "FLAGS_initial_gpu_memory_in_mb='-1'" env FLAGS_initial_gpu_memory_in_mb=-1 gemem-sim replay small.txt -a paddle-buddy --env
 refused "unknown flag 'FLAGS_intial_gpu_memory_in_mb'; did you mean 'FLAGS_initial_gpu_memory_in_mb'" \
   env FLAGS_intial_gpu_memory_in_mb=5 gemem-sim replay small.txt -a paddle --env
-run 0 env FLAGS_cudnn_deterministic=1 FLAGS_check_nan_inf=1 gemem-sim replay small.txt -a paddle --env
+run 0 env FLAGS_cudnn_deterministic=1 FLAGS_check_nan_inf=1 gemem-sim replay -v small.txt -a paddle --env
 check 'one note for all that is not about memory' sh -c "test \$(wc -l < $err) = 1 && grep -q 'note: --env: left out.*FLAGS_check_nan_inf, FLAGS_cudnn_deterministic' $err"
-run 0 env FLAGS_initial_gpu_memory_in_mb=5 gemem-sim replay small.txt -a paddle --env
+run 0 env FLAGS_initial_gpu_memory_in_mb=5 gemem-sim replay -v small.txt -a paddle --env
 says err 'FLAGS_initial_gpu_memory_in_mb has no effect on what was chosen; it is read by paddle-buddy'
-run 0 env FLAGS_initial_cpu_memory_in_mb=5 gemem-sim replay small.txt -a paddle-buddy --env
+run 0 env FLAGS_initial_cpu_memory_in_mb=5 gemem-sim replay -v small.txt -a paddle-buddy --env
 says err 'FLAGS_initial_cpu_memory_in_mb is left out for paddle-buddy: .*choose place=cpu'
-run 0 env FLAGS_initial_cpu_memory_in_mb=5 gemem-sim replay small.txt -a paddle:preset=P16,place=cpu --env
+run 0 env FLAGS_initial_cpu_memory_in_mb=5 gemem-sim replay -v small.txt -a paddle:preset=P16,place=cpu --env
 says out 'peak reserved +5\.000 MiB'
-run 0 env GE_USE_STATIC_MEMORY=4 gemem-sim replay small.txt -a ge --env; says out '^  GE_USE_STATIC_MEMORY +4'
+run 0 env GE_USE_STATIC_MEMORY=4 gemem-sim replay -v small.txt -a ge --env; says out '^  GE_USE_STATIC_MEMORY +4'
 refused "GE_USE_STATIC_MEMORY='on': not one of" env GE_USE_STATIC_MEMORY=on gemem-sim replay small.txt -a ge:rules=documented --env
 
 # ---- the environment and the lowering
@@ -321,11 +321,11 @@ refused 'set the same parameter twice' env FLAGS_times_excess_than_required_tmp_
   gemem-sim compare graph.json -a direct --lower=paddle:preset=P13 --env
 
 # ---- flags in the environment that stand in each other's way, whatever their order
-both () { env FLAGS_small_pool_size_in_mb=1 "$1" gemem-sim replay small.txt -a "$2" --env; }
+both () { env FLAGS_small_pool_size_in_mb=1 "$1" gemem-sim replay -v small.txt -a "$2" --env; }
 run 0 both FLAGS_large_pool_auto_growth_chunk_size_in_mb=4 paddle; silent err; says out '^  FLAGS_large_pool_auto_growth_chunk_size_in_mb +4'
 run 0 both FLAGS_auto_growth_chunk_size_in_mb=4 paddle; notes 1; says err 'FLAGS_auto_growth_chunk_size_in_mb is left out for paddle: .*small_pool_size_in_mb replaces it'
 run 0 both FLAGS_free_idle_chunk=1 paddle:auto_growth_chunk_size_in_mb=4; notes 1; says err 'FLAGS_small_pool_size_in_mb is left out'
-run 0 env FLAGS_use_virtual_memory_auto_growth=1 gemem-sim replay small.txt -a paddle:preset=P16 --env
+run 0 env FLAGS_use_virtual_memory_auto_growth=1 gemem-sim replay -v small.txt -a paddle:preset=P16 --env
 notes 1; says err 'FLAGS_use_virtual_memory_auto_growth is left out for paddle:preset=P16: .*came with 2\.2'
 refused 'alignment_size is not a power of two' env FLAGS_alignment_size=768 gemem-sim replay small.txt -a paddle --env
 refused 'allocator_strategy=legacy does not exist in version=3\.x; 1\.2 to 1\.5 have it .choose version=1\.5 or earlier.' env FLAGS_allocator_strategy=legacy gemem-sim replay small.txt -a paddle --env
@@ -333,8 +333,8 @@ refused 'allocator_strategy=legacy does not exist in version=3\.x; 1\.2 to 1\.5 
 # ---- places and devices
 run 0 gemem-sim compare small.txt -a 'paddle:place=gpu|cpu|pinned,preset=P16' -f csv
 check 'three places, three results' sh -c "test \$(wc -l < $out) = 4"
-run 0 gemem-sim replay small.txt -a paddle:place=pinned -d sim:capacity=64GiB; says out 'peak reserved +128\.0 MiB'
-run 0 gemem-sim replay small.txt -a paddle:place=cpu; says out 'through paddle:place=cpu'
+run 0 gemem-sim replay -v small.txt -a paddle:place=pinned -d sim:capacity=64GiB; says out 'peak reserved +128\.0 MiB'
+run 0 gemem-sim replay -v small.txt -a paddle:place=cpu; says out 'through paddle:place=cpu'
 trace 'alloc 1 size=1000 device=3' 'alloc 2 size=5000 device=3' > three.txt
 trace 'alloc 1 size=1000 device=3' 'alloc 2 size=5000' > both.txt
 for a in paddle-buddy:initial_mb=1 paddle-auto-growth; do
@@ -354,8 +354,8 @@ for a in paddle-buddy:preset=P16 paddle:preset=P16 paddle:preset=P3 paddle:prese
   run 0 gemem-sim replay empty.txt -a $a -f json --check
   check "$a: no block" jq -e '.results[0] | [.values.allocs, .values.zero_allocs] == [1, 2]' "$out"
 done
-run 0 gemem-sim replay empty.txt -a paddle-legacy:initial_mb=1 -d sim:capacity=64KiB; says out '3 frees of requests that had failed'
-run 0 gemem-sim compare empty.txt -a 'paddle-*' -a 'ge*' --check
+run 0 gemem-sim replay -v empty.txt -a paddle-legacy:initial_mb=1 -d sim:capacity=64KiB; says out '3 frees of requests that had failed'
+run 0 gemem-sim compare -v empty.txt -a 'paddle-*' -a 'ge*' --check
 
 # ---- the fill of init_allocated_mem is done on a real device, as are blocks of 0 bytes
 library=$GEMEM_BUILDDIR/tests/dry/.libs
@@ -395,7 +395,7 @@ check 'ten results' sh -c "test \$(wc -l < $out) = 11"
 
 # ---- a recording whose allocator is a name that stands for several: its settings choose among them
 { echo '# gemem-trace: 1'; echo '# allocator: "paddle"'; echo '# settings: "version=2.6,use_system_allocator=yes"'; echo 'alloc 1 size=1000'; echo '# end: 1'; } >named.txt
-run 0 gemem-sim replay named.txt; says out 'through paddle:version=2\.6,use_system_allocator=yes \(direct\)'; says out 'peak reserved .* 1000 bytes'
-run 0 gemem-sim replay named.txt --no-trace-settings; says out 'through paddle \(paddle-auto-growth'
+run 0 gemem-sim replay -v named.txt; says out 'through paddle:version=2\.6,use_system_allocator=yes \(direct\)'; says out 'peak reserved .* 1000 bytes'
+run 0 gemem-sim replay -v named.txt --no-trace-settings; says out 'through paddle \(paddle-auto-growth'
 
 done_testing

@@ -42,7 +42,7 @@ for allocator in direct ge; do
 done
 check 'policy 1 takes less memory' sh -c 'test "$(jq -c .arena plan0.json plan1.json | tr "\n" " ")" = "4194304 2097152 "'
 sed 's/^\(graph-run 1 .*\)aux=1$/\1aux=1048577/' clear0.txt >many.txt
-run 3 gemem-sim replay many.txt -a ge
+run 3 gemem-sim replay -v many.txt -a ge
 says err 'a run of graph 1 has 1048577 memsets; at most 1048576 are possible'
 run 3 gemem-sim validate many.txt
 says out '1048577 memsets'

@@ -174,9 +174,9 @@ says err 'note: --print-log: nothing to print: '
 run 0 gemem-sim plan "$bundled" -p 'ge-hybrid:atomic_clean_policy=0|1' -p ge-block:atomic_clean_policy=1 --no-time
 check 'one note' sh -c "test \$(grep -c 'note: .*no node has memory to be set to zero .* atomic_clean_policy of the planners changes nothing' '$err') = 1 && test \$(wc -l < '$err') = 1"
 run 0 gemem-sim plan "$bundled" -p ge-hybrid --no-time; silent err
-run 0 gemem-sim compare "$bundled" '--lower=zero-clear:atomic_clean_policy=0|1' -a direct
+run 0 gemem-sim compare -v "$bundled" '--lower=zero-clear:atomic_clean_policy=0|1' -a direct
 check 'one note for a lowering' sh -c "test \$(grep -c 'atomic_clean_policy of zero-clear changes nothing' '$err') = 1 && test \$(wc -l < '$err') = 1"
-run 0 gemem-sim replay "$bundled" --lower=eager -a direct; silent err
+run 0 gemem-sim replay -v "$bundled" --lower=eager -a direct; silent err
 echo '{"nodes": [{"name": "a", "type": "x", "outputs": [{"size": 64}], "attributes": {"is_atomic_node": true, "atomic_output_index": [0]}}]}' > cleared.json
 run 0 gemem-sim replay cleared.json --lower=zero-clear:atomic_clean_policy=1 -a direct; silent err
 run 0 gemem-sim plan cleared.json -p ge-hybrid:atomic_clean_policy=1; silent err

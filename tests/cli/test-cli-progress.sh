@@ -43,8 +43,8 @@ gemem-sim generate random:events=50,live=5 --seed 3 -o tiny.gmt
 terminal short gemem-sim compare tiny.gmt -a direct; nothing short
 check 'quiet leaves notes out, not warnings' sh -c \
   "gemem-sim replay small.gmt -a direct --allocator-report r.txt 2>&1 >/dev/null | grep -q 'note: ' &&
-   gemem-sim replay small.gmt -a direct --allocator-report r.txt -q 2>said >/dev/null && ! grep 'note: ' said &&
-   gemem-sim replay small.gmt -a direct -q --stop-at-oom -d sim:capacity=1MiB 2>&1 >/dev/null | grep -q 'warning: '"
+   gemem-sim replay -v small.gmt -a direct --allocator-report r.txt -q 2>said >/dev/null && ! grep 'note: ' said &&
+   gemem-sim replay -v small.gmt -a direct -q --stop-at-oom -d sim:capacity=1MiB 2>&1 >/dev/null | grep -q 'warning: '"
 
 # ---- Ctrl-C
 terminal --interrupt=1 plan gemem-sim plan large.gmt -p first-fit-by-size -p 'ge-range-*' --plan best.json --plots plots

@@ -14,27 +14,27 @@ trace went-on.txt 'alloc 1 size=100MiB' 'alloc 2 size=200MiB' 'free 1' 'oom size
 trace ends.txt 'alloc 1 size=100MiB' 'alloc 2 size=200MiB' 'oom size=300MiB' 'free 2' 'free 1'
 
 # ---- never green where it does not fit
-run 4 gemem-sim replay went-on.txt -a direct -d sim:capacity=400MiB --fail-on-oom
+run 4 gemem-sim replay -v went-on.txt -a direct -d sim:capacity=400MiB --fail-on-oom
 says out '^  1 request ran out of memory when recorded \(300\.0 MiB, event 3\), and does here$'
 says out '^    the program went on without, with 1 request after that$'
 says out '^  event 3: the request that failed when recorded, 300\.0 MiB failed with 200\.0 MiB live'
 says out '^    true: no layout could have served it; 100\.0 MiB would have to be freed first$'
-run 4 gemem-sim compare went-on.txt -a direct -a pytorch-caching -d sim:capacity=400MiB --fail-on-oom
+run 4 gemem-sim compare -v went-on.txt -a direct -a pytorch-caching -d sim:capacity=400MiB --fail-on-oom
 says out '^1 request ran out of memory when recorded \(300\.0 MiB, event 3\), and here with each$'
 says out '^the program went on without, with 1 request after that$'
 says out '^pytorch-caching is the only real allocator that served what was served when recorded: it needs 300\.0 MiB\.$'
-run 4 gemem-sim compare ends.txt -a direct -a pytorch-caching -d sim:capacity=400MiB --fail-on-oom; says out '^the only real allocator here did not serve every request\.$'
+run 4 gemem-sim compare -v ends.txt -a direct -a pytorch-caching -d sim:capacity=400MiB --fail-on-oom; says out '^the only real allocator here did not serve every request\.$'
 
 # ---- where it is served, what follows is a lower bound
-run 0 gemem-sim replay went-on.txt -a direct -d sim:capacity=1GiB --fail-on-oom --find-capacity
+run 0 gemem-sim replay -v went-on.txt -a direct -d sim:capacity=1GiB --fail-on-oom --find-capacity
 says out '^  1 request ran out of memory when recorded \(300\.0 MiB, event 3\), and is served here$'
 says out '^    the program went on without: peaks and least capacity are lower bounds$'
 says out '^  least capacity +500\.0 MiB '; says out '^  peak reserved +500\.0 MiB '; says out '^  peak live +500\.0 MiB .*, after event 3$'
-run 0 gemem-sim replay ends.txt -a direct; says out '^    the recording ends there: peaks and least capacity are lower bounds$'
-run 0 gemem-sim compare went-on.txt -a direct -a pytorch-caching -d sim:capacity=550MiB
+run 0 gemem-sim replay -v ends.txt -a direct; says out '^    the recording ends there: peaks and least capacity are lower bounds$'
+run 0 gemem-sim compare -v went-on.txt -a direct -a pytorch-caching -d sim:capacity=550MiB
 says out '^1 request ran out of memory when recorded \(300\.0 MiB, event 3\); served by each$'
 says out '^the program went on without: peaks and least capacity are lower bounds$'
-run 0 gemem-sim compare went-on.txt -a direct -a pytorch-caching:memory_limit=400MiB
+run 0 gemem-sim compare -v went-on.txt -a direct -a pytorch-caching:memory_limit=400MiB
 says out 'when recorded \(300\.0 MiB, event 3\); served by direct$'
 
 # ---- files
@@ -45,40 +45,40 @@ run 0 gemem-sim info ends.txt; says out '; 1 request ran out of memory \(300\.0 
 run 0 gemem-sim validate went-on.txt
 run 0 gemem-sim convert went-on.txt there.gmt; run 0 gemem-sim convert there.gmt back.txt; check "native and back" grep -q '^oom size=314572800 stream=7$' back.txt
 run 0 gemem-sim convert --anonymous there.gmt hidden.gmt
-for file in there.gmt hidden.gmt; do run 4 gemem-sim replay "$file" -a direct -d sim:capacity=400MiB --fail-on-oom; done
+for file in there.gmt hidden.gmt; do run 4 gemem-sim replay -v "$file" -a direct -d sim:capacity=400MiB --fail-on-oom; done
 run 0 gemem-sim plan went-on.txt -p best-fit-by-size; says out '^best-fit-by-size +500\.0 MiB +500\.0 MiB'
-run 0 gemem-sim replay went-on.txt -a plan; says out '^  peak reserved +500\.0 MiB '; says out '^  failed +0$'
+run 0 gemem-sim replay -v went-on.txt -a plan; says out '^  peak reserved +500\.0 MiB '; says out '^  failed +0$'
 
 # ---- on a shared device
-run 4 gemem-sim replay --share-device went-on.txt ends.txt -a direct -d sim:capacity=600MiB --fail-on-oom
+run 4 gemem-sim replay -v --share-device went-on.txt ends.txt -a direct -d sim:capacity=600MiB --fail-on-oom
 run 0 gemem-sim replay --share-device went-on.txt ends.txt -a direct -d sim:capacity=2GiB --share-order=turns --format json
 says out '"recorded_ooms": 2,$'; says out '"peak_live": 838860800,$' # 200 MiB of one, 600 MiB of the other
 
 # ---- recorders
 kineto=$data/kineto/oom-2.15.0.json.gz # Total Reserved is 104857600 at most, and the refused request released the cache
-run 4 gemem-sim replay "$kineto" -d sim:gpu=rtx4090 --fail-on-oom; says out '^  event 6: the request that failed when recorded, 64\.00 GiB by aten::empty failed with 20\.00 MiB live'
-run 0 gemem-sim replay "$kineto" -d sim:address=recorded --find-capacity
+run 4 gemem-sim replay -v "$kineto" -d sim:gpu=rtx4090 --fail-on-oom; says out '^  event 6: the request that failed when recorded, 64\.00 GiB by aten::empty failed with 20\.00 MiB live'
+run 0 gemem-sim replay -v "$kineto" -d sim:address=recorded --find-capacity
 says out 'reproduces the recording exactly: 4 of 4 decisions'; says out '^  peak reserved +100\.0 MiB +104857600 bytes'; says out '^  least capacity +64\.0[0-9] GiB '
 snapshot=$data/pytorch/refused-2.15.pickle.gz
-run 0 gemem-sim replay "$snapshot" -d sim:address=recorded --find-capacity; says out 'reproduces the recording exactly: 105 of 105 decisions, 156 of 156 device calls'
+run 0 gemem-sim replay -v "$snapshot" -d sim:address=recorded --find-capacity; says out 'reproduces the recording exactly: 105 of 105 decisions, 156 of 156 device calls'
 check "a least capacity where the recorded device is followed" sh -c "! grep -q 'least capacity  *none' $out"
 if command -v python3 >/dev/null; then
   python3 "$GEMEM_SRCDIR/tests/util/snapshots.py" refused observed.pickle # 600 MiB are live, 500 MiB are asked for
-  run 0 gemem-sim replay observed.pickle -d sim:address=recorded; says out 'reproduces the recording exactly: 4 of 4 decisions, 4 of 4 device calls'; says out '^  failed +1$'
-  run 4 gemem-sim replay observed.pickle -d sim:capacity=1GiB --fail-on-oom; says out 'the request that failed when recorded, 500\.0 MiB by train\.py:20 forward failed with 600\.0 MiB live'
-  run 0 gemem-sim replay observed.pickle -d sim:capacity=2GiB --find-capacity; says out '^  least capacity +1\.074 GiB '; says out '^ +500\.0 MiB +refused .*train\.py:20 forward'
+  run 0 gemem-sim replay -v observed.pickle -d sim:address=recorded; says out 'reproduces the recording exactly: 4 of 4 decisions, 4 of 4 device calls'; says out '^  failed +1$'
+  run 4 gemem-sim replay -v observed.pickle -d sim:capacity=1GiB --fail-on-oom; says out 'the request that failed when recorded, 500\.0 MiB by train\.py:20 forward failed with 600\.0 MiB live'
+  run 0 gemem-sim replay -v observed.pickle -d sim:capacity=2GiB --find-capacity; says out '^  least capacity +1\.074 GiB '; says out '^ +500\.0 MiB +refused .*train\.py:20 forward'
   run 0 gemem-sim info observed.pickle; says out '1 request ran out of memory \(500\.0 MiB\), and the recording ends there'
 fi
 log=$data/tensorflow/whole.log
-run 0 gemem-sim replay "$log" -a direct; says out '^  1 request ran out of memory when recorded \(18\.76 MiB, event [0-9]+\), and is served here$'
+run 0 gemem-sim replay -v "$log" -a direct; says out '^  1 request ran out of memory when recorded \(18\.76 MiB, event [0-9]+\), and is served here$'
 
 # ---- an H100, with 1.5 GB for the program
 real=$GEMEM_SHARED/gpu/h100/recordings/gpt2-train-too-short.pickle.gz
 if shared gpu/h100/recordings; then
-  run 0 gemem-sim replay "$real" -d sim:address=recorded --find-capacity; says out 'reproduces the recording exactly: 776 of 776 decisions, 43 of 43 device calls'
+  run 0 gemem-sim replay -v "$real" -d sim:address=recorded --find-capacity; says out 'reproduces the recording exactly: 776 of 776 decisions, 43 of 43 device calls'
   says out '^  failed +1$'; says out '^  least capacity +1\.432 GiB +1537212416 bytes$'
-  run 4 gemem-sim replay "$real" -d sim:capacity=1500000000 --fail-on-oom
-  run 0 gemem-sim replay "$real" -d sim:gpu=rtx4090 --fail-on-oom; says out 'event 1668\), and is served here$'
+  run 4 gemem-sim replay -v "$real" -d sim:capacity=1500000000 --fail-on-oom
+  run 0 gemem-sim replay -v "$real" -d sim:gpu=rtx4090 --fail-on-oom; says out 'event 1668\), and is served here$'
 else
   echo "# no $real: the recordings of an H100 are not looked at"
 fi

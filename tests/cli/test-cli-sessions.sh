@@ -36,7 +36,7 @@ measure () {
       printf ms < 10 ? " %.3f GiB / %.1f ms |" : " %.3f GiB / %.0f ms |", $(NF + column["peak_reserved"]) / 1073741824, ms }' table.csv)
   check "$1: the README shows$row" grep -qF "| \`$(basename "$1" .gmt)\` |$row" "$sessions/README.md"
   # shellcheck disable=SC2086
-  run 0 gemem-sim compare "$sessions/$1" $policies --check-release-order
+  run 0 gemem-sim compare -v "$sessions/$1" $policies --check-release-order
   check "$1: nothing fails" test "$((failed_zero + failed_two + failed_built + failed_three + failed_four))" = 0
 }
 # holds EXPRESSION WORDS

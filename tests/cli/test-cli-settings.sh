@@ -20,19 +20,19 @@ free 3
 # end: 8
 END
 peak () { says out "^  peak reserved +$1\.00 MiB"; }
-run 0 gemem-sim replay changes.txt --check; peak 40
-run 0 gemem-sim replay changes.txt --check -a pytorch-caching; peak 40
-run 0 gemem-sim replay changes.txt --repeat=2 --check; peak 60 # no segment of the first time serves the second alloc 2
+run 0 gemem-sim replay -v changes.txt --check; peak 40
+run 0 gemem-sim replay -v changes.txt --check -a pytorch-caching; peak 40
+run 0 gemem-sim replay -v changes.txt --repeat=2 --check; peak 60 # no segment of the first time serves the second alloc 2
 # whoever chooses settings has them from the first event to the last
-run 0 gemem-sim replay changes.txt -a pytorch-caching:max_split_size_mb=64; peak 20
-run 0 gemem-sim replay changes.txt -a pytorch-expandable; peak 20
-run 0 gemem-sim replay changes.txt --no-trace-settings; peak 20
-run 0 gemem-sim compare changes.txt -a direct -a tf-bfc -a torch-npu; says out '^direct '
-sed 's/pytorch-caching/direct/' changes.txt >other.txt; run 0 gemem-sim replay other.txt -a pytorch-caching; peak 20
+run 0 gemem-sim replay -v changes.txt -a pytorch-caching:max_split_size_mb=64; peak 20
+run 0 gemem-sim replay -v changes.txt -a pytorch-expandable; peak 20
+run 0 gemem-sim replay -v changes.txt --no-trace-settings; peak 20
+run 0 gemem-sim compare -v changes.txt -a direct -a tf-bfc -a torch-npu; says out '^direct '
+sed 's/pytorch-caching/direct/' changes.txt >other.txt; run 0 gemem-sim replay -v other.txt -a pytorch-caching; peak 20
 # what is rounded, and what a string does not name is as by default again
 sed 's/^settings tag.*/settings tag="roundup_power2_divisions:2"/; s/size=8MiB/size=9MiB/' changes.txt >round.txt
 run 0 gemem-sim replay round.txt --check --events e.csv; check 'sizes of blocks' test "$(awk -F, '$2 == "alloc" { printf "%s ", $6 }' e.csv)" = '9437184 12582912 9437184 '
-sed 's/^settings tag.*/settings tag="expandable_segments:True"/' changes.txt >grow.txt; run 0 gemem-sim replay grow.txt --check
+sed 's/^settings tag.*/settings tag="expandable_segments:True"/' changes.txt >grow.txt; run 0 gemem-sim replay -v grow.txt --check
 # plain segments serve requests while expandable_segments is on, expandable ones none while it is off: as PyTorch 2.6 and 2.14 placed these
 cat >mixed.txt <<'END'
 # gemem-trace: 4
@@ -70,19 +70,19 @@ free 9
 alloc 12 size=2MiB addr=0x100000000000
 # end: 29
 END
-run 0 gemem-sim replay mixed.txt --check; says out 'reproduces the recording exactly: 12 of 12 decisions, 6 of 6 device calls'
-run 3 gemem-sim replay grow.txt -a pytorch-caching -d sim:virtual_memory=no; says err 'grow.txt:event 2: .*a device without virtual memory'
+run 0 gemem-sim replay -v mixed.txt --check; says out 'reproduces the recording exactly: 12 of 12 decisions, 6 of 6 device calls'
+run 3 gemem-sim replay -v grow.txt -a pytorch-caching -d sim:virtual_memory=no; says err 'grow.txt:event 2: .*a device without virtual memory'
 sed 's/^settings tag.*/settings tag="max_split:20"/' changes.txt >bad.txt
-run 3 gemem-sim replay bad.txt; says err "bad\.txt:event 2: .*unknown key max_split"
-run 0 gemem-sim replay bad.txt -a pytorch-caching:max_split_size_mb=64
-sed 's/^settings tag.*/settings tag="backend:cudaMallocAsync"/' changes.txt >bad.txt; run 3 gemem-sim replay bad.txt; says err 'event 2: .*the backend cannot change'
+run 3 gemem-sim replay -v bad.txt; says err "bad\.txt:event 2: .*unknown key max_split"
+run 0 gemem-sim replay -v bad.txt -a pytorch-caching:max_split_size_mb=64
+sed 's/^settings tag.*/settings tag="backend:cudaMallocAsync"/' changes.txt >bad.txt; run 3 gemem-sim replay -v bad.txt; says err 'event 2: .*the backend cannot change'
 
 # ---- formats
 run 0 gemem-sim convert changes.txt changes.gmt; run 0 gemem-sim convert changes.gmt again.txt; run 0 gemem-sim convert again.txt again.gmt
 check 'native and text hold the same' sh -c 'gemem-sim convert again.gmt - -f text | grep -v "^#" >a; grep -v "^#" again.txt >b; cmp a b && grep -c "^settings" b | grep -q 2'
 check 'the text is version 4' test "$(head -n 1 again.txt)" = '# gemem-trace: 4'
 check 'the native file is version 4' test "$(od -An -tu1 -j8 -N1 changes.gmt | tr -d ' ')" = 4
-run 0 gemem-sim replay changes.gmt; peak 40
+run 0 gemem-sim replay -v changes.gmt; peak 40
 sed '1s/4/3/' changes.txt >old.txt; run 3 gemem-sim info old.txt; says err "old.txt:6: 'settings' is an event of version 4; let the first line be '# gemem-trace: 4'"
 sed '1s/4/5/' changes.txt >new.txt; run 3 gemem-sim info new.txt; says err 'version 5 of the text format, and this gemem knows versions up to 4; use a newer gemem'
 sed 's/^settings tag.*/wake/' changes.txt >asleep.txt; run 3 gemem-sim info asleep.txt; says err "asleep.txt:6: 'wake' needs a line '# flags: has-sleep' before the events"
@@ -97,6 +97,6 @@ python=$(command -v python3) || { skip "a snapshot" "there is no python3"; done_
 run 0 gemem-sim convert told.pickle told.txt
 says_settings () { sed -n "s/ t=[0-9]*//; s/ size=.*//; /^# settings/p; /^[a-z]/p" told.txt | paste -s -d ';'; }
 check 'the first settings, and each change where it was' test "$(says_settings)" = '# settings: "conf=\"garbage_collection_threshold:0.9,max_split_size_mb:99\",version=2.13";phase tag="step";phase-end tag="step";segment-alloc;alloc 1;free-requested 1;free-completed 1;settings tag="max_split_size_mb:20";segment-alloc;alloc 2'
-run 0 gemem-sim replay told.pickle; says out 'reproduces the recording exactly: 2 of 2 decisions, 2 of 2 device calls'
+run 0 gemem-sim replay -v told.pickle; says out 'reproduces the recording exactly: 2 of 2 decisions, 2 of 2 device calls'
 run 0 gemem-sim validate told.pickle
 done_testing

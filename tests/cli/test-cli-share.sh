@@ -65,7 +65,7 @@ r = json.load(open("r.json"))["results"][0]
 assert [p["values"]["capacity"] for p in [r] + r["programs"]] == [1 << 30] * 3'
 
 # ---- an allocator that did not begin: no request is avoidable, and none is said to have run out
-run 0 gemem-sim replay serve.txt -a rmm-pool:initial_pool_size=2GiB -d sim:capacity=1GiB
+run 0 gemem-sim replay -v serve.txt -a rmm-pool:initial_pool_size=2GiB -d sim:capacity=1GiB
 says out '^failed requests: 2, avoidable: 0$'; says out '^  none was served, as the allocator did not begin .NOT ALLOWED, above.$'
 run 0 gemem-sim compare serve.txt -a rmm-pool:initial_pool_size=2GiB -a rmm-cuda-async:initial_pool_size=2GiB -a rmm-arena:arena_size=2GiB -a rmm-fixed-size:block_size=1GiB -d sim:capacity=1GiB -f csv --columns ooms,ooms_avoidable
 check 'of no resource of RMM' test "$(grep -c ',2,0,*$' "$out")" = 4
@@ -78,29 +78,29 @@ printf '# gemem-trace: 1\nalloc 1 size=10MiB\nfree 1\n# end: 2\n' >short.txt
 run 0 gemem-sim replay --share-device long.txt short.txt -a direct --share-order=turns -o r.json; is $((11 * MiB)) peak_reserved
 run 0 gemem-sim replay --share-device long.txt short.txt -a direct --share-order=evenly -o r.json; is $((20 * MiB)) peak_reserved; is 3 peak_reserved_seq
 run 0 gemem-sim replay --share-device short.txt long.txt -a direct -o r.json; is $((11 * MiB)) peak_reserved
-run 0 gemem-sim replay --share-device train.txt serve.txt -a direct --share-order=evenly; says out 'evenly, so that all begin and end together'
-run 0 gemem-sim replay --share-device untimed.txt serve.txt -a direct; says out 'follow one another evenly'
+run 0 gemem-sim replay -v --share-device train.txt serve.txt -a direct --share-order=evenly; says out 'evenly, so that all begin and end together'
+run 0 gemem-sim replay -v --share-device untimed.txt serve.txt -a direct; says out 'follow one another evenly'
 run 2 gemem-sim replay --share-device untimed.txt serve.txt -a direct --share-order=time; says err '^gemem-sim: error: --share-order=time: untimed.txt has no times; use evenly or turns$'
 run 0 gemem-sim replay --share-device train.txt serve.txt untimed.txt -a direct -o r.json; is 16 events; is $((14 * MiB)) peak_live 2
 
 # ---- every combination; the same with any number of threads
-run 0 gemem-sim compare --share-device train.txt serve.txt -a direct -a pytorch-caching -d sim:capacity=1GiB
+run 0 gemem-sim compare -v --share-device train.txt serve.txt -a direct -a pytorch-caching -d sim:capacity=1GiB
 says out '^direct \+ direct +17.00 MiB'; says out '^direct \+ pytorch-caching +'; says out '^pytorch-caching \+ direct +'; says out '^  together +17.00 MiB'
 says out 'pytorch-caching \+ pytorch-caching is the only combination of real allocators here: it needs 40.00 MiB'
 for jobs in 1 4; do run 0 gemem-sim compare --share-device train.txt serve.txt -a direct -a 'pytorch-caching:max_split_size_mb=*' -j $jobs -o "j$jobs.json"; done
 check 'threads change nothing' cmp j1.json j4.json
 run 0 gemem-sim compare --share-device train.txt serve.txt -a direct -f csv
 says out ',program$'; says out '^train.txt \+ serve.txt,,0,direct \+ direct,.*,0$'; says out '^serve.txt,.*,2$'
-run 0 gemem-sim compare --share-device train.txt serve.txt -a direct -f markdown; says out '^\| together \| 17.00 MiB'
+run 0 gemem-sim compare -v --share-device train.txt serve.txt -a direct -f markdown; says out '^\| together \| 17.00 MiB'
 run 0 gemem-sim plot j1.json -f csv --columns peak_reserved; says out '^train.txt,.*,14680064,1$'
 run 0 gemem-sim replay --share-device train.txt serve.txt -a direct -d 'sim:capacity=17MiB|1GiB' -f csv; says out ',direct \+ direct \(capacity=17MiB\),'
 run 0 share -a direct --plots plots --manifest m.json --sqlite x.sqlite --check --check-release-order --measure
 check 'a picture of the programs' test -s plots/programs-train.txt-serve.gp
 check 'of all of them' sh -c '! grep -q "the first" plots/programs-train.txt-serve.gp'
-run 0 gemem-sim compare --share-device train.txt serve.txt -a direct -a tf-bfc -a rmm-pool --plots many -d sim:capacity=1GiB
+run 0 gemem-sim compare -v --share-device train.txt serve.txt -a direct -a tf-bfc -a rmm-pool --plots many -d sim:capacity=1GiB
 check 'of nine combinations eight are drawn, and the picture says so' grep -q 'programs on one device, the first 8 of 9 runs' many/programs-train.txt-serve.gp
 { echo '# gemem-trace: 1'; for i in $(seq 150); do echo "alloc $i size=2GiB"; done; echo '# end: 150'; } >fails.txt
-run 0 gemem-sim replay --share-device fails.txt untimed.txt -a direct -d sim:capacity=1GiB --plots failing
+run 0 gemem-sim replay -v --share-device fails.txt untimed.txt -a direct -d sim:capacity=1GiB --plots failing
 for picture in programs-fails.txt-untimed timeline-fails.txt-untimed; do check "$picture says that not all failures are marked" grep -q '150 failed, the first 100 marked' "failing/$picture.gp"; done
 check 'the manifest has both traces' test "$(grep -c '"trace": ' m.json)" = 2
 
@@ -121,6 +121,6 @@ no share -a direct:capacity=1GiB -a direct:capacity=2GiB; says err 'share device
 sed 's/^alloc 2/alloc 2 device=1/; s/^free 2/free 2 device=1/' serve.txt >two.txt
 no gemem-sim replay --share-device train.txt two.txt -a direct; says err 'two.txt has 2 devices; choose the one that is shared with --trace-device=N'
 printf '# gemem-trace: 1\n# flags: has-time\nalloc 1 size=1MiB t=1\nfree 7 t=2\n# end: 2\n' >bad.txt
-run 3 gemem-sim replay --share-device train.txt bad.txt -a direct; says err 'bad.txt:event 1: id 7 is freed but is not alive'
+run 3 gemem-sim replay -v --share-device train.txt bad.txt -a direct; says err 'bad.txt:event 1: id 7 is freed but is not alive'
 run 3 gemem-sim replay --share-device train.txt bad.txt -a direct --allow-partial -o r.json; is 6 events 0
 done_testing

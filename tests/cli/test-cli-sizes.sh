@@ -24,7 +24,7 @@ holds 2010000000 -a direct -d sim:capacity=2.01GB # as a double it is one byte l
 holds 102 -a direct -d sim:capacity=0.1KiB
 holds 12562779340 -a direct:capacity=11.7GiB
 run 0 gemem-sim generate random:events=10,sizes=fixed,size_max=1.3KiB; says out 'size=1331'
-run 0 gemem-sim replay small.txt -a pytorch-caching:memory_limit=0.7GiB,max_split_size_mb=20.3MiB
+run 0 gemem-sim replay -v small.txt -a pytorch-caching:memory_limit=0.7GiB,max_split_size_mb=20.3MiB
 refused replay small.txt -a direct -d sim:capacity=0.0009KiB; says err "less than a byte"
 refused replay small.txt -a direct -d sim:capacity=39.4; says err "capacity='39.4': a fraction needs a unit; write 39.4GiB, or a whole number"
 
@@ -32,10 +32,10 @@ refused replay small.txt -a direct -d sim:capacity=39.4; says err "capacity='39.
 refused replay small.txt -a pytorch-caching:max_split_size_mb=20.5; says err "a fraction needs a unit; write 20.5MiB, or a whole number"
 refused replay small.txt -a paddle:FLAGS_auto_growth_chunk_size_in_mb=1.5; says err "a fraction needs a unit"
 refused replay small.txt -a pytorch-caching:conf=max_split_size_mb:MiB; says err "PyTorch 2.15 refuses it"
-run 0 gemem-sim replay small.txt -a pytorch-caching:conf=max_split_size_mb:200MiB # to PyTorch, too, the number at its begin
-run 0 gemem-sim replay small.txt -a pytorch-caching:conf=max_split_size_mb:200
+run 0 gemem-sim replay -v small.txt -a pytorch-caching:conf=max_split_size_mb:200MiB # to PyTorch, too, the number at its begin
+run 0 gemem-sim replay -v small.txt -a pytorch-caching:conf=max_split_size_mb:200
 run 2 env FLAGS_auto_growth_chunk_size_in_mb=64MiB gemem-sim replay small.txt -a paddle --env; says err "'64MiB': not a whole number of MiB"
-run 0 env FLAGS_auto_growth_chunk_size_in_mb=64 gemem-sim replay small.txt -a paddle --env; says out '64\.00 MiB'
+run 0 env FLAGS_auto_growth_chunk_size_in_mb=64 gemem-sim replay -v small.txt -a paddle --env; says out '64\.00 MiB'
 
 # ---- forgotten units
 refused replay small.txt -a direct -d sim:capacity=16
@@ -48,7 +48,7 @@ refused generate ge-session:size_max=4;                      says err 'size_max=
 refused plan small.txt --trace t.txt --split=2;              says err '--split=2: 2 bytes\? write 2GiB'
 holds 16 -a direct -d sim:capacity=16B
 holds 4096 -a direct -d sim:capacity=4096
-run 0 gemem-sim replay small.txt -a direct -d sim:step=16,reserved_by_others=0 # alignments may be small, and nothing is nothing
+run 0 gemem-sim replay -v small.txt -a direct -d sim:step=16,reserved_by_others=0 # alignments may be small, and nothing is nothing
 run 0 gemem-sim generate random:size_max=16,size_min=8,events=10
 sed '1a # device: "capacity=1000"' small.txt >recorded.txt # a program wrote that, and forgot nothing
 got=$(gemem-sim replay recorded.txt -a direct -f json | sed -n 's/.*"capacity": \([0-9]*\),*$/\1/p')
@@ -59,7 +59,7 @@ run 0 gemem-sim compare small.txt -a direct -a pytorch-caching -d 'sim:capacity=
 check 'every allocator on every device, in order' sh -c 'tail -n +2 "$1" | cut -d, -f 5 >labels; printf "%s\n" "direct (capacity=8GiB)" "pytorch-caching (capacity=8GiB)" \
   "direct (capacity=16.5GiB)" "pytorch-caching (capacity=16.5GiB)" | diff - labels' sh "$out"
 says out '"sim:capacity=16896MiB,'
-run 0 gemem-sim compare small.txt -a direct -d 'sim:capacity=3MiB|1GiB' --plots plots
+run 0 gemem-sim compare -v small.txt -a direct -d 'sim:capacity=3MiB|1GiB' --plots plots
 says out 'device 3\.000 MiB to 1\.000 GiB$'; says out '^direct \(capacity=3MiB\) '
 check 'a panel shows the capacity of its own device' sh -c 'test "$(grep -c "^ *3145728/unit.*capacity" plots/timeline-small.gp)" = 1 && ! grep 1073741824/unit plots/timeline-small.gp'
 run 0 gemem-sim replay small.txt -a direct -d 'sim:capacity=8GiB|16GiB' -f json; says out '"label": "direct \(capacity=16GiB\)"'
@@ -78,9 +78,9 @@ says out 'paddle:preset=P2,FLAGS_free_idle_chunk=yes'; says out 'paddle:preset=P
 refused compare small.txt -a 'paddle:FLAGS_gpu_memory_limit_mb=*'; says err 'no values are known'
 run 0 gemem-sim compare small.txt -a 'direct:address=*' -f csv; says out 'direct:address=recorded'
 for resource in pool arena binning fixed-size limiting; do # what is worth trying is no cycle
-  run 0 gemem-sim compare small.txt -a "rmm-$resource:upstream=*"; silent err
+  run 0 gemem-sim compare -v small.txt -a "rmm-$resource:upstream=*"; silent err
 done
-run 0 gemem-sim replay small.txt -a rmm-binning:bins=none # the default as it is printed
+run 0 gemem-sim replay -v small.txt -a rmm-binning:bins=none # the default as it is printed
 refused replay small.txt -a rmm-binning:bins=none,min_size_exponent=none; says err 'no bins; give'
 
 # ---- long names by a part of them
@@ -90,5 +90,5 @@ refused replay small.txt -a paddle:FLAGS_chunk_size_in_mb=20;       says err "di
 refused replay small.txt -a pytorch-caching:split_size=20;          says err "did you mean 'max_split_size_mb'"
 refused replay small.txt -a scalable;                               says err "did you mean 'ge-scalable'"
 gemem-sim generate random:events=200,live=20 -o r.gmt
-run 0 gemem-sim compare r.gmt -a direct -d 'sim:capacity=12GiB|16GiB'; says out '^direct \(capacity=12GiB\|16GiB\) '
+run 0 gemem-sim compare -v r.gmt -a direct -d 'sim:capacity=12GiB|16GiB'; says out '^direct \(capacity=12GiB\|16GiB\) '
 done_testing

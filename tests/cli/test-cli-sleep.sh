@@ -38,29 +38,29 @@ assert r["values"]["sleeps"] == 1 and r["values"]["ooms"] == 1 and r["values"]["
 oom = r["oom"][0]
 assert oom["wake"] and oom["seq"] == 12 and oom["requested"] == 1024 * MiB and oom["device_free"] == 1000 * MiB, oom
 assert r["stats"]["reserved_bytes.all.current"] == 1064 * MiB and r["stats"]["sleep.host_bytes.peak"] == 40 * MiB'
-run 0 gemem-sim replay engine.txt -a pytorch-caching -d sim:capacity=1128MiB
+run 0 gemem-sim replay -v engine.txt -a pytorch-caching -d sim:capacity=1128MiB
 says out '^  1 times memory was put to sleep'; says out '^  host copies +40.00 MiB  41943040 bytes'
 says out '^  event 12: waking 1.000 GiB \[kv_cache\] failed with 128.0 MiB live, 128.0 MiB allocated, 128.0 MiB reserved of 1.102 GiB'
-run 4 gemem-sim replay engine.txt -a pytorch-caching -d sim:capacity=1128MiB --fail-on-oom
+run 4 gemem-sim replay -v engine.txt -a pytorch-caching -d sim:capacity=1128MiB --fail-on-oom
 run 0 gemem-sim replay engine.txt -a pytorch-caching --find-capacity -o r.json
 check 'the least capacity is what is needed at once' grep -q '"least_capacity": 1207959552' r.json
 run 0 gemem-sim compare engine.txt -a pytorch-caching -f csv; says out ',peak_host_backup$'; says out ',41943040$'
 run 0 gemem-sim plot r.json -f csv --columns peak_host_backup; says out ',41943040$'
 # ---- level 2 keeps only what the program says; pausing copies what the pool asks for
 sed 's/^sleep.*/sleep size=1000/' engine.txt >two.txt
-run 0 gemem-sim replay two.txt -a pytorch-caching --check; says out '^  host copies .* 1000 bytes'
+run 0 gemem-sim replay -v two.txt -a pytorch-caching --check; says out '^  host copies .* 1000 bytes'
 sed 's/^sleep.*/pause tag="kv_cache"/; /^wake tag="weights"/d; s/16$/15/; s/^region-begin pool=2/& aux=1/' engine.txt >pause.txt
-run 0 gemem-sim replay pause.txt -a pytorch-caching --check; says out '^  host copies +1.000 GiB'
+run 0 gemem-sim replay -v pause.txt -a pytorch-caching --check; says out '^  host copies +1.000 GiB'
 sed 's/^sleep.*/pause/; s/^wake tag="weights"/pause/' engine.txt >twice.txt
-run 3 gemem-sim replay twice.txt -a pytorch-caching; says err "twice.txt:event 10: memory of 'weights' is paused that sleeps already, .*; wake it first"
+run 3 gemem-sim replay -v twice.txt -a pytorch-caching; says err "twice.txt:event 10: memory of 'weights' is paused that sleeps already, .*; wake it first"
 # ---- a block of memory that sleeps
 printf '# gemem-trace: 3\nregion-begin pool=1 tag="x"\nalloc 1 size=20MiB pool=1\nfree 1\nsleep\nalloc 2 size=20MiB pool=1\nfree 2\n# end: 6\n' >fault.txt
-run 0 gemem-sim replay fault.txt -a pytorch-caching --check
+run 0 gemem-sim replay -v fault.txt -a pytorch-caching --check
 says out 'NOT ALLOWED: event 4: block 2 is allocated in memory that sleeps; using it faults'; says out '^  1 blocks allocated in memory that sleeps'
 # ---- allocators whose memory does not sleep say so
-run 0 gemem-sim compare engine.txt -a tf-bfc -a direct -a pytorch-caching --check
+run 0 gemem-sim compare -v engine.txt -a tf-bfc -a direct -a pytorch-caching --check
 says out '^tf-bfc, direct: memory does not sleep here; 4 sleep, pause and wake events were passed over|^direct, tf-bfc: memory'
-run 0 gemem-sim replay engine.txt -a direct; says out "^  4 sleep, pause and wake events passed over: this allocator's memory does not sleep"
+run 0 gemem-sim replay -v engine.txt -a direct; says out "^  4 sleep, pause and wake events passed over: this allocator's memory does not sleep"
 
 # ---- formats
 run 0 gemem-sim convert engine.txt engine.gmt; run 0 gemem-sim convert engine.gmt again.txt
@@ -75,7 +75,7 @@ run 0 gemem-sim validate engine.gmt
 sed 's/region-end pool=2 aux=1/region-end pool=5/' engine.txt >bad.txt; run 3 gemem-sim validate bad.txt; says out 'pool 5 ends but has not begun'
 sed 's/wake tag="weights"/wake tag="wights"/' engine.txt >bad.txt; run 3 gemem-sim validate bad.txt; says out "wake names 'wights', which no pool is called"
 sed 's/region-begin pool=1/region-begin/' engine.txt >bad.txt; run 3 gemem-sim validate bad.txt; says out 'region-begin names no private pool'
-run 3 gemem-sim replay bad.txt -a pytorch-caching; says err 'event 0: the default pool is to sleep, which only a private pool can'
+run 3 gemem-sim replay -v bad.txt -a pytorch-caching; says err 'event 0: the default pool is to sleep, which only a private pool can'
 sed 's/tag="weights"/tag="alice-weights"/; s/^sleep.*/sleep tag="alice-weights,kv_cache"/' engine.txt >named.txt
 run 0 gemem-sim convert --anonymous=names named.txt - -f text
 says out '^region-begin pool=1 tag="tag1"'; says out '^sleep tag="tag1,tag2"'; says out '^wake tag="tag2"'
@@ -83,10 +83,10 @@ run 0 gemem-sim help region-begin; run 0 gemem-sim help wake_up
 
 # ---- rollouts and training take turns: asleep, the rollouts leave training their memory
 for part in rollout training; do run 0 gemem-sim generate "rlhf:part=$part,level=1" -o $part.gmt; run 0 gemem-sim generate "rlhf:part=$part,level=0" -o awake-$part.gmt; run 0 gemem-sim validate $part.gmt; done
-run 0 gemem-sim replay --share-device rollout.gmt training.gmt -a pytorch-caching -d sim:capacity=15GiB --check --fail-on-oom
+run 0 gemem-sim replay -v --share-device rollout.gmt training.gmt -a pytorch-caching -d sim:capacity=15GiB --check --fail-on-oom
 says out '^  host copies +2.031 GiB'
-run 4 gemem-sim replay --share-device awake-rollout.gmt awake-training.gmt -a pytorch-caching -d sim:capacity=15GiB --fail-on-oom
-run 0 gemem-sim generate rlhf:level=2,steps=2 -o both.gmt; run 0 gemem-sim replay both.gmt -a pytorch-caching --check; says out '^  host copies +16.00 MiB'
-run 0 gemem-sim replay both.gmt -a pytorch-caching --repeat=2 --check
+run 4 gemem-sim replay -v --share-device awake-rollout.gmt awake-training.gmt -a pytorch-caching -d sim:capacity=15GiB --fail-on-oom
+run 0 gemem-sim generate rlhf:level=2,steps=2 -o both.gmt; run 0 gemem-sim replay -v both.gmt -a pytorch-caching --check; says out '^  host copies +16.00 MiB'
+run 0 gemem-sim replay -v both.gmt -a pytorch-caching --repeat=2 --check
 run 2 gemem-sim generate rlhf:level=3; says err 'level'
 done_testing

@@ -21,10 +21,10 @@ done
 run 0 gemem-sim info $samples/no-history-2.15.pickle.gz; says out 'note: the snapshot holds a state and no events; call .*_record_memory_history'; says out '  streams                1$'
 
 # ---- the recording's settings, and rows that cannot be
-run 0 gemem-sim replay $samples/expandable-2.6.pickle.gz; says out '^  peak reserved +200\.0 MiB' # as PyTorch recorded
+run 0 gemem-sim replay -v $samples/expandable-2.6.pickle.gz; says out '^  peak reserved +200\.0 MiB' # as PyTorch recorded
 run 2 gemem-sim replay -d sim:virtual_memory=no $samples/expandable-2.6.pickle.gz
 says err 'recorded with pytorch-caching:expandable_segments=true,version=2[.0-9]*: .*without virtual memory; .* or expandable_segments=no; --no-trace-settings leaves'
-run 0 gemem-sim replay -a pytorch-caching:expandable_segments=no $samples/expandable-2.6.pickle.gz
+run 0 gemem-sim replay -v -a pytorch-caching:expandable_segments=no $samples/expandable-2.6.pickle.gz
 run 2 gemem-sim compare -d sim:virtual_memory=no -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz
 says out '^pytorch-caching +- .*\(not run\)'; says out '^pytorch-caching: not run: .*expandable_segments'; says out '^direct '
 run 2 gemem-sim compare -d sim:virtual_memory=no -f json -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; cp $out both.json
@@ -44,7 +44,7 @@ segment-map size=41943040 addr=0x200000000000
 alloc 1 size=31457280 addr=0x200000000000
 # end: 2
 END
-run 0 gemem-sim replay expandable.txt; says out 'reproduces the recording exactly: 1 of 1 decisions, 1 of 1 device calls'
+run 0 gemem-sim replay -v expandable.txt; says out 'reproduces the recording exactly: 1 of 1 decisions, 1 of 1 device calls'
 
 # A state with pages in ranges: two runs of pages in one range with a hole between, and a range of another stream.
 cat >ranges.txt <<'END'
@@ -64,14 +64,14 @@ segment-map size=20971520 addr=0x200002800000
 alloc 6 size=52428800 block=52428800 addr=0x200000800000
 # end: 10
 END
-run 0 gemem-sim replay ranges.txt --check; says out 'reproduces the recording exactly: 3 of 3 decisions, 1 of 1 device calls'; says out 'peak reserved .* 104857600 bytes'
-run 0 gemem-sim replay ranges.txt --find-capacity; says out 'least capacity .* 104857600 bytes'
+run 0 gemem-sim replay -v ranges.txt --check; says out 'reproduces the recording exactly: 3 of 3 decisions, 1 of 1 device calls'; says out 'peak reserved .* 104857600 bytes'
+run 0 gemem-sim replay -v ranges.txt --find-capacity; says out 'least capacity .* 104857600 bytes'
 
 # ---- the same in other clothes
 python=$(command -v python3) || { skip "snapshots rewritten" "there is no python3"; done_testing; }
 "$python" "$GEMEM_SRCDIR/tests/util/snapshots.py" mixed mixed.pickle
 run 0 gemem-sim info mixed.pickle; says out '^  streams                4$'; says out '0x8000000000000010: 1 alloc'; says out '8 blocks'; says out 'PyTorch: 2\.13 '
-run 0 gemem-sim replay mixed.pickle; says out 'reproduces the recording exactly: 4 of 4 decisions, 4 of 4 device calls'
+run 0 gemem-sim replay -v mixed.pickle; says out 'reproduces the recording exactly: 4 of 4 decisions, 4 of 4 device calls'
 for name in random-streams-2.15 max-split-2.6 mem-pool-2.15 written-by-cpp-2.11; do
   mkdir -p $name
   "$python" "$GEMEM_SRCDIR/tests/util/snapshots.py" rewrite $samples/$name.pickle.gz $name || exit 1

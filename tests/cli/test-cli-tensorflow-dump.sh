@@ -12,30 +12,30 @@ says out 'bfc_cpu_allocator_for_gpu at line 7: 5 regions of 65011712 bytes, 6 ch
 says out 'live at the start .*\(37748992 bytes\) in 6 blocks'
 says out 'peak reserved, recorded .*\(65011712 bytes\)'
 says out '1 request ran out of memory'
-run 0 gemem-sim replay "$data/cpu-oom.log" -a tf-bfc
+run 0 gemem-sim replay -v "$data/cpu-oom.log" -a tf-bfc
 says out 'block 7 of 12.00 MiB .RandomStandardNormal. failed with 36.00 MiB live, 36.00 MiB allocated, 62.00 MiB reserved of 64.00 MiB'
 says out 'avoidable: .* its largest piece; without block 2 .4.000 MiB. it would fit'
 says out 'reproduces the recording exactly: 1 of 1 decisions$'
 
 # The limit was recorded too: a larger device does not help, and the report says what stands in the way.
-run 0 gemem-sim replay "$data/whole.log" -a tf-bfc -d sim:capacity=1GiB --find-capacity
+run 0 gemem-sim replay -v "$data/whole.log" -a tf-bfc -d sim:capacity=1GiB --find-capacity
 says out 'device has 768.0 MiB free .* in its largest piece; without block 16 .26.35 MiB. it would fit'
 says out '^  least capacity +none'; says out '^  .it fails on a device of any size: a limit of the allocator.s own, or '
-run 0 gemem-sim replay "$data/whole.log" -a tf-bfc -d sim:capacity=1GiB --no-trace-settings
+run 0 gemem-sim replay -v "$data/whole.log" -a tf-bfc -d sim:capacity=1GiB --no-trace-settings
 says out '^  failed +0$'
 printf '# gemem-trace: 1\nalloc 1 size=12MiB\nalloc 2 size=100MiB\n# end: 2\n' > large.txt
-run 0 gemem-sim replay large.txt -a tf-bfc:limit=64MiB -d sim:capacity=1GiB
+run 0 gemem-sim replay -v large.txt -a tf-bfc:limit=64MiB -d sim:capacity=1GiB
 says out 'largest piece; it is not memory that lacks: the allocator has a limit of its own, or takes more at a time$'
 
 for name in cpu-oom timestamps whole two; do
   run 0 gemem-sim validate "$data/$name.log"
   says out 'valid .tensorflow-dump.'
-  run 0 gemem-sim replay -a tf-bfc -a ort-bfc -a pytorch-caching "$data/$name.log"
-  run 0 gemem-sim replay -a tf-bfc "$data/$name.log"
+  run 0 gemem-sim replay -v -a tf-bfc -a ort-bfc -a pytorch-caching "$data/$name.log"
+  run 0 gemem-sim replay -v -a tf-bfc "$data/$name.log"
   says out 'reproduces the recording exactly: 1 of 1 decisions$'
   check 'every device fails as TensorFlow did' sh -c "! grep 'fidelity: 0' '$out'"
   run 0 gemem-sim convert "$data/$name.log" "$name.gmt"
-  run 0 gemem-sim replay -a tf-bfc "$name.gmt"
+  run 0 gemem-sim replay -v -a tf-bfc "$name.gmt"
   says out 'reproduces the recording exactly: 1 of 1 decisions$'
 done
 
@@ -47,9 +47,9 @@ says out 'earlier dumps of the same allocators are left out'
 # The state goes on: 2 MiB more fit where a region is left under the limit, the next region has the recorded size.
 gemem-sim convert "$data/cpu-oom.log" state.txt
 { sed '/^# end/d; /failed/d' state.txt; echo 'alloc 90 size=2097152 device=host'; echo 'free 90 device=host'; echo 'alloc 91 size=12582912 device=host'; echo '# end: 14'; } > more.txt
-run 0 gemem-sim replay more.txt -a tf-bfc
+run 0 gemem-sim replay -v more.txt -a tf-bfc
 says out 'regions  *5'
-run 0 gemem-sim replay more.txt -a tf-bfc -d sim:capacity=1GiB --no-trace-settings
+run 0 gemem-sim replay -v more.txt -a tf-bfc -d sim:capacity=1GiB --no-trace-settings
 says out 'regions  *6'
 
 run 3 gemem-sim info --trace-device=5 "$data/two.log"
@@ -64,7 +64,7 @@ tac "$data/cpu-oom.log" > reversed.log
 run 3 gemem-sim info reversed.log
 says err 'reversed.log:[0-9]*: .*fetch it again'
 grep -v 'InUse at 7' "$data/cpu-oom.log" > lines.log
-run 3 gemem-sim replay -a tf-bfc lines.log
+run 3 gemem-sim replay -v -a tf-bfc lines.log
 says err 'lines.log:[0-9]*: in the dump of bfc_cpu_allocator_for_gpu '
 head -c 100000 /dev/urandom > noise.log
 run 3 gemem-sim info --trace-format=tensorflow-dump noise.log
@@ -81,6 +81,6 @@ says err 'curr_region_allocation_bytes'
 run 2 gemem-sim replay more.txt -a tf-bfc:curr_region_allocation_bytes=
 says err 'curr_region_allocation_bytes'
 # a limit below what was held, on a device that is large enough
-run 3 gemem-sim replay "$data/whole.log" -a tf-bfc:limit=1MiB -d sim:capacity=1GiB
+run 3 gemem-sim replay -v "$data/whole.log" -a tf-bfc:limit=1MiB -d sim:capacity=1GiB
 says err "within the allocator's limit.* give a larger capacity or limit"
 done_testing

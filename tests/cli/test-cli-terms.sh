@@ -104,7 +104,7 @@ run 0 gemem-sim help pytorch-caching
 says out '^  version=2\.6\|2\.8\|2\.9\|2\.10\|2\.11\|2\.12\.1\|2\.13\|2\.15  .default: 2\.15.$'
 says out '^      Also written: .* 2\.7\.1 for 2\.6; .*; 2\.12, 2\.12\.0 for 2\.12\.1; .*; 2\.15\.0 for 2\.15$'
 printf "# gemem-trace: 1\nalloc 1 size=1MiB\n# end: 1\n" >one.txt
-run 0 gemem-sim replay one.txt -a gmlake:vmmDefragment=0,fragLimit=2MiB; says err "fragLimit and autoGC have no effect with vmmDefragment=0"
-run 0 gemem-sim replay one.txt -a gmlake:vmmDefragment=0; silent err
+run 0 gemem-sim replay -v one.txt -a gmlake:vmmDefragment=0,fragLimit=2MiB; says err "fragLimit and autoGC have no effect with vmmDefragment=0"
+run 0 gemem-sim replay -v one.txt -a gmlake:vmmDefragment=0; silent err
 run 0 gemem-sim help MULTI_STREAM_MEMORY_REUSE; check 'nothing is said where there is nothing else' sh -c "! grep 'Also written' '$out'"
 done_testing

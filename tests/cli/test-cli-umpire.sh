@@ -9,14 +9,14 @@ printf '%s\n' 'a 1 4000' 'a 2 96' 'a 3 40000' 'a 4 80000' 'f 1' 'f 3' 'f 4' 'a 5
 pool=umpire-quick:first=4096B,next=1B,coalesce
 
 # ---- marked where it happens, said beforehand
-run 0 gemem-sim replay fragment.ops -a "$pool=percent_releasable:50"
+run 0 gemem-sim replay -v fragment.ops -a "$pool=percent_releasable:50"
 says out '^  NOT ALLOWED: event 6: a free coalesces without end, which overflows the stack of the real program; let coalesce= '
 says err 'note: coalesce=percent_releasable:50: the real QuickPool overflows its stack '
 run 0 gemem-sim replay fragment.ops -a "$pool=percent_releasable:100" -f json
 check 'no mark with 100 percent' jq -e '.results[0].not_allowed == null' "$out"
-run 0 gemem-sim replay fragment.ops -a umpire-list:first=4096B,next=1B,coalesce=percent_releasable:50
+run 0 gemem-sim replay -v fragment.ops -a umpire-list:first=4096B,next=1B,coalesce=percent_releasable:50
 check 'no mark from umpire-list' sh -c '! grep "NOT ALLOWED" "$1"' sh "$out"
-run 0 gemem-sim replay fragment.ops -a "$pool=blocks_releasable:2" -d faulty:after=3,call=malloc
+run 0 gemem-sim replay -v fragment.ops -a "$pool=blocks_releasable:2" -d faulty:after=3,call=malloc
 says out '^  NOT ALLOWED: event 6: the device refused the 120000 bytes with which a free coalesces, which ends the real program; '
 
 # ---- wrong settings

@@ -20,14 +20,14 @@ check 'list --format=json is JSON' sh -c 'gemem-sim list --format=json | jq -en 
 check 'it has what a search over a parameter needs' sh -c 'gemem-sim list allocators --format=json | jq -en "input |
   [.[] | .parameters[] | select(.name == \"alignment_size\")][0] | .type == \"size\" and .min == \"256\" and .max == \"1GiB\" and (.values | index(\"64KiB\")) != null"'
 check 'every command has a help' sh -c 'for c in replay compare plot info validate convert generate list help version; do gemem-sim $c --help | grep -q "^Usage" || exit 1; done'
-run 0 gemem-sim replay small.ops -a direct
+run 0 gemem-sim replay -v small.ops -a direct
 says out 'peak reserved'; silent err
-run 0 gemem-sim compare small.ops
+run 0 gemem-sim compare -v small.ops
 check 'compare has a row for every allocator' sh -c 'gemem-sim compare small.ops -f csv | cut -d, -f4 | tail -n +2 | uniq > rows; test -s rows && gemem-sim list allocators --names | diff - rows'
-check 'and one for what people choose as if it were another' sh -c 'gemem-sim compare small.ops | grep -q "^pytorch-expandable "'
+check 'and one for what people choose as if it were another' sh -c 'gemem-sim compare -v small.ops | grep -q "^pytorch-expandable "'
 check 'compare through all values worth trying' sh -c 'test $(gemem-sim compare small.ops -f csv -a "ge-bins:npu=*" -a "pytorch:max_split_size_mb=*" | wc -l) = 11'
 check 'compare through every parameter list' sh -c 'test $(gemem-sim compare small.ops -f csv -a "paddle-auto-growth:chunk_mb=0|64" | wc -l) = 3'
-for format in table json csv markdown; do run 0 gemem-sim compare small.ops -f $format; done
+for format in table json csv markdown; do run 0 gemem-sim compare -v small.ops -f $format; done
 check 'JSON names its schema' sh -c 'gemem-sim compare small.ops -f json | jq -en "input | .schema == \"gemem-result\" and (.results | length) > 1"'
 check 'direct: peak reserved is peak live' sh -c 'gemem-sim replay small.ops -a direct -f csv | tail -1 | grep -q 2621440'
 run 0 gemem-sim info small.ops;       says out 'peak live'
@@ -55,24 +55,24 @@ done
 check 'a trace to /dev/stdout as a file' sh -c 'gemem-sim convert small.ops /dev/stdout -f text >into.txt && grep -q "^alloc 1" into.txt && test -L /dev/stdout'
 check 'events to standard output' sh -c 'gemem-sim replay small.ops -a direct --events - -o report.txt | head -1 | grep -qx "seq,kind,id,size,address,block,reserved,device" && test ! -e ./-'
 check 'events: header and a row for each event' sh -c 'head -1 events.csv | grep -qx "seq,kind,id,size,address,block,reserved,device" && test $(wc -l < events.csv) -gt 1000'
-run 0 gemem-sim compare random.gmt --plots plots
+run 0 gemem-sim compare -v random.gmt --plots plots
 check 'plots: data and script' sh -c 'ls plots/*.dat plots/*.gp'
 run 0 gemem-sim compare random.gmt -f json -o saved.json
 run 0 gemem-sim plot saved.json -o drawn
 run 0 gemem-sim replay random.gmt -a pytorch-caching --map map.txt --manifest manifest.json
 check 'manifest is JSON with arguments' jq -e '.arguments | index("random.gmt")' manifest.json
-run 0 gemem-sim replay random.gmt -a pytorch-caching --map map.svg
+run 0 gemem-sim replay -v random.gmt -a pytorch-caching --map map.svg
 check 'allocator report to standard output' sh -c 'gemem-sim replay small.ops -a ge-scalable --allocator-report - -o report.txt | grep -qx "Device memory   : .*"'
-run 0 gemem-sim compare small.ops -a direct -a ge-scalable --allocator-report state.txt; says err 'note: direct has no report of its own'
+run 0 gemem-sim compare -v small.ops -a direct -a ge-scalable --allocator-report state.txt; says err 'note: direct has no report of its own'
 check 'several allocator reports have names' sh -c 'head -1 state.txt | grep -qx "# small.ops, ge-scalable"'
-run 0 gemem-sim replay random.gmt -a direct --find-capacity; says out 'least capacity'
-run 0 env COLUMNS=80 gemem-sim compare random.gmt --find-capacity; says out 'least capacity'
-run 0 gemem-sim replay random.gmt -a ge-scalable --repeat 3; says out '^epoch'
-run 0 gemem-sim replay random.gmt -a paddle-buddy --check
-run 0 gemem-sim compare random.gmt -a direct -a ge-expandable --check-release-order
+run 0 gemem-sim replay -v random.gmt -a direct --find-capacity; says out 'least capacity'
+run 0 env COLUMNS=80 gemem-sim compare -v random.gmt --find-capacity; says out 'least capacity'
+run 0 gemem-sim replay -v random.gmt -a ge-scalable --repeat 3; says out '^epoch'
+run 0 gemem-sim replay -v random.gmt -a paddle-buddy --check
+run 0 gemem-sim compare -v random.gmt -a direct -a ge-expandable --check-release-order
 run 1 gemem-sim replay random.gmt -a direct -d sim:free_synchronises=no --check-release-order
 says err 'random.gmt: allocator direct: event [0-9]*: free of 0x.* while stream [0-9]* has unfinished work there'
-run 0 gemem-sim replay random.gmt -a direct -d sim:free_synchronises=no
+run 0 gemem-sim replay -v random.gmt -a direct -d sim:free_synchronises=no
 check 'the man page has no troff errors' sh -c 'gemem-sim help --man > m.1; command -v man >/dev/null || exit 0; test -z "$(man --warnings -l -Tutf8 m.1 2>&1 >/dev/null)"'
 check 'the completion is valid bash' sh -c 'gemem-sim help --bash-completion > c.bash && bash -n c.bash'
 check 'the completion completes commands' bash -c '. ./c.bash; COMP_LINE="gemem-sim comp" COMP_POINT=14 COMP_WORDS=(gemem-sim comp) COMP_CWORD=1; _gemem_sim 2>/dev/null; test "${COMPREPLY[0]}" = compare'
@@ -83,18 +83,18 @@ for ending in json csv md; do run 0 gemem-sim compare small.ops -a direct -a ge-
 check 'the name of the output chooses the format' sh -c 'jq -e ".results | length == 2" named.json && head -n 1 named.csv | grep -q "^trace,trace_sha256," && head -n 1 named.m? | grep -qx "### small.ops"'
 run 0 gemem-sim compare small.ops -a direct -o named.json -f csv;  check 'what -f says counts more' sh -c 'head -n 1 named.json | grep -q "^trace,"'
 run 0 gemem-sim replay small.ops -a direct -o named.json;          check 'replay too' jq -e '.results[0].measures.peak_live == 2621440' named.json
-run 0 gemem-sim compare small.ops -d sim:capacity=2304KiB -a ge-bins -a direct -a plan -a pytorch-caching
+run 0 gemem-sim compare -v small.ops -d sim:capacity=2304KiB -a ge-bins -a direct -a plan -a pytorch-caching
 says out '^ge-bins .*  -  .*  \(failed\)$'
-check 'what failed stands last and is not the answer' sh -c 'gemem-sim compare small.ops -d sim:capacity=21MiB -a "ge:as-built=no" -a ge-rdma -a direct -a pytorch-caching >t.txt; sed -n "3,\$p" t.txt | sed "/^$/,\$d" | tail -n 1 | grep -q "(failed)$" && tail -n 1 t.txt | grep -vq "^ge-rdma"'
-run 0 gemem-sim compare random.gmt;  says out '^[a-z-]* .*needs least of the [0-9]* real allocators.*: [0-9.]* [KMG]iB, .*less than the next, .*; it costs .*allocator time'
-check 'the sentence is the last line' sh -c 'gemem-sim compare random.gmt | tail -n 1 | grep -q "needs least of the .*\.$"'
-check 'guesses are noted once' sh -c 'test "$(gemem-sim compare random.gmt small.ops random2.gmt | grep -c "of them guesses")" = 1'
-run 0 gemem-sim compare small.ops -a ge-scalable -a ge-streams;       says out '^ge-scalable = ge-streams '
-run 0 gemem-sim compare small.ops -a ge-scalable -a ge-streams --all; says out '^ge-streams '
+check 'what failed stands last and is not the answer' sh -c 'gemem-sim compare -v small.ops -d sim:capacity=21MiB -a "ge:as-built=no" -a ge-rdma -a direct -a pytorch-caching >t.txt; sed -n "3,\$p" t.txt | sed "/^$/,\$d" | tail -n 1 | grep -q "(failed)$" && tail -n 1 t.txt | grep -vq "^ge-rdma"'
+run 0 gemem-sim compare -v random.gmt;  says out '^[a-z-]* .*needs least of the [0-9]* real allocators.*: [0-9.]* [KMG]iB, .*less than the next, [a-z-]*[^;]*\.$'
+check 'the sentence is the last line' sh -c 'gemem-sim compare -v random.gmt | tail -n 1 | grep -q "needs least of the .*\.$"'
+check 'guesses are noted once' sh -c 'test "$(gemem-sim compare -v random.gmt small.ops random2.gmt | grep -c "of them guesses")" = 1'
+run 0 gemem-sim compare -v small.ops -a ge-scalable -a ge-streams;       says out '^ge-scalable = ge-streams '
+run 0 gemem-sim compare -v small.ops -a ge-scalable -a ge-streams --all; says out '^ge-streams '
 run 0 gemem-sim plan "$GEMEM_SRCDIR/graphs/bundled/bert-inference.json.gz" -p first-fit-by-size --no-time -o plan.csv;  check 'plan too' sh -c 'head -n 1 plan.csv | grep -q ,'
-check 'the best first' sh -c 'gemem-sim compare random.gmt -a direct -a pytorch-caching --sort modelled-time | sed -n 4p | grep -q "^pytorch-caching "'
-check 'the worst first' sh -c 'gemem-sim compare random.gmt -a direct -a pytorch-caching --sort=-modelled-time | sed -n 4p | grep -q "^direct "'
-check 'chosen columns, in their order' sh -c 'gemem-sim compare random.gmt -a direct --columns calls,overhead,retries | sed -n 3p | grep -Eq "^allocator +calls +overhead +retries$"'
+check 'the best first' sh -c 'gemem-sim compare -v random.gmt -a direct -a pytorch-caching --sort modelled-time | sed -n 4p | grep -q "^pytorch-caching "'
+check 'the worst first' sh -c 'gemem-sim compare -v random.gmt -a direct -a pytorch-caching --sort=-modelled-time | sed -n 4p | grep -q "^direct "'
+check 'chosen columns, in their order' sh -c 'gemem-sim compare -v random.gmt -a direct --columns calls,overhead,retries | sed -n 3p | grep -Eq "^allocator +device calls +overhead +retries$"'
 run 2 gemem-sim compare small.ops --columns overhed;  says err "columns=overhed: unknown measure 'overhed'; did you mean 'overhead'"
 run 2 gemem-sim compare small.ops --sort peak_reservd; says err "sort=peak_reservd: unknown measure 'peak_reservd'; did you mean 'peak_reserved'"
 run 0 gemem-sim plot named.json -f table --columns peak_live; says out '^direct +2.500 MiB$'
@@ -129,7 +129,7 @@ run 2 gemem-sim replay small.ops -a direct -d sim:profile=nosuch; says err 'nosu
 run 2 gemem-sim compare small.ops -f jsn;             says err "did you mean 'json'"
 run 2 gemem-sim compare small.ops --jobs=-1;          says err 'jobs=-1'
 run 2 gemem-sim compare small.ops --jobs=many;        says err 'jobs=many: not a whole number'
-run 0 gemem-sim compare small.ops -j1 -fcsv -adirect; says out 'small.ops'
+run 0 gemem-sim compare -v small.ops -j1 -fcsv -adirect; says out 'small.ops'
 run 2 gemem-sim generate randm;                       says err "did you mean 'random'"
 run 2 gemem-sim generate random:size_min=2GiB;        says err 'size_min'
 run 2 gemem-sim generate random --seed x;             says err 'seed'
@@ -147,7 +147,7 @@ run 1 gemem-sim replay small.ops -a direct -o nodir/x.json; says err 'nodir/x.js
 run 1 gemem-sim replay random.gmt -a direct --events nodir/e.csv; says err 'nodir/e.csv'
 run 1 gemem-sim convert small.ops nodir/x.gmt;        says err 'nodir/x.gmt'
 if [ -w /dev/full ]; then
-  run 1 sh -c 'gemem-sim compare small.ops > /dev/full';       says err 'No space left'
+  run 1 sh -c 'gemem-sim compare -v small.ops > /dev/full';       says err 'No space left'
   run 1 gemem-sim compare small.ops -o /dev/full;              says err '/dev/full: No space left'
   run 1 gemem-sim replay random.gmt -a direct --events /dev/full; says err '/dev/full'
   run 1 gemem-sim convert random.gmt /dev/full -f native;      says err '/dev/full'
@@ -157,15 +157,15 @@ fi
 
 # ---- 3: bad or partial input
 : > empty
-run 3 gemem-sim replay empty -a direct;               says err '^gemem-sim: error: empty'
+run 3 gemem-sim replay -v empty -a direct;               says err '^gemem-sim: error: empty'
 printf '\001\002\003\377noise' > noise
 run 3 gemem-sim info noise;                           says err 'noise'
 head -c 300 random.gmt > cut.gmt
-run 3 gemem-sim replay cut.gmt -a direct;             says err 'cut.gmt'
+run 3 gemem-sim replay -v cut.gmt -a direct;             says err 'cut.gmt'
 run 3 gemem-sim validate cut.gmt
 printf 'a 1 100\na 1 100\nf 1\nf 9\n' > bad.ops
 run 3 gemem-sim validate bad.ops;                     says out 'event 1: error: double alloc'; says out 'event 3: error: orphan free'
-run 3 gemem-sim replay bad.ops -a direct;             says err 'bad.ops'
+run 3 gemem-sim replay -v bad.ops -a direct;             says err 'bad.ops'
 printf 'a 1 -5\n' > negative.ops
 run 3 gemem-sim info negative.ops;                    says err 'negative.ops:1'
 printf 'a 1 99999999999999999999999\n' > enormous.ops
@@ -174,12 +174,12 @@ printf '{"schema": "other"}' > other.json
 run 3 gemem-sim plot other.json;                      says err 'other.json'
 check 'nothing half-written is left behind' sh -c 'test -z "$(ls | grep -E "XXXXXX|tmp|\.part")"'
 head -c 3000 random.gmt > part.gmt
-run 3 gemem-sim replay part.gmt -a direct
+run 3 gemem-sim replay -v part.gmt -a direct
 
 # ---- 4: out of memory, when asked
-run 0 gemem-sim replay small.ops -a direct -d sim:capacity=2MiB;  says out 'failed'
-run 4 gemem-sim replay small.ops -a direct -d sim:capacity=2MiB --fail-on-oom; says out 'true: no layout'
-run 4 gemem-sim compare small.ops -d sim:capacity=2MiB --fail-on-oom
+run 0 gemem-sim replay -v small.ops -a direct -d sim:capacity=2MiB;  says out 'failed'
+run 4 gemem-sim replay -v small.ops -a direct -d sim:capacity=2MiB --fail-on-oom; says out 'true: no layout'
+run 4 gemem-sim compare -v small.ops -d sim:capacity=2MiB --fail-on-oom
 
 # ---- 77: a device that is not here
 run 77 gemem-sim replay small.ops -a direct -d cuda:0; says err 'cuda'

@@ -93,7 +93,7 @@ run 0 gemem-sim info out.gmt; says out 'recorded allocator +cupy-pool:version=14
 check "the requests, in order" test "$(sed -n 's/^alloc .* size=\([0-9]*\) block=\([0-9]*\).*/\1:\2/p' out.txt | tr '\n' ' ')" = '100:512 3000:3072 100:512 50:512 700:1024 100:512 9:512 '
 check "the stream of a request, and of no other" test "$(grep -c '^alloc .* size=700 .* stream=1 ' out.txt)$(grep -c '^alloc .*stream=' out.txt)" = 11
 check "each free, the program's release, and the refusal" test "$(grep -c '^free ' out.txt)$(grep -c '^trim' out.txt)$(grep -c '^oom ' out.txt)" = 711
-run 0 gemem-sim compare out.gmt -a cupy-pool -a pytorch-caching -d sim:gpu=h100; says out '^pytorch-caching '; says out '^cupy-pool: reproduces the recording exactly: 7 of 7 decisions'
+run 0 gemem-sim compare -v out.gmt -a cupy-pool -a pytorch-caching -d sim:gpu=h100; says out '^pytorch-caching '; says out '^cupy-pool: reproduces the recording exactly: 7 of 7 decisions'
 
 # the same device calls without the recording of requests: python -E does not read $PYTHONPATH
 sed -n 's/^segment-\(alloc\|free\) .*\(addr=[^ ]*\).*/\1 \2/p' out.txt >with

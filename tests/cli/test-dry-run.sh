@@ -82,7 +82,7 @@ says err '^  peak live +2\.000 MiB \(2097152 bytes\), event 2$'
 says err '^  next +gemem-sim compare .*/out\.gmt -d sim:capacity=81079MiB$'
 check "the calls of the runtime" test "$(events out.gmt)" = 'alloc 1 size=1048576;free 1;alloc 2 size=2097152'
 run 0 gemem-sim info out.gmt; says out 'recorder: gemem-dry-run [0-9]'
-run 0 gemem-sim compare out.gmt -d sim:capacity=1GiB -a direct -a pytorch-caching; says out '^direct'
+run 0 gemem-sim compare -v out.gmt -d sim:capacity=1GiB -a direct -a pytorch-caching; says out '^direct'
 run 0 gemem-dry-run "$program" driver
 check "the calls of the driver" test "$(events out.gmt)" = 'alloc 1 size=3145728'
 run 0 gemem-record --without-gpu -o record.gmt "$program" runtime; says err '^  h100 +fits'

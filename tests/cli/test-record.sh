@@ -154,7 +154,7 @@ frames record-names
 printf '%s record-names 0\n' 'shop::cart::fill()' main >names
 head -n 2 record-names.frames >got; check "functions by the symbol table" cmp got names
 check "the recorder's own frames are left out" sh -c '! grep -q -e recorder_ -e libgemem record-lines.frames record-names.frames'
-run 0 gemem-sim compare facts.gmt -a direct -a pytorch-caching; says out 'device 80.00 GiB'
+run 0 gemem-sim compare -v facts.gmt -a direct -a pytorch-caching; says out 'device 80.00 GiB'
 
 # ---- every way to end
 for end in 6 9 11 15 0; do

@@ -15,6 +15,6 @@ for mode in malloc vmm async; do
 done
 # Where memory is short, so that allocators give it back and take it again all the time.
 check 'a trace is written' gemem-sim generate random:events=10000,live=60,size_max=1MiB,streams=3 -o short.gmt
-run 0 gemem-sim compare short.gmt -a '*' -d cuda:0:mode=vmm,capacity=24MiB --touch
-run 0 gemem-sim replay "$GEMEM_SRCDIR/traces/recorded/gpt2-train.gmt" -a pytorch-caching -d cuda:0 --touch --repeat=2
+run 0 gemem-sim compare -v short.gmt -a '*' -d cuda:0:mode=vmm,capacity=24MiB --touch
+run 0 gemem-sim replay -v "$GEMEM_SRCDIR/traces/recorded/gpt2-train.gmt" -a pytorch-caching -d cuda:0 --touch --repeat=2
 done_testing

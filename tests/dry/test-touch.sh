@@ -23,11 +23,11 @@ touch_plugin
 touch_finds_planted_faults cuda:0
 rm -f report
 for mode in malloc vmm async; do
-  run 0 gemem-sim replay small.gmt -a pytorch-caching -d "cuda:0:mode=$mode" --touch
+  run 0 gemem-sim replay -v small.gmt -a pytorch-caching -d "cuda:0:mode=$mode" --touch
 done
-run 0 gemem-sim replay small.gmt -a direct -d cuda:0:mode=async --touch
-run 0 gemem-sim replay small.gmt -a direct -d 'faulty:on=cuda,every=50' --touch
-run 0 gemem-sim replay small.gmt -a paddle-auto-growth -d cuda:0 --touch --repeat=2
+run 0 gemem-sim replay -v small.gmt -a direct -d cuda:0:mode=async --touch
+run 0 gemem-sim replay -v small.gmt -a direct -d 'faulty:on=cuda,every=50' --touch
+run 0 gemem-sim replay -v small.gmt -a paddle-auto-growth -d cuda:0 --touch --repeat=2
 # Sets on other streams and frees in two halves.
 cat >set.txt <<'END'
 # gemem-trace: 1
@@ -44,7 +44,7 @@ free 3
 # end: 10
 END
 for allocator in direct pytorch-caching paddle-auto-growth ge; do
-  run 0 gemem-sim replay set.txt -a $allocator -d cuda:0 --touch
+  run 0 gemem-sim replay -v set.txt -a $allocator -d cuda:0 --touch
 done
 touch_finds_nothing cuda:0 "$events"
 lacks report '^(leak|misuse|fault)'

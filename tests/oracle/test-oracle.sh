@@ -79,7 +79,7 @@ check 'the smallest case is one request, without settings' sh -c 'test "$(cat "$
 # allocator: "pytorch-caching"
 alloc 1 size=777777
 # end: 1'
-run 0 gemem-sim replay smallest.txt --events -
+run 0 gemem-sim replay -v smallest.txt --events -
 says out '^0,alloc,1,777777,0x[0-9a-f]*,778240,'
 run 1 oracle run fake-blocks smallest.txt
 says out ',1,2097152,0   <- real; gemem -> 0,alloc,1,777777,0x[0-9a-f]*,778240,2097152,0$'

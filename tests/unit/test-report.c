@@ -20,7 +20,7 @@ report (GememReportFormat format, GememResult *const *results, guint n, gboolean
         guint width)
 {
   GString *out = g_string_new (NULL);
-  GememReportOptions options = { details, width };
+  GememReportOptions options = { .details = details, .verbose = TRUE, .width = width };
   gemem_report_write (out, format, results, n, &options);
   return g_string_free (out, FALSE);
 }
@@ -60,17 +60,17 @@ test_table (void)
       "direct         4.000 GiB     1.280       0               -\n"
       "gr\303\266\303\237er         4.000 GiB     1.280       0               -  (partial)\n"
       "\n"
-      "device calls  malloc  free  calls  time in calls\n"
-      "direct             4     2      6       500.0 us\n"
-      "gr\303\266\303\237er             4     2      6       500.0 us  (partial)\n"
+      "device calls  malloc  free  device calls  time in calls\n"
+      "direct             4     2             6       500.0 us\n"
+      "gr\303\266\303\237er             4     2             6       500.0 us  (partial)\n"
       "\n"
       "x.gmt, device 1\n"
       "10 events, peak live 3.000 GiB, device unlimited\n"
       "allocator  peak reserved  overhead  failed  least capacity\n"
       "direct         4.000 GiB     1.280       0            none\n"
       "\n"
-      "device calls  malloc  free  calls  time in calls\n"
-      "direct             4     2      6       500.0 us\n"
+      "device calls  malloc  free  device calls  time in calls\n"
+      "direct             4     2             6       500.0 us\n"
       "\n"
       "x.gmt: direct is the only real allocator that served every request: it needs 4.000 GiB; it "
       "costs 501.5 us of modelled allocator time.\n");
@@ -87,8 +87,8 @@ test_table (void)
                    "            25.0 %              4             2     503 ns   50.00 us  "
                    "      501.5 us       0          0\n"
                    "\n"
-                   "device calls  malloc  free  calls  time in calls\n"
-                   "direct             4     2      6       500.0 us\n");
+                   "device calls  malloc  free  device calls  time in calls\n"
+                   "direct             4     2             6       500.0 us\n");
   g_autofree char *found = report (GEMEM_FORMAT_TABLE, results + 2, 1, FALSE, 0);
   assert_contains (found, "avoidable  least capacity\n");
   assert_contains (found, "        0            none\n");
@@ -142,7 +142,7 @@ test_folding (void)
                              test_served_result ("x.gmt", "three"),
                              test_served_result ("x.gmt", "four"),
                              test_sample_result ("x.gmt", "five") };
-  GememReportOptions options = { .width = 100 };
+  GememReportOptions options = { .width = 100, .verbose = TRUE };
   results[1]->modelled_total_ns += 7;
   results[2]->retries = 1;
   results[3]->calls[GEMEM_CALL_INFO] = 1;
@@ -150,8 +150,9 @@ test_folding (void)
   gemem_report_write (folded, GEMEM_FORMAT_TABLE, results, 5, &options);
   assert_contains (folded->str, "failed\none = two = four      4.000 GiB ");
   assert_contains (folded->str, "\nthree                 4.000 GiB ");
-  assert_contains (folded->str, "\none = two = three       4     2     0      6       500.0 us\n"
-                                "four                    4     2     1      7       500.0 us\n");
+  assert_contains (folded->str,
+                   "\none = two = three       4     2     0             6       500.0 us\n"
+                   "four                    4     2     1             7       500.0 us\n");
   options.all = TRUE;
   gemem_report_write (all, GEMEM_FORMAT_TABLE, results, 5, &options);
   assert_contains (all->str, "\none            4.000 GiB ");
@@ -211,7 +212,7 @@ test_order_and_columns (void)
   const GememMeasure *columns[] = { gemem_measure_find ("retries", NULL),
                                     gemem_measure_find ("peak-reserved", NULL),
                                     gemem_measure_find ("calls", NULL), NULL };
-  GememReportOptions options = { .width = 20, .columns = columns };
+  GememReportOptions options = { .width = 20, .verbose = TRUE, .columns = columns };
   g_autoptr (GString) table = g_string_new (NULL), worst = g_string_new (NULL),
                       share = g_string_new (NULL), csv = g_string_new (NULL),
                       markdown = g_string_new (NULL);
@@ -237,7 +238,9 @@ test_order_and_columns (void)
                 "peak_reserved,calls\nx.gmt,,0,sample,d,sim:capacity=8GiB,no,,,0,4294967296,6\n"));
   gemem_report_write (markdown, GEMEM_FORMAT_MARKDOWN, results, 4, &options);
   assert_contains (markdown->str, "| allocator | retries | peak reserved | calls |\n");
-  options = (GememReportOptions){ .sort = gemem_measure_find ("utilisation", NULL), .all = TRUE };
+  options = (GememReportOptions){ .sort = gemem_measure_find ("utilisation", NULL),
+                                  .all = TRUE,
+                                  .verbose = TRUE };
   results[3]->peak_live = 4 * GEMEM_GIB;
   gemem_report_write (share, GEMEM_FORMAT_CSV, results, 4, &options); /* more is better */
   g_assert_true (strstr (share->str, ",b,") < strstr (share->str, ",a,"));
@@ -293,7 +296,7 @@ test_notes (void)
   g_autofree char *text = report (GEMEM_FORMAT_TABLE, results, 4, FALSE, 0);
   assert_contains (
       text,
-      "time in calls\na = b              4     2      6       500.0 us\n"
+      "time in calls\na = b              4     2             6       500.0 us\n"
       "\n"
       "x.gmt: a, b: reproduces the recording in part: 8 of 9 decisions, 0 of 1 device calls\n"
       "modelled times rest on 5 figures of the device profile, 4 of them guesses\n"
@@ -612,19 +615,19 @@ test_table_of_calls (void)
   g_autofree char *wide = report (GEMEM_FORMAT_TABLE, results, 2, FALSE, 0);
   assert_contains (wide,
                    "\n\ndevice calls  malloc    free  reserve  create     map   unmap  destroy  "
-                   "release   syncs  events  memset    info    calls  time in calls\n"
+                   "release   syncs  events  memset    info  device calls  time in calls\n"
                    "direct             4       2        0       0       0       0        0        "
-                   "0       0       0       0       0        6       500.0 us\n"
+                   "0       0       0       0       0             6       500.0 us\n"
                    "paged         100000  100001   100002  100004  100006  100007   100005   "
-                   "100003  200025  300030  100008  100014  1500105       15.00 us\n");
+                   "100003  200025  300030  100008  100014       1500105       15.00 us\n");
   g_autofree char *narrow = report (GEMEM_FORMAT_TABLE, results, 2, FALSE, 90);
-  assert_contains (
-      narrow,
-      "\n\ndevice calls  malloc    free  create     map   unmap   syncs    calls  time in calls\n");
+  assert_contains (narrow, "\n\ndevice calls  malloc    free  create     map   unmap   syncs  "
+                           "device calls  time in calls\n");
   g_autofree char *markdown = report (GEMEM_FORMAT_MARKDOWN, results, 1, FALSE, 0);
-  assert_contains (markdown, "\n\n| device calls | malloc | free | calls | time in calls |\n| --- "
-                             "| ---: | ---: | ---: | ---: |\n"
-                             "| direct | 4 | 2 | 6 | 500.0 us |\n");
+  assert_contains (markdown,
+                   "\n\n| device calls | malloc | free | device calls | time in calls |\n| --- "
+                   "| ---: | ---: | ---: | ---: |\n"
+                   "| direct | 4 | 2 | 6 | 500.0 us |\n");
   memset (results[0]->calls, 0, sizeof results[0]->calls);
   memset (results[0]->call_ns, 0, sizeof results[0]->call_ns);
   g_autofree char *none = report (GEMEM_FORMAT_TABLE, results, 1, FALSE, 0);
@@ -879,7 +882,7 @@ test_locale (void)
 {
   GememResult *result = test_served_result ("x.gmt", "direct");
   GString *before = g_string_new (NULL), *after = g_string_new (NULL);
-  GememReportOptions options = { TRUE, 0 };
+  GememReportOptions options = { .details = TRUE, .verbose = TRUE };
   for (guint format = 0; format < 4; format++)
     gemem_report_write (before, (GememReportFormat) format, &result, 1, &options);
   if (test_use_comma_locale ())

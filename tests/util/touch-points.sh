@@ -17,7 +17,7 @@ touch_finds_planted_faults () {
   fi
   live='block [0-9]+ \([0-9. KMGi]*B at 0x[0-9a-f]+, allocated at event [0-9]+(, freed at event [0-9]+)?\)'
   check 'a trace with blocks of a size is written' gemem-sim generate random:events=2000,live=60,sizes=fixed,size_max=20000,streams=2 -o same.gmt
-  run 0 gemem-sim replay same.gmt -a broken -d "$1" --touch
+  run 0 gemem-sim replay -v same.gmt -a broken -d "$1" --touch
   says out 'touch_fills +1[0-9]{3}$'
   # Each block is verified once when it goes; what is more was drawn at random.
   check 'blocks are verified at random in between, too' awk '/touch_fills/ { f = $2 } /touch_verifications/ { v = $2 } END { exit !(v > f * 5 / 4) }' "$out"
@@ -33,5 +33,5 @@ touch_finds_planted_faults () {
 touch_finds_nothing () {
   check "a trace of $2 events is written" gemem-sim generate "random:events=$2,live=100,size_max=64KiB,streams=3" -o sound.gmt
   unset GEMEM_PLUGIN_PATH
-  run 0 gemem-sim compare sound.gmt -a '*' -d "$1" --touch
+  run 0 gemem-sim compare -v sound.gmt -a '*' -d "$1" --touch
 }

@@ -1,0 +1,121 @@
+/* choices.c - see choices.h. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/cli/choices.h"
+#include "sim/report/report.h"
+#include "sim/search/candidates.h"
+
+/* "NAME:key=value,..."; g_free(). */
+static char *
+spec_text (const GememAllocatorClass *klass, const GPtrArray *settings)
+{
+  GString *text = g_string_new (klass->name);
+
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      g_string_append_printf (text, "%c%s=%s", i == 0 ? ':' : ',', setting->key, setting->value);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* Appends @klass with @own settings beside those of @info, unless its version refuses them. */
+static void
+append (GPtrArray *specs, const GememAllocatorClass *klass, const GPtrArray *own,
+        const GememTraceInfo *info, gboolean recorder)
+{
+  g_autofree char *text = spec_text (klass, own);
+  const guint before = specs->len;
+  g_autoptr (GPtrArray) effective = NULL;
+
+  if (gemem_allocator_spec_parse (text, specs, NULL))
+    effective = gemem_allocator_effective (specs->pdata[before], recorder ? info->settings : NULL,
+                                           NULL, NULL);
+  if (effective == NULL)
+    g_ptr_array_set_size (specs, (gint) before);
+}
+
+/* Appends @klass with the default of each key of @form that @info sets, if it sets several: those of one
+ * are among the single settings. */
+static void
+append_defaults (GPtrArray *specs, const GememAllocatorClass *klass, const GememForm *form,
+                 const GememTraceInfo *info)
+{
+  g_auto (GStrv) pairs = g_strsplit (info->settings != NULL ? info->settings : "", ",", -1);
+  g_auto (GStrv) keys = g_strsplit (form->keys != NULL ? form->keys : "", "|", -1);
+  g_autoptr (GPtrArray) own = gemem_settings_new ();
+
+  for (guint i = 0; pairs[i] != NULL; i++)
+    {
+      g_autofree char *key = g_strndup (pairs[i], strcspn (pairs[i], "="));
+      const GememParam *param = gemem_params_find (klass->params, key);
+
+      if (param != NULL && param->default_text != NULL
+          && g_strv_contains ((const char *const *) keys, param->name))
+        gemem_settings_add (own, param->name, param->default_text);
+    }
+  if (own->len > 1)
+    append (specs, klass, own, info, TRUE);
+}
+
+gboolean
+gemem_choices_append (GPtrArray *specs, const char *recorder, const GememTraceInfo *info)
+{
+  const guint before = specs->len;
+  const GememAllocatorClass *klass;
+  const GememForm *form = NULL;
+
+  if (recorder == NULL || !gemem_allocator_spec_parse (recorder, specs, NULL))
+    return FALSE;
+  klass = ((const GememAllocatorSpec *) specs->pdata[before])->klass;
+  form = gemem_paste_form (klass, NULL);
+  if (specs->len != before + 1 || form == NULL)
+    {
+      g_ptr_array_set_size (specs, (gint) before);
+      return FALSE;
+    }
+  append_defaults (specs, klass, form, info);
+  g_autoptr (GPtrArray) singles = gemem_candidates_single (klass, form->system, info->settings);
+  for (guint i = 0; i < singles->len; i++)
+    {
+      const GememCandidate *candidate = singles->pdata[i];
+      append (specs, candidate->klass, candidate->own, info, candidate->klass == klass);
+    }
+  return TRUE;
+}
+
+/* TRUE if @result is better than @now, with which the program ran: in bytes, or in what is served. */
+static gboolean
+helps (const GememResult *result, const GememResult *now)
+{
+  if (result->not_run || result->not_allowed != NULL || now->not_run)
+    return FALSE;
+  if (now->least_capacity != 0 || result->least_capacity != 0)
+    return result->least_capacity < now->least_capacity;
+  if (result->ooms != now->ooms)
+    return result->ooms < now->ooms;
+  return result->peak_reserved < now->peak_reserved;
+}
+
+guint
+gemem_choices_keep (GPtrArray *rows, void (*removed) (gpointer row, gpointer data), gpointer data)
+{
+  guint n = 0;
+
+  for (guint i = rows->len; i-- > 0;)
+    {
+      const GememResult *result = rows->pdata[i], *now = result;
+
+      for (guint j = 0; j < i && now == result; j++)
+        if (gemem_report_same_group (rows->pdata[j], result)
+            && ((const GememResult *) rows->pdata[j])->capacity == result->capacity)
+          now = rows->pdata[j];
+      if (now == result || helps (result, now))
+        continue;
+      removed (g_ptr_array_steal_index (rows, i), data);
+      n++;
+    }
+  return n;
+}
