@@ -139,4 +139,9 @@ wrong 'TF_GPU_ALLOCATOR=cuda_malloc_async TF_FORCE_GPU_ALLOW_GROWTH=true' 'a par
 wrong 'rmm.reinitialize(pool_allocator=True)' 'no allocator reads this line'
 wrong "export 'PYTORCH_CUDA_ALLOC_CONF=x" 'no allocator reads this line'
 
+# ---- the values of '*' are not refused
+for key in large_segment_size_mb max_split_size_mb max_non_split_rounding_mb garbage_collection_threshold roundup_power2_divisions expandable_segments; do
+  run 0 gemem-sim compare plain.ops -a "pytorch-caching:$key=*"; silent err
+done
+
 done_testing
