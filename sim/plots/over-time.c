@@ -3,8 +3,8 @@
  *
  * Why panels and not one diagram of many lines: the lines of ten allocators hide one another.  In a
  * panel of the timeline the filled areas live, internal and external waste are stacked, so the
- * outline is the reserved bytes.  The x axis is time where the trace has times, else the number of
- * the event; failed requests are marks on the upper edge.
+ * outline is the reserved bytes.  The x axis is time where the trace has times and does not
+ * mostly wait, else the number of the event; failed requests are marks on the upper edge.
  *
  * Data: a block per allocator (gnuplot's `index`), two empty lines between.  Pictures with many
  * panels get fewer points: neighbours are merged as in the engine (larger maximum, later end), so

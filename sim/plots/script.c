@@ -54,6 +54,21 @@ gemem_plot_axis_title (const char *what, const GememPlotUnit *unit)
   return unit->name != NULL ? g_strdup_printf ("%s (%s)", what, unit->name) : g_strdup (what);
 }
 
+/* TRUE if the middle half of the events of @result takes less than a fifth of its time: a program that
+ * loads or waits for long.  All of it would be drawn in a few columns. */
+static gboolean
+mostly_waits (const GememResult *result)
+{
+  const GArray *points = result->timeline;
+  guint64 times[5];
+
+  if (points == NULL || points->len < 8 || result->programs != NULL)
+    return FALSE;
+  for (guint q = 0; q < 5; q++)
+    times[q] = g_array_index (points, GememTimelinePoint, q * (points->len - 1) / 4).time;
+  return times[3] - times[1] < (times[4] - times[0]) / 5;
+}
+
 void
 gemem_plot_axis_init (GememPlotAxis *axis, const GememPlotGroup *group)
 {
@@ -69,7 +84,8 @@ gemem_plot_axis_init (GememPlotAxis *axis, const GememPlotGroup *group)
           from[1] = MIN (from[1], point->time), to[1] = MAX (to[1], point->time);
         }
     }
-  axis->time = to[1] > from[1] && to[1] > 0;
+  axis->time = to[1] > from[1] && to[1] > 0
+               && (group->results->len == 0 || !mostly_waits (group->results->pdata[0]));
   axis->from = from[axis->time];
   axis->to = MAX (to[axis->time], axis->from + 1);
   axis->unit = axis->time ? gemem_plot_time_unit (axis->to) : gemem_plot_count_unit (axis->to);

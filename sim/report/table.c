@@ -306,6 +306,17 @@ note_names (GememReportNotes *notes, GememTable table, const TableLayout *layout
     }
 }
 
+/* Appends @text after @before: in brief, no wider than a screen. */
+static void
+append_text (GString *out, const char *before, const char *text, const GememReportOptions *options)
+{
+  g_string_append (out, before);
+  if (options != NULL && !options->verbose)
+    gemem_text_wrap (out, text, "  ");
+  else
+    g_string_append_printf (out, "%s\n", text);
+}
+
 static void
 append_notes (GString *out, const TableLayout *layouts, const GPtrArray *groups,
               const GememReportOptions *options)
@@ -322,12 +333,12 @@ append_notes (GString *out, const TableLayout *layouts, const GPtrArray *groups,
     }
   g_autoptr (GPtrArray) lines = gemem_report_notes_lines (notes, groups->len);
   for (guint i = 0; i < lines->len; i++)
-    g_string_append_printf (out, "%s%s\n", i == 0 ? "\n" : "", (char *) lines->pdata[i]);
+    append_text (out, i == 0 ? "\n" : "", lines->pdata[i], options);
   gemem_report_notes_free (notes);
 }
 
 static void
-append_verdicts (GString *out, const GPtrArray *groups)
+append_verdicts (GString *out, const GPtrArray *groups, const GememReportOptions *options)
 {
   const char *before = "\n";
   for (guint i = 0; i < groups->len; i++)
@@ -337,8 +348,9 @@ append_verdicts (GString *out, const GPtrArray *groups)
       g_autofree char *verdict = gemem_report_verdict (group->results, group->n);
       if (verdict == NULL)
         continue;
-      g_string_append_printf (out, "%s%s%s%s\n", before, groups->len > 1 ? title : "",
-                              groups->len > 1 ? ": " : "", verdict);
+      g_autofree char *text = g_strconcat (groups->len > 1 ? title : "",
+                                           groups->len > 1 ? ": " : "", verdict, NULL);
+      append_text (out, before, text, options);
       before = "";
     }
 }
@@ -448,5 +460,5 @@ gemem_report_table (GString *out, GememResult *const *results, guint n,
                             "allocators\n",
                             options->no_choices);
   append_notes (out, layouts, groups, options);
-  append_verdicts (out, groups);
+  append_verdicts (out, groups, options);
 }

@@ -175,7 +175,10 @@ append_head (GString *out, const GememAdvice *advice)
   if (advice->assumed)
     append_line (out, "The recording does not name its allocator: PyTorch's is assumed; --for "
                       "chooses another.");
-  if (now->fidelity.equal > 0) /* none: the segments lie elsewhere, so no address can be equal */
+  /* on another device it may decide otherwise; none equal: the segments lie elsewhere */
+  if (now->fidelity.equal == now->fidelity.compared
+          ? now->fidelity.equal > 0
+          : advice->device == NULL && now->fidelity.equal > 0)
     g_string_append_printf (out, "%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions.\n",
                             now->fidelity.equal == now->fidelity.compared
                                 ? "The replay reproduces the recording exactly"

@@ -19,40 +19,41 @@ screen () {
 
 # ---- whole screens
 screen 0 gemem-sim $recorded/llama-train.gmt <<'END'
-llama-train.gmt: native, pytorch-caching 2.15, 23768 events
-The recording does not name its allocator: PyTorch's is assumed; --for chooses another.
+llama-train.gmt: native, pytorch-caching 2.10 or 2.11, 15685 events
+The replay reproduces the recording exactly: 5156 of 5156 decisions.
 
-It needs 3.777 GiB with default settings. How large its device is was not recorded: --capacity says
-  whether it fits.
+It needs 4.271 GiB with the settings it had. How large its device is was not recorded: --capacity
+  says whether it fits.
 
 It needs less with, each proven by a replay:
   export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
-      3.521 GiB, 262.0 MiB (6.8 %) less; 223 device calls more
+      4.088 GiB, 188.0 MiB (4.3 %) less; 236 device calls more
   export PYTORCH_CUDA_ALLOC_CONF=large_segment_size_mb:128
-      3.537 GiB, 246.0 MiB (6.4 %) less; 88 device calls fewer
-  export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64
-      3.738 GiB, 40.00 MiB (1.0 %) less; 12 device calls more
+      4.123 GiB, 152.0 MiB (3.5 %) less; 120 device calls fewer; version 2.10 refuses it
 
-Tried: 27 settings of pytorch-caching 2.15 and 2 pairs of those that help. Nothing needs less than
-the 3.420 GiB in use at once.
+Tried: 27 settings of pytorch-caching 2.10 or 2.11 and 1 pair of those that help. Nothing needs less
+than the 4.033 GiB in use at once.
 Who holds it is not known: the recording has no call stacks.
 
-Next: gemem-sim replay traces/recorded/llama-train.gmt -a pytorch-caching --find-capacity
+Next: gemem-sim replay traces/recorded/llama-train.gmt --find-capacity
       finds the smallest device that would do
 END
-screen 4 gemem-sim advise $recorded/llama-train.gmt --capacity 3.5GiB <<'END'
-llama-train.gmt: native, pytorch-caching 2.15, 23768 events
-The recording does not name its allocator: PyTorch's is assumed; --for chooses another.
+screen 4 gemem-sim advise $recorded/llama-train.gmt --capacity 4.1GiB <<'END'
+llama-train.gmt: native, pytorch-caching 2.10 or 2.11, 15685 events
 
-It does not fit in 3.500 GiB with default settings: a request of 125.0 MiB fails, event 5240, and 2
-  more. Why: fragmentation (102.5 MiB of the 3.398 GiB held are not in use). It needs a device of
-  3.672 GiB.
+It does not fit in 4.100 GiB with the settings it had: a request of 11.00 MiB fails, event 4896, and
+  12 more. Why: fragmentation (120.4 MiB of the 4.098 GiB held are not in use). It needs a device of
+  4.170 GiB.
 
-Tried: 27 settings of pytorch-caching 2.15; with none of them it fits. Nothing needs less than the
-3.420 GiB in use at once.
+It fits with, proven by a replay:
+  export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+      4.088 GiB, 84.00 MiB (2.0 %) less; 107 device calls more
+
+Tried: 27 settings of pytorch-caching 2.10 or 2.11. Nothing needs less than the 4.033 GiB in use at
+once.
 Who holds it is not known: the recording has no call stacks.
 
-Next: gemem-sim replay traces/recorded/llama-train.gmt -a pytorch-caching -d sim:capacity=3.5GiB
+Next: gemem-sim replay traces/recorded/llama-train.gmt -d sim:capacity=4.1GiB
       shows the failed request, and what stands in its way
 END
 screen 4 gemem-sim --capacity=2.7GiB workloads/sessions/dynamic-shapes.gmt <<'END'
@@ -115,8 +116,8 @@ Next: gemem-sim replay graphs/bundled/bert-multibatch.json.gz -a ge --find-capac
 END
 
 # ---- several files: a screen each, the worst status
-run 4 gemem-sim advise -d sim:capacity=3.5GiB $recorded/llama-train.gmt $recorded/llama-decode.gmt
-says out '^It does not fit in 3\.500 GiB'; says out '^It fits: it needs 988\.0 MiB of 3\.500 GiB'
+run 4 gemem-sim advise -d sim:capacity=4.1GiB $recorded/llama-train.gmt $recorded/llama-decode.gmt
+says out '^It does not fit in 4\.100 GiB'; says out '^It fits: it needs 976\.0 MiB of 4\.100 GiB'
 
 # ---- what cannot be told is not called fitting
 printf '# gemem-trace: 2\nalloc 1 size=1000\nalloc 2 si' >cut.txt

@@ -55,7 +55,7 @@ rm -f report
 
 # ---- full, failing, interrupted
 run 4 with GEMEM_DRIVER=sim:capacity=1GiB gemem-sim replay "$trace" -a pytorch-caching -d cuda:0 --fail-on-oom; clean 'a trace larger than the GPU'
-run 0 with gemem-sim replay -v "$trace" -a pytorch-caching -d cuda:0:capacity=1GiB; says out '2479 frees of requests that had failed'; clean 'a trace larger than the capacity'
+run 0 with gemem-sim replay -v "$trace" -a pytorch-caching -d cuda:0:capacity=1GiB; says out '429 frees of requests that had failed'; clean 'a trace larger than the capacity'
 run 1 with GEMEM_DRIVER_FAIL=cuMemAlloc=20:CUDA_ERROR_ILLEGAL_ADDRESS gemem-sim replay "$trace" -a pytorch-caching -d cuda:0 --events e.csv --calls c.csv
 says err 'vit-train.gmt:event [1-9][0-9]*: device cuda:0: cuMemAlloc: CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered'
 check 'no files are left of a run that failed' sh -c '! ls e.csv* c.csv* 2>/dev/null'; clean 'a driver that fails'

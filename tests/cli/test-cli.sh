@@ -107,7 +107,7 @@ check 'every measure is defined, once in the help and once in the man page' sh -
 run 0 gemem-sim help overhead;  says out 'Peak reserved divided by the lower bound'
 run 2 gemem-sim help mesures;   says err "did you mean 'measures'"
 check 'a plan is not all waste where live memory is largest' sh -c 'gemem-sim compare random.gmt -a plan -f json | jq -en "input | .results[0] | .measures.external_at_live_peak < .measures.peak_reserved / 4 and .values.peak_reserved_seq < .values.peak_live_seq"'
-check 'host memory has no device number' sh -c 'gemem-sim compare "$GEMEM_SRCDIR/traces/recorded/vit-train.gmt" -a direct -f csv | tail -n 1 | cut -d, -f3 | grep -qx ""'
+check 'host memory has no device number' sh -c 'gemem-sim compare "$GEMEM_SRCDIR/tests/data/kineto/host-2.15.0.json.gz" -a direct -f csv | tail -n 1 | cut -d, -f3 | grep -qx ""'
 
 # ---- 2: usage, with a suggestion where there is one
 run 2 gemem-sim

@@ -86,7 +86,7 @@ report () {
   [ -e "$profile" ] || { echo "there is no $profile yet: run the step calibrate first"; return 1; }
   (cd "$GEMEM_SRCDIR" && bounded gemem-sim compare "$@" -d "$device${more}profile=$profile" --measure -f json -o "$folder/$report.json" \
     --manifest "$folder/$report.manifest.json" --plots "$folder/plots/$report") || return 1
-  { printf '# %s\n\n' "$title"; provenance; echo; gemem-sim plot "$folder/$report.json" -f markdown; } >"$folder/$report.md"
+  { printf '# %s\n\n' "$title"; provenance; echo; gemem-sim plot -v "$folder/$report.json" -f markdown; } >"$folder/$report.md"
   { provenance | sed 's/^/# /'; gemem-sim plot "$folder/$report.json" -f csv; } >"$folder/$report.csv"
 }
 
