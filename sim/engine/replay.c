@@ -115,6 +115,8 @@ note_device (GememRun *run, const GememTraceInfo *info, guint64 capacity)
   run->result->hardware = run->real ? gemem_device_identify (run->device) : NULL;
   run->result->device_settings = gemem_device_settings (run->device);
   run->result->capacity = gemem_device_capacity (run->device);
+  if (capacity == 0)
+    gemem_setup_note_device (run->job, info, run->result);
   run->result->device_ordinal = run->ordinal;
   run->attention |= GEMEM_RUN_ADOPTING;
   run->recorded_device = recorded
