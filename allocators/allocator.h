@@ -310,7 +310,7 @@ struct _GememAllocator
   guint64 retries; /* times the out-of-memory ladder released something and tried again */
   char *refusal;   /* gemem_allocator_refuse(); NULL: none */
   char *broken;    /* gemem_allocator_break_rule(); NULL: none */
-  /* set by create(), static: why decisions are not claimed to be the real system's, "what is
+  /* static, set by create() or when it becomes so: why decisions are not claimed to be the real system's, "what is
    * documented, and where it says what is assumed"; reports say so with every result.  NULL: they
    * are */
   const char *approximation;

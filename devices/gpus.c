@@ -106,12 +106,68 @@ nearest (const char *name)
   return g_strjoinv (", ", (char **) near->pdata);
 }
 
+/* The row that @name names by its letters and digits: "rtx-4090", "4090", "A100-SXM4-80GB". */
+static const GememGpu *
+find_by_letters (const char *name)
+{
+  g_autofree char *letters = letters_of (name);
+  g_autofree char *short_of = g_strdup (letters), *rtx = NULL;
+
+  if (g_str_has_suffix (short_of, "gb"))
+    short_of[strlen (short_of) - 2] = '\0';
+  rtx = g_strconcat ("rtx", short_of, NULL);
+  for (const GememGpu *gpu = gpus; gpu->name != NULL; gpu++)
+    {
+      g_autofree char *row = letters_of (gpu->name), *model = letters_of (gpu->model);
+
+      if (strcmp (row, letters) == 0 || strcmp (row, short_of) == 0 || strcmp (row, rtx) == 0
+          || (strlen (letters) > 5 && g_str_has_suffix (model, letters)))
+        return gpu;
+    }
+  return NULL;
+}
+
+/* "a100-40 (39.38 GiB), a100-80 (79.15 GiB)": the rows that are @name of different sizes, which is how
+ * they are called; NULL: there are none. */
+static char *
+sizes_of (const char *name)
+{
+  g_autofree char *letters = letters_of (name);
+  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (g_free);
+  char size[GEMEM_FORMAT_MAX];
+
+  for (const GememGpu *gpu = gpus; gpu->name != NULL; gpu++)
+    {
+      const char *dash = strrchr (gpu->name, '-');
+      g_autofree char *family = dash != NULL && g_ascii_isdigit (dash[1])
+                                    ? g_strndup (gpu->name, (gsize) (dash - gpu->name))
+                                    : NULL;
+      if (family != NULL && strcmp (family, letters) == 0)
+        g_ptr_array_add (
+            rows, g_strdup_printf ("%s (%s)", gpu->name, gemem_format_size (size, gpu->memory)));
+    }
+  if (rows->len < 2)
+    return NULL;
+  g_ptr_array_add (rows, NULL);
+  return g_strjoinv (", ", (char **) rows->pdata);
+}
+
 const GememGpu *
 gemem_gpu_find (const char *name, GError **error)
 {
   for (const GememGpu *gpu = gpus; gpu->name != NULL; gpu++)
     if (gemem_name_equal (gpu->name, name))
       return gpu;
+  const GememGpu *found = find_by_letters (name);
+  if (found != NULL)
+    return found;
+  g_autofree char *sizes = sizes_of (name);
+  if (sizes != NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "'%s' is made in several sizes: %s; choose one", name, sizes);
+      return NULL;
+    }
   g_autofree char *near = nearest (name);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                "no GPU is called '%s'; %s%s%s'gemem-sim list gpus' shows all", name,

@@ -31,8 +31,9 @@ typedef struct
 /* All rows in the order of gpus.def; the last one has the name NULL. */
 const GememGpu *gemem_gpus (void);
 
-/* The row called @name; case does not matter, and '_' is '-'.  Errors: GEMEM_ERROR_USAGE with the
- * nearest names. */
+/* The row called @name, or whose model ends with it; case and what is neither letter nor digit do not
+ * matter, and "rtx" and "GB" may be left out or added.  Errors: GEMEM_ERROR_USAGE with the nearest
+ * names, or with those of the sizes in which it is made. */
 const GememGpu *gemem_gpu_find (const char *name, GError **error);
 
 GEMEM_END_DECLS

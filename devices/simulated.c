@@ -101,6 +101,14 @@ static const GememParam params[] = {
     .conflicts = "capacity|total",
     FIELD (gpu),
     .help = "A GPU whose capacity it has: a name from 'gemem-sim list gpus'." },
+  { .name = "at_least",
+    .type = GEMEM_PARAM_SIZE,
+    .flags = GEMEM_PARAM_MEMORY,
+    .default_text = "0",
+    FIELD (at_least),
+    .help =
+        "Bytes that were reserved on the recorded device. Where nothing says its capacity, it is "
+        "that of the smallest GPU that holds them, if they are more than the profile's." },
   { .name = "total",
     .type = GEMEM_PARAM_SIZE,
     .flags = GEMEM_PARAM_MEMORY,
@@ -604,6 +612,21 @@ take_gpu (GememSimulatedParams *p, GError **error)
   return gpu != NULL;
 }
 
+/* The capacity where nothing says it: of the profile, or of the smallest GPU that holds what is known
+ * to have been reserved; beyond all of these just that. */
+static guint64
+assumed_capacity (const GememSimulatedParams *p, const GememProfile *profile)
+{
+  guint64 least = G_MAXUINT64;
+
+  if (p->at_least <= profile->capacity)
+    return profile->capacity;
+  for (const GememGpu *gpu = gemem_gpus (); gpu->name != NULL; gpu++)
+    if (gpu->memory >= p->at_least)
+      least = MIN (least, gpu->memory);
+  return least != G_MAXUINT64 ? least : p->at_least;
+}
+
 static GememDevice *
 sim_create (gconstpointer given, int ordinal, GError **error)
 {
@@ -617,7 +640,8 @@ sim_create (gconstpointer given, int ordinal, GError **error)
       return NULL;
     }
   if (p.capacity == UNSET)
-    p.capacity = p.total != UNSET ? p.total : profile->capacity;
+    p.capacity = p.total != UNSET ? p.total : assumed_capacity (&p, profile);
+  p.at_least = 0; /* it has done its part */
   if (p.granularity == UNSET)
     p.granularity = profile->granularity;
   if (!check_params (&p, error))

@@ -2,7 +2,8 @@
  *
  * "cuda:1:mode=vmm" is another way to write "cuda:gpu=1,mode=vmm": where a class has the setting
  * `gpu`, a number before the settings is its value.  "sim:capacity=8GiB|16GiB" stands for two
- * devices.
+ * devices.  Instead of a class there may stand a size or a GPU's name, of a simulated device:
+ * "16GiB", "h100:address=bump", "16GiB|24GiB".
  */
 #include "config.h"
 
@@ -12,6 +13,7 @@
 #include "base/named.h"
 #include "base/units.h"
 #include "devices/device-private.h"
+#include "devices/gpus.h"
 
 static const GememDeviceClass *const classes[] = {
 #define GEMEM_DEVICE(symbol) &symbol,
@@ -48,7 +50,57 @@ class_find (const char *name, GError **error)
                  "device '%s': no such device; did you mean '%s'?", name, nearest);
   else
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                 "device '%s': no such device; use one of %s", name, list);
+                 "device '%s': no such device; use one of %s, a size (16GiB) or a GPU "
+                 "('gemem-sim list gpus')",
+                 name, list);
+  return NULL;
+}
+
+/* "gpu=h100|a30" of the GPUs in @text, else "capacity=16GiB|24GiB" of the sizes; g_free().  NULL with
+ * @error: another word is there. */
+static char *
+words_to_setting (const char *text, GError **error)
+{
+  g_auto (GStrv) words = g_strsplit (text, "|", -1);
+  g_autoptr (GString) gpus = g_string_new ("gpu=");
+  g_autoptr (GError) none = NULL;
+  const gboolean sizes = g_ascii_isdigit (*text);
+  guint64 bytes;
+
+  for (char **word = words; *word != NULL && none == NULL; word++)
+    {
+      const GememGpu *gpu = gemem_gpu_find (*word, &none);
+      if (gpu != NULL)
+        g_string_append_printf (gpus, "%s%s", word > words ? "|" : "", gpu->name);
+    }
+  if (none == NULL)
+    return g_strdup (gpus->str);
+  for (char **word = words; *word != NULL && sizes; word++)
+    if (!gemem_parse_size (*word, 1, 0, &bytes, error))
+      return NULL;
+  if (!sizes)
+    g_propagate_error (error, g_steal_pointer (&none));
+  return sizes ? g_strconcat ("capacity=", text, NULL) : NULL;
+}
+
+/* "sim:capacity=16GiB,..." of "16GiB:...", "sim:gpu=h100" of "h100"; other texts as they are.  g_free();
+ * NULL with @error: one that was meant to be a size or a GPU, as its digits say. */
+static char *
+plain_spec (const char *spec, GError **error)
+{
+  const gsize length = strcspn (spec, ":");
+  const char *more = spec[length] != '\0' ? spec + length + 1 : "";
+  g_autofree char *name = g_strndup (spec, length), *setting = NULL;
+  g_autoptr (GError) none = NULL;
+
+  if (class_find (name, NULL) != NULL)
+    return g_strdup (spec);
+  setting = words_to_setting (name, &none);
+  if (setting != NULL)
+    return g_strdup_printf ("sim:%s%s%s", setting, *more != '\0' ? "," : "", more);
+  if (strpbrk (name, "0123456789") == NULL)
+    return g_strdup (spec);
+  g_propagate_prefixed_error (error, g_steal_pointer (&none), "device '%s': ", name);
   return NULL;
 }
 
@@ -93,12 +145,14 @@ parse_settings (const GememDeviceClass *klass, const char *text, GError **error)
 
 /* The settings in @spec as written, lists included. */
 static GPtrArray *
-parse_spec (const char *spec, const GememDeviceClass **klass, GError **error)
+parse_spec (const char *text, const GememDeviceClass **klass, GError **error)
 {
-  gsize length = strcspn (spec, ":");
+  g_autofree char *spec = gemem_check_text ("device", text, error) ? plain_spec (text, error)
+                                                                   : NULL;
+  const gsize length = spec != NULL ? strcspn (spec, ":") : 0;
   g_autofree char *name = g_strndup (spec, length);
 
-  *klass = gemem_check_text ("device", spec, error) ? class_find (name, error) : NULL;
+  *klass = spec != NULL ? class_find (name, error) : NULL;
   return *klass != NULL
              ? parse_settings (*klass, spec[length] == ':' ? spec + length + 1 : "", error)
              : NULL;
@@ -202,10 +256,11 @@ join_settings (const char *name, const GPtrArray *settings, const GPtrArray *lis
 }
 
 GPtrArray *
-gemem_device_spec_expand (const char *text, GError **error)
+gemem_device_spec_expand (const char *given, GError **error)
 {
   const GememDeviceClass *klass, *beneath;
-  g_autoptr (GPtrArray) lists = parse_spec (text, &klass, error);
+  g_autoptr (GPtrArray) lists = parse_spec (given, &klass, error);
+  g_autofree char *text = lists != NULL ? plain_spec (given, NULL) : NULL;
   g_autoptr (GPtrArray) all = NULL;
   g_autofree char *what = NULL;
   g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) free_spec);

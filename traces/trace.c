@@ -128,6 +128,21 @@ gemem_trace_info_note (GememTraceInfo *info, const char *key, const char *format
   g_ptr_array_add (info->provenance, g_strdup_printf ("%s: %s", key, text));
 }
 
+const char *
+gemem_trace_info_said (const GememTraceInfo *info, const char *key)
+{
+  const gsize length = strlen (key);
+
+  for (guint i = 0; info->provenance != NULL && i < info->provenance->len; i++)
+    {
+      const char *note = info->provenance->pdata[i];
+
+      if (strncmp (note, key, length) == 0 && g_str_has_prefix (note + length, ": "))
+        return note + length + 2;
+    }
+  return NULL;
+}
+
 guint32
 gemem_trace_info_intern (GememTraceInfo *info, const char *string)
 {

@@ -325,6 +325,8 @@ void gemem_trace_info_clear (GememTraceInfo *info);
 void gemem_trace_info_copy (GememTraceInfo *to, const GememTraceInfo *from);
 void gemem_trace_info_note (GememTraceInfo *info, const char *key, const char *format, ...)
     G_GNUC_PRINTF (3, 4);
+/* What the first note of @key says; NULL: there is none. */
+const char *gemem_trace_info_said (const GememTraceInfo *info, const char *key);
 /* Index of @string in the table; a new string is added.  O(length), by hash. */
 guint32 gemem_trace_info_intern (GememTraceInfo *info, const char *string);
 /* The call stacks of @info, created by the first call; owned by @info. */

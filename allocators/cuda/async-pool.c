@@ -1,25 +1,27 @@
 /* async-pool.c - where a request of a CUDA pool is served from, and what a free, a recorded event
  * and a wait of the host change; see async.h.
  *
- * A request takes the best fit of what is available to all and of what its own stream freed; then
- * what another stream freed before an event that it waited for; then what another stream freed if
- * the device has come to that free; then the pool grows; and where it cannot, memory of another
- * stream with a wait on the device.  Streams are tried in the order of their first use, and the low
- * end of a block is allocated.
+ * A request takes, in this order: what its own stream freed; what is shared and backed; what
+ * another stream freed before an event that it waited for; what another stream freed if the device
+ * has come to that free; then all that the device has come to is shared, and the best fit of what
+ * is shared gets the memory that it lacks; where that is refused, memory of another stream with a
+ * wait on the device.  In every list the smallest block that suffices is taken, of equal ones the
+ * one that was put there first; its low end is allocated.
  *
- * Memory carries the events of all work that may still use it: that of its latest free, and a list
- * of others (streams that used the block, streams from which it was taken).  Events are recorded
- * only once a second stream has appeared: before, everything is in one order.
+ * Positions of streams are marks.  Events are recorded only once a second stream has appeared:
+ * before, one is recorded where the pool must know.
  *
- * Invariants: see async.h.  A block of group 0 has no event and no list.
- * Cost: O(log free blocks) for memory of the own stream; the search of another stream passes over
- * its free blocks of that size which are not available.
+ * Invariants: see async.h.
+ * Cost: O(log free blocks) for memory of the own stream and shared memory; the search of another
+ * stream passes over its free blocks of that size which are not available.
  * Origin: peers.md 1d.
  */
 #include "config.h"
 
 #include "allocators/cuda/async.h"
 #include "base/units.h"
+
+#define ROUNDING 512
 
 /* ---- streams */
 
@@ -41,15 +43,21 @@ record (GememCudaPool *pool, guint64 handle)
   return event;
 }
 
-/* What the only stream so far has freed gets an event, before there are two. */
+/* What the only stream so far has freed without an event gets one. */
 static void
 catch_up (GememCudaPool *pool)
 {
-  const GememDeviceEvent event = record (pool, gemem_cuda_stream (pool, 1)->handle);
+  GememCudaStream *stream = gemem_cuda_stream (pool, 1);
+  GememCudaBlock *block = stream->youngest;
+  GememDeviceEvent event;
 
-  for (GememTreeNode *node = gemem_tree_lower_bound (&pool->free, 1, 0, 0); node != NULL;
-       node = gemem_tree_next (node))
-    gemem_cuda_block (node)->event = event;
+  if (block == NULL || block->event != 0 || block->mark <= stream->done)
+    return;
+  event = record (pool, stream->handle);
+  if (event == 0)
+    stream->done = block->mark;
+  for (; block != NULL && block->event == 0; block = block->older)
+    block->event = event;
 }
 
 static guint64
@@ -65,16 +73,31 @@ number_of (GememCudaPool *pool, guint64 handle)
       if (pool->streams->len == 1)
         catch_up (pool);
       g_array_append_val (pool->streams, stream);
+      if (pool->streams->len == 2 && pool->base.approximation == NULL)
+        pool->base.approximation =
+            "a recording with several streams does not say on which of them a "
+            "block was freed; that of its request is assumed";
     }
   return *number;
 }
 
+/* The same of a stream that asks for memory or frees: from now on it has its place in the order. */
+static guint64
+number_in_order (GememCudaPool *pool, guint64 handle)
+{
+  const guint64 number = number_of (pool, handle);
+  GememCudaStream *stream = gemem_cuda_stream (pool, number);
+
+  if (G_UNLIKELY (!stream->ordered))
+    g_array_append_val (pool->order, number);
+  stream->ordered = TRUE;
+  return number;
+}
+
 /* Frees of stream number @from up to this mark come before what stream number @to does now. */
 static guint64
-known_of (const GememCudaPool *pool, guint64 to, guint64 from)
+known_of (const GArray *known, guint64 from)
 {
-  const GArray *known = gemem_cuda_stream (pool, to)->known;
-
   return known != NULL && from <= known->len ? g_array_index (known, guint64, from - 1) : 0;
 }
 
@@ -89,173 +112,204 @@ learn (GArray **known, guint64 from, guint64 mark)
     g_array_index (*known, guint64, from - 1) = mark;
 }
 
-/* ---- the work that may still use memory */
-
-/* Adds work of @stream to what @block waits for; the latest work of a stream is enough. */
 static void
-add_wait (GememCudaPool *pool, GememCudaBlock *block, guint64 stream, guint64 mark,
-          GememDeviceEvent event)
+learn_all (GArray **known, const GArray *more)
 {
-  GememCudaWait *wait = block->waits;
-
-  if (event == 0)
-    return;
-  while (wait != NULL && wait->stream != stream)
-    wait = wait->next;
-  if (wait == NULL)
-    {
-      wait = gemem_slab_alloc (&pool->wait_slab);
-      wait->stream = stream;
-      wait->next = block->waits;
-      block->waits = wait;
-    }
-  if (mark >= wait->mark)
-    {
-      wait->mark = mark;
-      wait->event = event;
-    }
+  for (guint i = 0; more != NULL && i < more->len; i++)
+    learn (known, i + 1, g_array_index (more, guint64, i));
 }
 
+/* From now on stream number @to waits on the device for @mark of stream number @from. */
 static void
-copy_waits (GememCudaPool *pool, GememCudaBlock *to, const GememCudaBlock *from)
+add_wait (GememCudaPool *pool, guint64 to, guint64 from, guint64 mark, GememDeviceEvent event)
 {
-  for (const GememCudaWait *wait = from->waits; wait != NULL; wait = wait->next)
-    add_wait (pool, to, wait->stream, wait->mark, wait->event);
+  const GememCudaWait wait = { pool->clock, from, mark, event };
+  GememCudaStream *stream = gemem_cuda_stream (pool, to);
+
+  if (stream->waits == NULL)
+    stream->waits = g_array_new (FALSE, FALSE, sizeof (GememCudaWait));
+  for (guint i = stream->waits->len; i-- > 0;)
+    if (g_array_index (stream->waits, GememCudaWait, i).at < stream->done)
+      g_array_remove_index_fast (stream->waits, i);
+  g_array_append_val (stream->waits, wait);
 }
 
-/* Drops the waits of @block, all or those that the device has come to. */
-static void
-drop_waits (GememCudaPool *pool, GememCudaBlock *block, gboolean all)
-{
-  GememCudaWait **place = &block->waits, *wait;
-
-  while ((wait = *place) != NULL)
-    if (all || gemem_device_event_query (pool->base.device, wait->event))
-      {
-        *place = wait->next;
-        gemem_slab_free (&pool->wait_slab, wait);
-      }
-    else
-      place = &wait->next;
-}
-
-gboolean
-gemem_cuda_pool_is_complete (GememCudaPool *pool, GememCudaBlock *block)
-{
-  GememCudaStream *stream;
-
-  if (block->base.node.group == 0)
-    return TRUE;
-  stream = gemem_cuda_stream (pool, block->base.node.group);
-  if (block->mark > stream->done)
-    {
-      if (is_alone (pool) && block->event == 0)
-        block->event = record (pool, stream->handle);
-      if (block->event != 0 && !gemem_device_event_query (pool->base.device, block->event))
-        return FALSE;
-      stream->done = block->mark;
-    }
-  if (G_UNLIKELY (block->waits != NULL))
-    drop_waits (pool, block, FALSE);
-  return block->waits == NULL;
-}
-
-/* ---- blocks */
-
-static void
-insert (GememCudaPool *pool, GememCudaBlock *block)
-{
-  block->state = GEMEM_CUDA_FREE;
-  gemem_tree_insert (&pool->free, &block->base.node);
-}
-
-/* TRUE if @other may become part of @block: of the same stream, or available to all. */
+/* Whether the device has come to @mark of stream number @number, with which @event was recorded. */
 static gboolean
-absorbs (const GememCudaBlock *block, const GememCudaBlock *other)
+is_done (GememCudaPool *pool, guint64 number, guint64 mark, GememDeviceEvent event)
 {
-  return other != NULL && other->state == GEMEM_CUDA_FREE
-         && (other->base.node.group == block->base.node.group || other->base.node.group == 0);
+  GememCudaStream *stream = gemem_cuda_stream (pool, number);
+
+  if (mark <= stream->done)
+    return TRUE;
+  if (event != 0 && !gemem_device_event_query (pool->base.device, event))
+    return FALSE;
+  for (guint i = 0; stream->waits != NULL && i < stream->waits->len; i++)
+    {
+      const GememCudaWait wait = g_array_index (stream->waits, GememCudaWait, i);
+
+      if (wait.at >= stream->done && wait.at < mark
+          && !is_done (pool, wait.stream, wait.mark, wait.event))
+        return FALSE;
+    }
+  if (event != 0)
+    stream->done = mark;
+  return TRUE;
 }
 
-/* @low absorbs its right neighbour; neither is in the tree. */
-static GememCudaBlock *
-merge (GememCudaPool *pool, GememCudaBlock *low)
+/* ---- lists */
+
+static void
+put (GememCudaPool *pool, GememCudaBlock *block, guint64 group)
 {
-  GememCudaBlock *high = gemem_cuda_next (low);
-
-  low->base.node.group = MAX (low->base.node.group, high->base.node.group); /* equal, or one 0 */
-  if (high->mark > low->mark)
-    {
-      low->mark = high->mark;
-      low->event = high->event;
-    }
-  copy_waits (pool, low, high);
-  drop_waits (pool, high, TRUE);
-  gemem_neighbours_merge (&low->base, &pool->block_slab);
-  return low;
-}
-
-GememCudaBlock *
-gemem_cuda_pool_coalesce (GememCudaPool *pool, GememCudaBlock *block)
-{
-  GememCudaBlock *other;
-
-  /* behind what is available to all there may be more of the stream's */
-  while (absorbs (block, other = gemem_cuda_next (block)))
-    {
-      gemem_tree_remove (&pool->free, &other->base.node);
-      merge (pool, block);
-    }
-  while (absorbs (block, other = gemem_cuda_previous (block)))
-    {
-      gemem_tree_remove (&pool->free, &other->base.node);
-      block = merge (pool, other);
-    }
-  return block;
+  block->put.group = group;
+  block->put.size = block->base.node.size;
+  block->put.address = pool->puts++;
+  gemem_tree_insert (&pool->lists, &block->put);
 }
 
 void
-gemem_cuda_pool_publish (GememCudaPool *pool, GememCudaBlock *block)
+gemem_cuda_pool_put_shared (GememCudaPool *pool, GememCudaBlock *block, gboolean anew)
 {
-  gemem_tree_remove (&pool->free, &block->base.node);
-  drop_waits (pool, block, TRUE);
-  block->base.node.group = 0;
-  block->mark = 0;
-  block->event = 0;
-  insert (pool, gemem_cuda_pool_coalesce (pool, block));
+  block->state = GEMEM_CUDA_SHARED;
+  block->put.group = gemem_cuda_pool_is_backed (pool, block) ? GEMEM_CUDA_BACKED : GEMEM_CUDA_BARE;
+  block->put.size = block->base.node.size;
+  if (anew)
+    block->put.address = pool->puts++;
+  gemem_tree_insert (&pool->lists, &block->put);
 }
 
-/* ---- from the pool */
+static void
+put_pending (GememCudaPool *pool, GememCudaBlock *block)
+{
+  GememCudaStream *stream = gemem_cuda_stream (pool, block->stream);
 
-/* The best fit of group @group; NULL: none. */
+  block->state = GEMEM_CUDA_PENDING;
+  block->older = stream->youngest;
+  block->younger = NULL;
+  *(stream->youngest != NULL ? &stream->youngest->younger : &stream->oldest) = block;
+  stream->youngest = block;
+  put (pool, block, GEMEM_CUDA_STREAMS + block->stream);
+}
+
+/* @with (or NULL) takes the place of @block among those of its stream, by age. */
+static void
+replace (GememCudaPool *pool, const GememCudaBlock *block, GememCudaBlock *with)
+{
+  GememCudaStream *stream = gemem_cuda_stream (pool, block->stream);
+
+  if (with != NULL)
+    {
+      with->older = block->older;
+      with->younger = block->younger;
+    }
+  *(block->older != NULL ? &block->older->younger
+                         : &stream->oldest) = with != NULL ? with : block->younger;
+  *(block->younger != NULL ? &block->younger->older
+                           : &stream->youngest) = with != NULL ? with : block->older;
+}
+
+static void
+remove_pending (GememCudaPool *pool, const GememCudaBlock *block)
+{
+  gemem_tree_remove (&pool->lists, &block->put);
+  replace (pool, block, NULL);
+}
+
+GememCudaBlock *
+gemem_cuda_pool_cut (GememCudaPool *pool, GememCudaBlock *block, guint64 size)
+{
+  GememCudaBlock *rest = gemem_slab_alloc (&pool->block_slab);
+
+  gemem_neighbours_split (&block->base, &rest->base, block->base.node.size - size);
+  rest->state = block->state;
+  rest->stream = block->stream;
+  rest->mark = block->mark;
+  rest->event = block->event;
+  return rest;
+}
+
+static gboolean
+is_shared (const GememCudaBlock *block)
+{
+  return block != NULL && block->state == GEMEM_CUDA_SHARED;
+}
+
+/* A pending block becomes shared, one with its shared neighbours. */
+static void
+share (GememCudaPool *pool, GememCudaBlock *block)
+{
+  remove_pending (pool, block);
+  if (is_shared (gemem_cuda_next (block)))
+    {
+      gemem_tree_remove (&pool->lists, &gemem_cuda_next (block)->put);
+      gemem_neighbours_merge (&block->base, &pool->block_slab);
+    }
+  if (is_shared (gemem_cuda_previous (block)))
+    {
+      block = gemem_cuda_previous (block);
+      gemem_tree_remove (&pool->lists, &block->put);
+      gemem_neighbours_merge (&block->base, &pool->block_slab);
+    }
+  gemem_cuda_pool_put_shared (pool, block, TRUE);
+}
+
+/* Shares what stream number @number freed up to @mark, the youngest first; TRUE: something. */
+static gboolean
+share_up_to (GememCudaPool *pool, guint64 number, guint64 mark)
+{
+  GememCudaBlock *block = gemem_cuda_stream (pool, number)->youngest, *older;
+  gboolean any = FALSE;
+
+  for (; block != NULL; block = older)
+    {
+      older = block->older;
+      if (block->mark > mark)
+        continue;
+      share (pool, block);
+      any = TRUE;
+    }
+  return any;
+}
+
+/* Shares all that the device has come to. */
+static void
+share_done (GememCudaPool *pool)
+{
+  if (is_alone (pool))
+    catch_up (pool);
+  for (guint i = 0; i < pool->order->len; i++)
+    {
+      const guint64 number = g_array_index (pool->order, guint64, i);
+      GememCudaBlock *block = gemem_cuda_stream (pool, number)->youngest;
+
+      while (block != NULL && !is_done (pool, number, block->mark, block->event))
+        block = block->older;
+      if (block != NULL)
+        share_up_to (pool, number, block->mark);
+    }
+}
+
+/* ---- the search */
+
+/* The best fit of @group; NULL: none. */
 static GememCudaBlock *
 best_of (const GememCudaPool *pool, guint64 group, guint64 size)
 {
-  GememTreeNode *node = gemem_tree_fit (&pool->free, group, size);
+  GememTreeNode *node = gemem_tree_fit (&pool->lists, group, size);
 
   return node != NULL && node->group == group ? gemem_cuda_block (node) : NULL;
 }
 
-static GememCudaBlock *
-own_or_public (const GememCudaPool *pool, guint64 own, guint64 size)
-{
-  GememCudaBlock *block = best_of (pool, own, size), *other = best_of (pool, 0, size);
-
-  if (block == NULL || other == NULL)
-    return block != NULL ? block : other;
-  if (block->base.node.size != other->base.node.size)
-    return block->base.node.size < other->base.node.size ? block : other;
-  return block->base.node.address < other->base.node.address ? block : other;
-}
-
 /* The smallest block of stream number @from that was freed before what @own waited for. */
 static GememCudaBlock *
-followed (const GememCudaPool *pool, guint64 own, guint64 from, guint64 size)
+followed (GememCudaPool *pool, guint64 own, guint64 from, guint64 size)
 {
-  const guint64 known = known_of (pool, own, from);
-  GememTreeNode *node = known != 0 ? gemem_tree_fit (&pool->free, from, size) : NULL;
+  const guint64 known = known_of (gemem_cuda_stream (pool, own)->known, from);
+  const guint64 group = GEMEM_CUDA_STREAMS + from;
+  GememTreeNode *node = known != 0 ? gemem_tree_fit (&pool->lists, group, size) : NULL;
 
-  for (; node != NULL && node->group == from; node = gemem_tree_next (node))
+  for (; node != NULL && node->group == group; node = gemem_tree_next (node))
     if (gemem_cuda_block (node)->mark <= known)
       return gemem_cuda_block (node);
   return NULL;
@@ -263,157 +317,166 @@ followed (const GememCudaPool *pool, guint64 own, guint64 from, guint64 size)
 
 /* The smallest block of stream number @from to whose free the device has come. */
 static GememCudaBlock *
-completed (GememCudaPool *pool, guint64 from, guint64 size)
+completed (GememCudaPool *pool, G_GNUC_UNUSED guint64 own, guint64 from, guint64 size)
 {
-  guint64 pending = G_MAXUINT64; /* the least mark that is known not to be complete */
+  const guint64 group = GEMEM_CUDA_STREAMS + from;
+  guint64 pending = G_MAXUINT64; /* the least mark that is known not to be done */
 
-  for (GememTreeNode *node = gemem_tree_fit (&pool->free, from, size);
-       node != NULL && node->group == from; node = gemem_tree_next (node))
+  for (GememTreeNode *node = gemem_tree_fit (&pool->lists, group, size);
+       node != NULL && node->group == group; node = gemem_tree_next (node))
     {
       GememCudaBlock *block = gemem_cuda_block (node);
 
-      if (block->mark >= pending)
-        continue;
-      if (gemem_cuda_pool_is_complete (pool, block))
+      if (block->mark < pending && is_done (pool, from, block->mark, block->event))
         return block;
-      if (block->mark > gemem_cuda_stream (pool, from)->done)
-        pending = block->mark;
+      pending = MIN (pending, block->mark);
     }
   return NULL;
 }
 
-/* A block of another stream that the rules for reuse permit without a wait. */
 static GememCudaBlock *
-of_others (GememCudaPool *pool, guint64 own, guint64 size)
+any_of (GememCudaPool *pool, G_GNUC_UNUSED guint64 own, guint64 from, guint64 size)
 {
-  const guint64 streams = pool->streams->len;
+  return best_of (pool, GEMEM_CUDA_STREAMS + from, size);
+}
+
+/* What @of finds in the first other stream that has something. */
+static GememCudaBlock *
+of_others (GememCudaPool *pool, guint64 own, guint64 size, guint64 *count,
+           GememCudaBlock *(*of) (GememCudaPool *, guint64 own, guint64 from, guint64 size))
+{
   GememCudaBlock *block = NULL;
 
-  for (guint64 from = 1; pool->params.follow_event_dependencies && from <= streams; from++)
-    if (from != own && (block = followed (pool, own, from, size)) != NULL)
-      {
-        pool->followed++;
-        return block;
-      }
-  for (guint64 from = 1; pool->params.allow_opportunistic && from <= streams; from++)
-    if (from != own && (block = completed (pool, from, size)) != NULL)
-      {
-        pool->opportunistic++;
-        return block;
-      }
+  for (guint i = 0; block == NULL && i < pool->order->len; i++)
+    if (g_array_index (pool->order, guint64, i) != own)
+      block = of (pool, own, g_array_index (pool->order, guint64, i), size);
+  *count += block != NULL;
+  return block;
+}
+
+/* ---- a request */
+
+/* Takes the low end of @block off its list, which the rest stays in. */
+static GememCudaBlock *
+put_rest (GememCudaPool *pool, GememCudaBlock *block, guint64 size)
+{
+  GememCudaBlock *rest = gemem_cuda_pool_cut (pool, block, size);
+
+  rest->put = (GememTreeNode){ .group = block->put.group,
+                               .size = rest->base.node.size,
+                               .address = pool->puts++ };
+  gemem_tree_lower (&pool->lists, block->put.place, &rest->put);
+  return rest;
+}
+
+/* The low end of the pending @block; the rest stays pending, of the same age. */
+static GememCudaBlock *
+take_pending (GememCudaPool *pool, GememCudaBlock *block, guint64 size)
+{
+  GememCudaBlock *rest = NULL;
+
+  if (block->base.node.size > size)
+    rest = put_rest (pool, block, size);
+  else
+    gemem_tree_remove (&pool->lists, &block->put);
+  replace (pool, block, rest);
+  return block;
+}
+
+/* The low end of the shared @block with all of its memory; NULL: that is refused. */
+static GememCudaBlock *
+take_shared (GememCudaPool *pool, GememCudaBlock *block, guint64 size)
+{
+  GememCudaBlock *rest = NULL;
+  gboolean served;
+
+  if (block->base.node.size > size)
+    rest = put_rest (pool, block, size);
+  else
+    gemem_tree_remove (&pool->lists, &block->put);
+  if (block->put.group == GEMEM_CUDA_BACKED)
+    return block;
+  served = gemem_cuda_pool_map (pool, block);
+  if (rest != NULL)
+    gemem_tree_remove (&pool->lists, &rest->put);
+  if (rest != NULL && served) /* the chunk that both touch has memory now */
+    gemem_cuda_pool_put_shared (pool, rest, FALSE);
+  if (served)
+    return block;
+  if (rest != NULL)
+    gemem_neighbours_merge (&block->base, &pool->block_slab);
+  gemem_cuda_pool_put_shared (pool, block, FALSE);
   return NULL;
 }
 
-/* Memory of another stream for which @own waits on the device. */
+/* The best fit of all that is shared. */
+static GememCudaBlock *
+place_of (const GememCudaPool *pool, guint64 size)
+{
+  GememCudaBlock *bare = best_of (pool, GEMEM_CUDA_BARE, size),
+                 *backed = best_of (pool, GEMEM_CUDA_BACKED, size);
+
+  if (bare == NULL || backed == NULL)
+    return bare != NULL ? bare : backed;
+  if (bare->put.size != backed->put.size)
+    return bare->put.size < backed->put.size ? bare : backed;
+  return bare->put.address < backed->put.address ? bare : backed;
+}
+
+static GememCudaBlock *
+grow (GememCudaPool *pool, guint64 size)
+{
+  GememCudaBlock *place;
+
+  if (pool->params.allow_opportunistic)
+    share_done (pool);
+  place = gemem_cuda_pool_reserve (pool) ? place_of (pool, size) : NULL;
+  return place != NULL ? take_shared (pool, place, size) : NULL;
+}
+
+/* What a stream may take of the others without more memory. */
+static GememCudaBlock *
+permitted (GememCudaPool *pool, guint64 own, guint64 size)
+{
+  GememCudaBlock *block = NULL;
+
+  if (pool->params.follow_event_dependencies)
+    block = of_others (pool, own, size, &pool->followed, followed);
+  if (block == NULL && pool->params.allow_opportunistic)
+    block = of_others (pool, own, size, &pool->opportunistic, completed);
+  return block;
+}
+
 static GememCudaBlock *
 with_a_wait (GememCudaPool *pool, guint64 own, guint64 size)
 {
-  GememCudaBlock *block = NULL;
-
-  for (guint64 from = 1; block == NULL && from <= pool->streams->len; from++)
-    if (from != own && (block = best_of (pool, from, size)) != NULL)
-      {
-        pool->internal++;
-        learn (&gemem_cuda_stream (pool, own)->known, from, block->mark);
-      }
-  return block;
-}
-
-/* Makes available to all what stream number @number freed, in blocks of at least @least bytes, and
- * the device has come to, or @all of it. */
-static void
-publish_stream (GememCudaPool *pool, guint64 number, guint64 least, gboolean all)
-{
-  GememTreeNode *node = gemem_tree_fit (&pool->free, number, least);
-
-  while (node != NULL && node->group == number)
-    {
-      GememCudaBlock *block = gemem_cuda_block (node);
-      const guint64 size = node->size, address = node->address;
-
-      if (all || gemem_cuda_pool_is_complete (pool, block))
-        gemem_cuda_pool_publish (pool, block);
-      node = gemem_tree_lower_bound (&pool->free, number, size, address + 1);
-    }
-}
-
-/* A block of at least @size bytes, in no tree; NULL: out of memory. */
-static GememCudaBlock *
-obtain (GememCudaPool *pool, guint64 own, guint64 size)
-{
-  GememCudaBlock *block = own_or_public (pool, own, size);
-
-  if (block == NULL && !is_alone (pool))
-    block = of_others (pool, own, size);
-  if (block == NULL && pool->params.remap && pool->params.allow_opportunistic)
-    {
-      for (guint64 number = 1; number <= pool->streams->len; number++)
-        publish_stream (pool, number, pool->params.growth, FALSE);
-      block = own_or_public (pool, own, size);
-    }
-  if (block == NULL)
-    {
-      block = gemem_cuda_pool_grow (pool, size, own);
-      if (block != NULL)
-        return block;
-      if (pool->params.allow_internal_dependencies)
-        block = with_a_wait (pool, own, size);
-    }
-  if (block != NULL)
-    gemem_tree_remove (&pool->free, &block->base.node);
-  return block;
-}
-
-static void
-split (GememCudaPool *pool, GememCudaBlock *block, guint64 size)
-{
-  GememCudaBlock *rest = gemem_slab_alloc (&pool->block_slab);
-
-  gemem_neighbours_split (&block->base, &rest->base, block->base.node.size - size);
-  rest->mark = block->mark;
-  rest->event = block->event;
-  copy_waits (pool, rest, block);
-  insert (pool, gemem_cuda_pool_coalesce (pool, rest));
-}
-
-static GememCudaBlock *
-serve (GememCudaPool *pool, guint64 own, guint64 size)
-{
-  GememCudaBlock *block = obtain (pool, own, size);
-  guint64 group;
+  GememCudaBlock *block = of_others (pool, own, size, &pool->internal, any_of);
 
   if (block == NULL)
     return NULL;
-  block->state = GEMEM_CUDA_LIVE;
-  if (block->base.node.size > size)
-    split (pool, block, size);
-  group = block->base.node.group;
-  if (group != 0 && group != own && block->mark > gemem_cuda_stream (pool, group)->done)
-    add_wait (pool, block, gemem_cuda_stream (pool, group)->handle, block->mark, block->event);
-  block->stream = (guint32) own;
-  pool->used += size;
-  pool->used_high = MAX (pool->used_high, pool->used);
-  return block;
+  add_wait (pool, own, block->stream, block->mark, block->event);
+  learn (&gemem_cuda_stream (pool, own)->known, block->stream, block->mark);
+  return take_pending (pool, block, size);
 }
 
-static void
-give (GememCudaPool *pool, GememCudaBlock *block)
+/* A block of @size bytes, in no tree; NULL: out of memory. */
+static GememCudaBlock *
+obtain (GememCudaPool *pool, guint64 own, guint64 size)
 {
-  const GememCudaStream *stream = gemem_cuda_stream (pool, block->stream);
+  GememCudaBlock *block = best_of (pool, GEMEM_CUDA_STREAMS + own, size);
 
-  pool->used -= block->base.node.size;
-  while (block->uses != NULL)
-    {
-      GememCudaUse *use = block->uses;
-
-      block->uses = use->next;
-      add_wait (pool, block, use->stream, pool->clock + 1, record (pool, use->stream));
-      gemem_slab_free (&pool->use_slab, use);
-    }
-  block->base.node.group = block->stream;
-  block->mark = ++pool->clock;
-  block->event = is_alone (pool) ? 0 : record (pool, stream->handle);
-  insert (pool, gemem_cuda_pool_coalesce (pool, block));
+  if (block != NULL)
+    return take_pending (pool, block, size);
+  block = best_of (pool, GEMEM_CUDA_BACKED, size);
+  if (block != NULL)
+    return take_shared (pool, block, size);
+  block = permitted (pool, own, size);
+  if (block != NULL)
+    return take_pending (pool, block, size);
+  block = grow (pool, size);
+  if (block == NULL && pool->params.allow_internal_dependencies)
+    block = with_a_wait (pool, own, size);
+  return block;
 }
 
 gboolean
@@ -421,23 +484,97 @@ gemem_cuda_pool_alloc (GememAllocator *allocator, const GememRequest *request, G
 {
   GememCudaPool *pool = (GememCudaPool *) allocator;
   GememCudaBlock *block;
-  guint64 size;
+  guint64 own;
 
   if (request->size > G_MAXINT64 || pool->base.broken != NULL)
     return FALSE;
-  size = gemem_align_up (MAX (request->size, 1), pool->params.alignment);
-  block = serve (pool, number_of (pool, request->stream), size);
+  *result = (GememBlock){ 0 };
+  if (request->size == 0)
+    return TRUE;
+  own = number_in_order (pool, request->stream);
+  block = obtain (pool, own, gemem_align_up (request->size, ROUNDING));
   if (block == NULL)
     return FALSE;
-  *result = (GememBlock){ block->base.node.address, size, block };
+  block->state = GEMEM_CUDA_LIVE;
+  block->stream = (guint32) own;
+  block->wanted = request->size;
+  pool->used += request->size;
+  pool->used_high = MAX (pool->used_high, pool->used);
+  *result = (GememBlock){ block->base.node.address, block->base.node.size, block };
   return TRUE;
+}
+
+/* ---- a free */
+
+/* Stream number @number waits for the work of the other streams that use @block. */
+static void
+wait_for_uses (GememCudaPool *pool, GememCudaBlock *block, guint64 number)
+{
+  while (block->uses != NULL)
+    {
+      GememCudaUse *use = block->uses;
+      const guint64 from = number_of (pool, use->stream), mark = ++pool->clock;
+
+      add_wait (pool, number, from, mark, record (pool, use->stream));
+      block->uses = use->next;
+      gemem_slab_free (&pool->use_slab, use);
+    }
+}
+
+static gboolean
+is_pending_of (const GememCudaBlock *block, guint64 number)
+{
+  return block != NULL && block->state == GEMEM_CUDA_PENDING && block->stream == number;
+}
+
+static void
+give (GememCudaPool *pool, GememCudaBlock *block, guint64 number)
+{
+  const guint64 mark = ++pool->clock;
+  GememDeviceEvent event = 0;
+
+  pool->used -= block->wanted;
+  if (!is_alone (pool))
+    event = record (pool, gemem_cuda_stream (pool, number)->handle);
+  if (!is_alone (pool) && event == 0)
+    gemem_cuda_stream (pool, number)->done = mark;
+  if (is_pending_of (gemem_cuda_next (block), number))
+    {
+      remove_pending (pool, gemem_cuda_next (block));
+      gemem_neighbours_merge (&block->base, &pool->block_slab);
+    }
+  if (is_pending_of (gemem_cuda_previous (block), number))
+    {
+      block = gemem_cuda_previous (block);
+      remove_pending (pool, block);
+      gemem_neighbours_merge (&block->base, &pool->block_slab);
+    }
+  block->stream = (guint32) number;
+  block->mark = mark;
+  block->event = event;
+  put_pending (pool, block);
+}
+
+void
+gemem_cuda_pool_free_on (GememCudaPool *pool, GememCudaBlock *block, guint64 stream)
+{
+  const guint64 number = number_in_order (pool, stream);
+
+  wait_for_uses (pool, block, number);
+  give (pool, block, number);
 }
 
 void
 gemem_cuda_pool_free (GememAllocator *allocator, const GememBlock *freed,
                       G_GNUC_UNUSED gboolean completion_follows)
 {
-  give ((GememCudaPool *) allocator, freed->handle);
+  GememCudaPool *pool = (GememCudaPool *) allocator;
+  GememCudaBlock *block = freed->handle;
+
+  if (block == NULL) /* 0 bytes */
+    return;
+  wait_for_uses (pool, block, block->stream);
+  give (pool, block, block->stream);
 }
 
 /* ---- streams, as the trace tells */
@@ -449,7 +586,7 @@ gemem_cuda_pool_use (GememAllocator *allocator, const GememBlock *used, guint64 
   GememCudaBlock *block = used->handle;
   GememCudaUse *use;
 
-  if (stream == gemem_cuda_stream (pool, block->stream)->handle)
+  if (block == NULL || stream == gemem_cuda_stream (pool, block->stream)->handle)
     return;
   for (use = block->uses; use != NULL; use = use->next)
     if (use->stream == stream)
@@ -458,6 +595,112 @@ gemem_cuda_pool_use (GememAllocator *allocator, const GememBlock *used, guint64 
   use->stream = stream;
   use->next = block->uses;
   block->uses = use;
+}
+
+void
+gemem_cuda_pool_record (GememAllocator *allocator, guint64 id, guint64 stream, guint64 to)
+{
+  GememCudaPool *pool = (GememCudaPool *) allocator;
+  const guint64 from = number_of (pool, stream);
+  GememCudaMark *mark = gemem_idmap_insert (pool->marks, id, NULL);
+
+  mark->from = from;
+  mark->to = to;
+  mark->mark = pool->clock;
+  if (mark->known != NULL)
+    g_array_set_size (mark->known, 0);
+  learn_all (&mark->known, gemem_cuda_stream (pool, from)->known);
+}
+
+void
+gemem_cuda_pool_wait (GememAllocator *allocator, guint64 id, guint64 stream)
+{
+  GememCudaPool *pool = (GememCudaPool *) allocator;
+  GememCudaMark *mark = gemem_idmap_lookup (pool->marks, id);
+  const GArray *waits;
+  GArray **known;
+  guint64 number;
+
+  if (mark == NULL)
+    return;
+  number = number_of (pool, stream);
+  known = &gemem_cuda_stream (pool, number)->known;
+  learn (known, mark->from, mark->mark);
+  learn_all (known, mark->known);
+  waits = gemem_cuda_stream (pool, mark->from)->waits;
+  if (waits != NULL && waits->len > 0 && mark->from != number)
+    add_wait (pool, number, mark->from, mark->mark, 0);
+  if (mark->to != stream)
+    return;
+  g_clear_pointer (&mark->known, g_array_unref);
+  gemem_idmap_remove (pool->marks, id, NULL);
+}
+
+/* ---- the host waits */
+
+/* Up to where the host knows stream number @number, as it waited for @mark: not what comes behind
+ * work of other streams that the device has not done. */
+static guint64
+known_to_host (GememCudaPool *pool, guint64 number, guint64 mark)
+{
+  const GArray *waits = gemem_cuda_stream (pool, number)->waits;
+
+  for (guint i = 0; waits != NULL && i < waits->len; i++)
+    {
+      const GememCudaWait wait = g_array_index (waits, GememCudaWait, i);
+
+      if (wait.at < mark && !is_done (pool, wait.stream, wait.mark, wait.event))
+        mark = wait.at;
+    }
+  return mark;
+}
+
+/* The host knows all of stream number @number up to @mark (0: no such stream), and what @known says
+ * of the others; @all: everything. */
+static void
+host_knows (GememCudaPool *pool, guint64 number, guint64 mark, const GArray *known, gboolean all)
+{
+  gboolean any = FALSE;
+
+  if (number != 0)
+    mark = known_to_host (pool, number, mark);
+  for (guint64 n = 1; n <= pool->streams->len; n++)
+    {
+      const guint64 up_to = all ? pool->clock : n == number ? mark : known_of (known, n);
+
+      gemem_cuda_stream (pool, n)->done = MAX (gemem_cuda_stream (pool, n)->done, up_to);
+    }
+  for (guint i = 0; i < pool->order->len; i++)
+    {
+      const guint64 n = g_array_index (pool->order, guint64, i);
+
+      any |= share_up_to (pool, n, all ? pool->clock : n == number ? mark : known_of (known, n));
+    }
+  if (any || pool->stale)
+    gemem_cuda_pool_shrink (pool, pool->params.release_threshold);
+  pool->stale = FALSE;
+}
+
+void
+gemem_cuda_pool_sync (GememAllocator *allocator, guint64 stream)
+{
+  GememCudaPool *pool = (GememCudaPool *) allocator;
+  const gboolean all = stream == G_MAXUINT64;
+  const guint64 *number = all ? NULL : gemem_idmap_lookup (pool->by_handle, stream);
+  const GArray *known = number != NULL ? gemem_cuda_stream (pool, *number)->known : NULL;
+
+  host_knows (pool, number != NULL ? *number : 0, pool->clock, known, all);
+  if (all)
+    gemem_cuda_pool_forget_marks (pool);
+}
+
+void
+gemem_cuda_pool_sync_event (GememCudaPool *pool, guint64 id)
+{
+  const GememCudaMark *mark = gemem_idmap_lookup (pool->marks, id);
+
+  if (mark != NULL)
+    host_knows (pool, mark->from, mark->mark, mark->known, FALSE);
 }
 
 void
@@ -473,66 +716,18 @@ gemem_cuda_pool_forget_marks (GememCudaPool *pool)
 }
 
 void
-gemem_cuda_pool_record (GememAllocator *allocator, guint64 id, guint64 stream, guint64 to)
+gemem_cuda_pool_set_threshold (GememCudaPool *pool, guint64 bytes)
 {
-  GememCudaPool *pool = (GememCudaPool *) allocator;
-  const guint64 from = number_of (pool, stream);
-  const GArray *known = gemem_cuda_stream (pool, from)->known;
-  GememCudaMark *mark = gemem_idmap_insert (pool->marks, id, NULL);
-
-  mark->from = from;
-  mark->to = to;
-  mark->mark = pool->clock;
-  if (mark->known != NULL)
-    g_array_set_size (mark->known, 0);
-  for (guint i = 0; known != NULL && i < known->len; i++)
-    learn (&mark->known, i + 1, g_array_index (known, guint64, i));
+  pool->params.release_threshold = bytes;
+  pool->stale = TRUE;
 }
 
-void
-gemem_cuda_pool_wait (GememAllocator *allocator, guint64 id, guint64 stream)
-{
-  GememCudaPool *pool = (GememCudaPool *) allocator;
-  GememCudaMark *mark = gemem_idmap_lookup (pool->marks, id);
-  GArray **known;
-
-  if (mark == NULL)
-    return;
-  known = &gemem_cuda_stream (pool, number_of (pool, stream))->known;
-  learn (known, mark->from, mark->mark);
-  for (guint i = 0; mark->known != NULL && i < mark->known->len; i++)
-    learn (known, i + 1, g_array_index (mark->known, guint64, i));
-  if (mark->to != stream)
-    return;
-  g_clear_pointer (&mark->known, g_array_unref);
-  gemem_idmap_remove (pool->marks, id, NULL);
-}
-
-/* The host waited: what the stream freed is done, and what is unused may go back. */
-void
-gemem_cuda_pool_sync (GememAllocator *allocator, guint64 stream)
-{
-  GememCudaPool *pool = (GememCudaPool *) allocator;
-  const gboolean all = stream == G_MAXUINT64;
-
-  for (guint64 number = 1; number <= pool->streams->len; number++)
-    if (all || gemem_cuda_stream (pool, number)->handle == stream)
-      {
-        gemem_cuda_stream (pool, number)->done = pool->clock;
-        publish_stream (pool, number, 0, all);
-      }
-  if (all)
-    gemem_cuda_pool_forget_marks (pool);
-  gemem_cuda_pool_shrink (pool, pool->params.release_threshold);
-}
-
-/* cudaMemPoolTrimTo: what the device has come to, though the host did not wait, goes too. */
+/* cudaMemPoolTrimTo: at least `trim_to` bytes stay, and nothing becomes shared. */
 void
 gemem_cuda_pool_trim (GememAllocator *allocator)
 {
   GememCudaPool *pool = (GememCudaPool *) allocator;
+  const guint64 keep = pool->params.trim_to, unit = pool->params.growth;
 
-  for (guint64 number = 1; number <= pool->streams->len; number++)
-    publish_stream (pool, number, 0, FALSE);
-  gemem_cuda_pool_shrink (pool, pool->params.trim_to);
+  gemem_cuda_pool_shrink (pool, keep > G_MAXUINT64 - unit ? G_MAXUINT64 : MAX (keep + unit, 1) - 1);
 }

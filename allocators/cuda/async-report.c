@@ -8,24 +8,159 @@
 #include "allocators/cuda/async.h"
 #include "base/units.h"
 
-/* TRUE if a request of stream number @own (0: unknown) takes @block without a call
- * of the device. */
+static gboolean
+is_mapped (const GememCudaPool *pool, guint64 chunk)
+{
+  return chunk < pool->pages->len && g_array_index (pool->pages, GememPage, chunk) != 0;
+}
+
+/* TRUE if a request of stream number @own (0: unknown) takes pending @block without a call of the
+ * device. */
 static gboolean
 is_at_hand (const GememCudaPool *pool, const GememCudaBlock *block, guint64 own)
 {
-  const guint64 group = block->base.node.group;
-  const GArray *known;
+  const GArray *known = own != 0 ? gemem_cuda_stream (pool, own)->known : NULL;
 
-  if (group == 0 || group == own)
+  if (block->stream == own)
     return TRUE;
-  if (own == 0 && pool->streams->len == 1) /* the second stream: an event is recorded first */
-    return FALSE;
-  if (pool->params.allow_opportunistic && block->waits == NULL
-      && (block->mark <= gemem_cuda_stream (pool, group)->done || block->event == 0))
+  if (pool->params.allow_opportunistic
+      && block->mark <= gemem_cuda_stream (pool, block->stream)->done)
     return TRUE;
-  known = own != 0 ? gemem_cuda_stream (pool, own)->known : NULL;
-  return pool->params.follow_event_dependencies && known != NULL && group <= known->len
-         && block->mark <= g_array_index (known, guint64, group - 1);
+  return pool->params.follow_event_dependencies && known != NULL && block->stream <= known->len
+         && block->mark <= g_array_index (known, guint64, block->stream - 1);
+}
+
+/* The bytes of @block from @offset on that are all mapped, or, with *@mapped FALSE, all not. */
+static guint64
+run_at (const GememCudaPool *pool, const GememCudaBlock *block, guint64 offset, gboolean *mapped)
+{
+  const guint64 unit = pool->params.growth, begin = block->base.node.address - pool->range;
+  const guint64 end = begin + block->base.node.size;
+  guint64 chunk = (begin + offset) / unit;
+
+  *mapped = is_mapped (pool, chunk);
+  if (!*mapped && chunk >= pool->pages->len)
+    return end - begin - offset;
+  do
+    chunk++;
+  while (chunk * unit < end && is_mapped (pool, chunk) == *mapped
+         && (*mapped || chunk < pool->pages->len));
+  if (!*mapped && chunk >= pool->pages->len)
+    return end - begin - offset;
+  return MIN (end, chunk * unit) - begin - offset;
+}
+
+/* What becomes one shared block with the next request that nothing else serves; pending blocks are
+ * all done then. */
+typedef struct
+{
+  guint64 size, backed; /* backed: from its low end on, without a gap */
+} Run;
+
+static void
+extend (const GememCudaPool *pool, Run *run, const GememCudaBlock *block)
+{
+  gboolean mapped = TRUE;
+  const guint64 bytes = run_at (pool, block, 0, &mapped);
+
+  if (run->backed == run->size && mapped)
+    run->backed += bytes;
+  run->size += block->base.node.size;
+}
+
+static int
+compare_runs (gconstpointer a, gconstpointer b)
+{
+  const Run *x = a, *y = b;
+
+  return x->size < y->size ? -1 : x->size > y->size;
+}
+
+/* Appends the runs of @pool to @runs by size. */
+static void
+find_runs (const GememCudaPool *pool, GArray *runs)
+{
+  Run run = { 0 };
+
+  for (const GememCudaBlock *block = pool->first; block != NULL; block = gemem_cuda_next (block))
+    {
+      if (block->state != GEMEM_CUDA_LIVE)
+        extend (pool, &run, block);
+      else if (run.size > 0)
+        {
+          g_array_append_val (runs, run);
+          run = (Run){ 0 };
+        }
+    }
+  if (run.size > 0)
+    g_array_append_val (runs, run);
+  g_array_sort (runs, compare_runs);
+}
+
+/* The largest request whose place has all of its memory, once pending blocks are shared. */
+static guint64
+largest_run (const GememCudaPool *pool)
+{
+  g_autoptr (GArray) runs = g_array_new (FALSE, FALSE, sizeof (Run));
+  guint64 largest = 0, smaller = 0;
+
+  find_runs (pool, runs);
+  for (guint i = 0; i < runs->len; i++)
+    {
+      const Run *run = &g_array_index (runs, Run, i);
+
+      if (run->backed > smaller) /* no smaller run is the place of so much */
+        largest = run->backed;
+      smaller = run->size;
+    }
+  return largest;
+}
+
+/* The same of the shared blocks that are not backed, as they are. */
+static guint64
+largest_place (const GememCudaPool *pool)
+{
+  guint64 largest = 0, smaller = 0;
+
+  for (GememTreeNode *node = gemem_tree_fit (&pool->lists, GEMEM_CUDA_BARE, 0);
+       node != NULL && node->group == GEMEM_CUDA_BARE; node = gemem_tree_next (node))
+    {
+      gboolean mapped;
+      const guint64 bytes = run_at (pool, gemem_cuda_block (node), 0, &mapped);
+
+      if (mapped && bytes > smaller)
+        largest = bytes;
+      smaller = node->size;
+    }
+  return largest;
+}
+
+/* What the next request that nothing else serves gets without asking the device what is done. */
+static guint64
+largest_unasked (const GememCudaPool *pool)
+{
+  gboolean asks = FALSE, shares = FALSE;
+
+  for (guint64 n = 1; n <= pool->streams->len && pool->params.allow_opportunistic; n++)
+    {
+      const GememCudaBlock *block = gemem_cuda_stream (pool, n)->youngest;
+
+      shares |= block != NULL;
+      asks |= block != NULL && block->mark > gemem_cuda_stream (pool, n)->done;
+    }
+  return asks ? 0 : shares ? largest_run (pool) : largest_place (pool);
+}
+
+/* The largest block of @group that stream number @own may take; 0: none. */
+static guint64
+largest_of (const GememCudaPool *pool, guint64 group, guint64 own)
+{
+  const GememTreeNode *node = gemem_tree_before (&pool->lists, group + 1, 0, 0);
+
+  while (node != NULL && node->group == group && group > GEMEM_CUDA_STREAMS
+         && !is_at_hand (pool, gemem_cuda_block ((GememTreeNode *) (gpointer) node), own))
+    node = gemem_tree_previous (node);
+  return node != NULL && node->group == group ? node->size : 0;
 }
 
 guint64
@@ -33,46 +168,59 @@ gemem_cuda_pool_largest_free (GememAllocator *allocator, guint64 stream)
 {
   const GememCudaPool *pool = (const GememCudaPool *) allocator;
   const guint64 *number = gemem_idmap_lookup (pool->by_handle, stream);
-  guint64 largest = 0;
+  guint64 largest;
 
   if (pool->base.broken != NULL)
     return 0;
-  for (GememTreeNode *node = gemem_tree_first (&pool->free); node != NULL;
-       node = gemem_tree_next (node))
-    if (node->size > largest
-        && is_at_hand (pool, gemem_cuda_block (node), number != NULL ? *number : 0))
-      largest = node->size;
-  return largest;
+  largest = largest_of (pool, GEMEM_CUDA_BACKED, 0);
+  for (guint64 n = 1; n <= pool->streams->len; n++)
+    largest = MAX (largest,
+                   largest_of (pool, GEMEM_CUDA_STREAMS + n, number != NULL ? *number : 0));
+  return MAX (largest, largest_unasked (pool));
+}
+
+/* The spans of @block: a shared one has several where memory is missing. */
+static void
+walk_block (const GememCudaPool *pool, const GememCudaBlock *block, GememSpanFunc func,
+            gpointer data)
+{
+  const gboolean shared = block->state == GEMEM_CUDA_SHARED;
+  gboolean mapped = TRUE;
+
+  for (guint64 offset = 0, size = block->base.node.size; offset < block->base.node.size;
+       offset += size)
+    {
+      if (shared)
+        size = run_at (pool, block, offset, &mapped);
+      const GememSpan span = {
+        .address = block->base.node.address + offset,
+        .size = size,
+        .segment = pool->range,
+        .segment_size = pool->range_size,
+        .stream = shared ? 0 : gemem_cuda_stream (pool, block->stream)->handle,
+        .state = block->state == GEMEM_CUDA_LIVE ? GEMEM_SPAN_LIVE
+                 : mapped                        ? GEMEM_SPAN_FREE
+                                                 : GEMEM_SPAN_UNMAPPED,
+        .user = block->base.node.address + offset,
+      };
+      func (&span, data);
+    }
 }
 
 void
 gemem_cuda_pool_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
-  static const GememSpanState states[] = { GEMEM_SPAN_LIVE, GEMEM_SPAN_FREE, GEMEM_SPAN_UNMAPPED };
   const GememCudaPool *pool = (const GememCudaPool *) allocator;
 
   for (const GememCudaBlock *block = pool->first; block != NULL; block = gemem_cuda_next (block))
-    {
-      const guint64 number = block->state == GEMEM_CUDA_LIVE ? block->stream
-                                                             : block->base.node.group;
-      const GememSpan span = {
-        .address = block->base.node.address,
-        .size = block->base.node.size,
-        .segment = pool->range,
-        .segment_size = pool->range_size,
-        .stream = number != 0 ? gemem_cuda_stream (pool, number)->handle : 0,
-        .state = states[block->state],
-        .user = block->base.node.address,
-      };
-      func (&span, data);
-    }
+    walk_block (pool, block, func, data);
 }
 
 /* ---- invariants */
 
 typedef struct
 {
-  guint64 end, mapped, used, free_blocks, unmapped_blocks;
+  guint64 end, used, listed;
 } Sums;
 
 /* NULL, or what is wrong with @block behind @previous; adds it to @sums. */
@@ -81,25 +229,23 @@ check_block (const GememCudaPool *pool, const GememCudaBlock *block, const Gemem
              Sums *sums)
 {
   const GememTreeNode *node = &block->base.node;
-  const guint64 unit = pool->params.growth;
   const gboolean alike = previous != NULL && previous->state == block->state
-                         && previous->base.node.group == node->group;
+                         && block->state != GEMEM_CUDA_LIVE;
+  const gboolean shared = block->state == GEMEM_CUDA_SHARED;
 
   if (node->address != sums->end || gemem_cuda_previous (block) != previous || node->size == 0)
     return "does not follow its neighbour";
-  if (alike && block->state != GEMEM_CUDA_LIVE)
+  if (alike && (shared || previous->stream == block->stream))
     return "should be one with the block before it";
-  if (block->state == GEMEM_CUDA_UNMAPPED
-      && ((node->address - pool->range) % unit != 0 || node->size % unit != 0))
-    return "is unmapped, but no whole units";
-  if (block->state == GEMEM_CUDA_FREE && node->group == 0
-      && (block->waits != NULL || block->event != 0 || block->mark != 0))
-    return "is available to all, but work may still use it";
+  if (block->state != GEMEM_CUDA_LIVE && block->put.size != node->size)
+    return "stands in its list with another size";
+  if (!shared && !gemem_cuda_pool_is_backed (pool, block))
+    return "lacks memory, but is not shared";
+  if (shared && gemem_cuda_pool_is_backed (pool, block) != (block->put.group == GEMEM_CUDA_BACKED))
+    return "stands in the wrong list";
   sums->end += node->size;
-  sums->mapped += block->state != GEMEM_CUDA_UNMAPPED ? node->size : 0;
-  sums->used += block->state == GEMEM_CUDA_LIVE ? node->size : 0;
-  sums->free_blocks += block->state == GEMEM_CUDA_FREE;
-  sums->unmapped_blocks += block->state == GEMEM_CUDA_UNMAPPED;
+  sums->used += block->state == GEMEM_CUDA_LIVE ? block->wanted : 0;
+  sums->listed += block->state != GEMEM_CUDA_LIVE;
   return NULL;
 }
 
@@ -109,7 +255,7 @@ mapped_bytes (const GememCudaPool *pool)
   guint64 bytes = 0;
 
   for (guint i = 0; i < pool->pages->len; i++)
-    bytes += g_array_index (pool->pages, GememPage, i) != 0 ? pool->params.growth : 0;
+    bytes += is_mapped (pool, i) ? pool->params.growth : 0;
   return bytes;
 }
 
@@ -126,13 +272,9 @@ gemem_cuda_pool_check (GememAllocator *allocator, GError **error)
     problem = check_block (pool, block, previous, &sums);
   if (problem == NULL && pool->range != 0 && sums.end != pool->range + pool->range_size)
     problem = "is the last one, but the range goes on";
-  if (problem == NULL
-      && (!gemem_tree_check (&pool->free) || pool->free.count != sums.free_blocks
-          || !gemem_tree_check (&pool->unmapped) || pool->unmapped.count != sums.unmapped_blocks))
-    problem = "is the last one, and the trees differ from the blocks";
-  if (problem == NULL
-      && (sums.mapped != pool->reserved || sums.used != pool->used
-          || mapped_bytes (pool) != pool->reserved))
+  if (problem == NULL && (!gemem_tree_check (&pool->lists) || pool->lists.count != sums.listed))
+    problem = "is the last one, and the lists differ from the blocks";
+  if (problem == NULL && (sums.used != pool->used || mapped_bytes (pool) != pool->reserved))
     problem = "is the last one, and reserved or used bytes were miscounted";
   if (problem != NULL)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
@@ -156,5 +298,5 @@ gemem_cuda_pool_stats (GememAllocator *allocator, GememStatFunc func, gpointer d
   func ("growths", pool->growths, "", data);
   func ("remapped_bytes", pool->remapped, "B", data);
   func ("released_units", pool->released, "", data);
-  func ("free_blocks", pool->free.count, "", data);
+  func ("free_blocks", pool->lists.count, "", data);
 }

@@ -1,20 +1,19 @@
-/* async.h - CUDA's stream-ordered memory pool (cudaMallocAsync, cudaMemPool), as far as it is
- * documented: what `cuda-async` and the allocators that use such a pool share.
+/* async.h - CUDA's stream-ordered memory pool (cudaMallocAsync, cudaMemPool): what `cuda-async` and
+ * the allocators that use such a pool share.
  *
- * Documented are the attributes and what they permit; how the driver searches, grows, splits and
- * merges is not, and is assumed here.  So every report calls it an approximation
- * (GememAllocator.approximation).
+ * The rules are those that one H100 (driver 580.159.04, CUDA 13.0) was seen to follow;
+ * tests/vectors/test-cuda-async-vectors.c replays its logs.
  *
- * A pool is one reserved range of addresses.  Memory is mapped into it in units of `growth` bytes,
- * each a physical page of its own.  A free block is in the order of the stream that freed it last
- * (its group), or available to all streams (group 0): fresh memory, and memory whose free the host
- * has seen complete.
+ * A pool is one reserved range of addresses, cut into blocks: LIVE ones, PENDING ones, which belong
+ * to the stream that freed them, and SHARED ones, which any stream may take.  At first the whole
+ * range is one shared block.  Memory is mapped into the range in chunks of `growth` bytes; a shared
+ * block is backed if all chunks that it touches are mapped.
  *
- * async.c has the settings and the class, async-pool.c decides, async-memory.c maps and returns
- * units, async-report.c reads the state.
- * Invariants (checked by gemem_cuda_pool_check()): the blocks cover the range; UNMAPPED blocks
- * begin and end at units and no two are neighbours; no two free blocks of one group are neighbours;
- * `reserved` is what is mapped.
+ * async.c has the settings and the class, async-pool.c decides, async-memory.c maps, moves and
+ * returns chunks, async-report.c reads the state.
+ * Invariants (checked by gemem_cuda_pool_check()): the blocks cover the range; no two shared blocks
+ * are neighbours, nor two pending blocks of one stream; a chunk without memory lies in one shared
+ * block; `reserved` is what is mapped.
  * Origin: peers.md 1d.
  */
 #pragma once
@@ -26,8 +25,8 @@
 
 typedef struct
 {
-  guint64 release_threshold, trim_to, max_size, growth, alignment;
-  gboolean follow_event_dependencies, allow_opportunistic, allow_internal_dependencies, remap;
+  guint64 release_threshold, trim_to, max_size, growth;
+  gboolean follow_event_dependencies, allow_opportunistic, allow_internal_dependencies;
 } GememCudaPoolParams;
 
 #define GEMEM_CUDA_POOL_FIELD(Type, member, field) .offset = G_STRUCT_OFFSET (Type, member.field)
@@ -79,28 +78,13 @@ typedef struct
         .special = "none=0", \
         .aliases = "maxSize", \
         GEMEM_CUDA_POOL_FIELD (Type, member, max_size), \
-        .help = "Most bytes that the pool may hold; 0: as many as the device has." }, \
-      { .name = "growth", \
-        .type = GEMEM_PARAM_SIZE, \
-        .default_text = "32MiB", \
-        .min = "64KiB", \
-        .max = "1TiB", \
-        .sweep = "2MiB|32MiB|64MiB", \
-        GEMEM_CUDA_POOL_FIELD (Type, member, growth), \
-        .help = "Unit in which the pool takes and returns memory, a power of two; undocumented, " \
-                "32 MiB is what people report." }, \
-      { .name = "alignment", \
-        .type = GEMEM_PARAM_SIZE, \
-        .default_text = "512", \
-        .min = "256", \
-        .max = "64KiB", \
-        GEMEM_CUDA_POOL_FIELD (Type, member, alignment), \
-        .help = "Sizes are rounded up to it, a power of two; undocumented, CUDA promises 256." }, \
+        .help = "Most bytes that the pool may hold, rounded up to whole chunks; 0: all of the " \
+                "device." }, \
   { \
-    .name = "remap", .type = GEMEM_PARAM_BOOL, .default_text = "yes", \
-    GEMEM_CUDA_POOL_FIELD (Type, member, remap), \
-    .help = "Unused units are moved to where a request needs them before new ones are taken, as " \
-            "NVIDIA says the driver does." \
+    .name = "growth", .type = GEMEM_PARAM_SIZE, .default_text = "32MiB", .min = "64KiB", \
+    .max = "1TiB", GEMEM_CUDA_POOL_FIELD (Type, member, growth), \
+    .help = "Unit in which the pool takes and returns memory, a power of two; 32 MiB is measured " \
+            "on an H100 (driver 580.159.04), of other cards nothing is known." \
   }
 
 /* ---- state */
@@ -108,17 +92,16 @@ typedef struct
 typedef enum
 {
   GEMEM_CUDA_LIVE,
-  GEMEM_CUDA_FREE,
-  GEMEM_CUDA_UNMAPPED,
+  GEMEM_CUDA_PENDING,
+  GEMEM_CUDA_SHARED,
 } GememCudaState;
 
-typedef struct _GememCudaWait GememCudaWait;
-struct _GememCudaWait /* for the latest work of one stream */
+/* The groups of `lists`; stream number n has GEMEM_CUDA_STREAMS + n. */
+enum
 {
-  GememCudaWait *next;
-  guint64 stream;         /* handle */
-  guint64 mark;           /* of the free with which the event was recorded */
-  GememDeviceEvent event; /* of a stream, events complete in the order of marks */
+  GEMEM_CUDA_BACKED,
+  GEMEM_CUDA_BARE, /* shared, and some of its memory is missing */
+  GEMEM_CUDA_STREAMS = GEMEM_CUDA_BARE
 };
 
 typedef struct _GememCudaUse GememCudaUse;
@@ -128,22 +111,35 @@ struct _GememCudaUse
   guint64 stream;
 };
 
+typedef struct _GememCudaBlock GememCudaBlock;
+struct _GememCudaBlock
+{
+  GememNeighbour base; /* where it lies; its node is in no tree */
+  GememTreeNode put;   /* in `lists`; its address is the moment at which the block was put there */
+  GememCudaState state;
+  guint32 stream;                  /* number of the stream that asked (LIVE) or freed (PENDING) */
+  guint64 wanted;                  /* LIVE: bytes asked for */
+  guint64 mark;                    /* PENDING: of the latest free; marks ascend over all streams */
+  GememDeviceEvent event;          /* PENDING: recorded with that free; 0: none */
+  GememCudaBlock *older, *younger; /* PENDING: of the same stream, in the order of marks */
+  GememCudaUse *uses;              /* LIVE: other streams that use it */
+};
+
+/* What a stream does behind `at` waits on the device for another stream. */
 typedef struct
 {
-  GememNeighbour base; /* node.group: of a free block; 0: available to all */
-  GememCudaState state;
-  guint32 stream;         /* LIVE: number of the stream that asked for it */
-  guint64 mark;           /* of the latest free; marks ascend over all streams */
-  GememDeviceEvent event; /* recorded with that free; 0: none */
-  GememCudaWait *waits;   /* other work that may still use the memory, one for a stream */
-  GememCudaUse *uses;     /* LIVE: other streams that use it */
-} GememCudaBlock;
+  guint64 at, stream, mark;
+  GememDeviceEvent event; /* 0: only what that stream itself waits for */
+} GememCudaWait;
 
 typedef struct
 {
   guint64 handle;
-  guint64 done;  /* the device has come to the frees up to this mark */
-  GArray *known; /* guint64 by stream number: frees up to this mark come before; NULL: none */
+  gboolean ordered; /* it is in `order` */
+  guint64 done;     /* the device has come to the frees up to this mark */
+  GArray *known;    /* guint64 by stream number: frees up to this mark come before; NULL: none */
+  GArray *waits;    /* GememCudaWait; NULL: none */
+  GememCudaBlock *oldest, *youngest;
 } GememCudaStream;
 
 /* What a recorded event tells who waits for it. */
@@ -160,23 +156,28 @@ typedef struct
   GememCudaPoolParams params;
   guint64 granularity, range, range_size; /* range 0: not reserved yet */
   GememCudaBlock *first;
-  GememTree free, unmapped;
-  GArray *pages;    /* GememPage by unit; 0: unmapped */
-  GArray *gathered; /* GememPage, while the pool grows */
-  GPtrArray *idle;  /* scratch: blocks that have whole units */
-  GArray *streams;  /* GememCudaStream; number n is at n - 1 */
+  GememTree lists;
+  GArray *pages;   /* GememPage by chunk; 0: unmapped */
+  GPtrArray *idle; /* shared blocks that have whole chunks, the highest first */
+  guint idle_at;   /* the chunks below `idle_end` of that block are still to be looked at */
+  guint64 idle_end;
+  GArray *streams; /* GememCudaStream; number n is at n - 1 */
+  GArray *order;   /* guint64: numbers in the order in which streams first asked or freed */
   GememIdMap *by_handle;
   GememIdMap *marks; /* GememCudaMark by event */
-  GememSlab block_slab, wait_slab, use_slab;
-  guint64 clock; /* the latest mark */
+  GememSlab block_slab, use_slab;
+  guint64 clock;  /* the latest mark */
+  guint64 puts;   /* blocks put into `lists` so far */
+  gboolean stale; /* the threshold was set since the host last waited */
   guint64 used, used_high, reserved, reserved_high;
   guint64 followed, opportunistic, internal, growths, remapped, released;
 } GememCudaPool;
 
+/* The block whose `put` is @node. */
 static inline GememCudaBlock *
 gemem_cuda_block (GememTreeNode *node)
 {
-  return (GememCudaBlock *) (gpointer) GEMEM_NEIGHBOUR_OF (node);
+  return GEMEM_TREE_ENTRY (node, GememCudaBlock, put);
 }
 
 static inline GememCudaBlock *
@@ -218,6 +219,11 @@ void gemem_cuda_pool_use (GememAllocator *allocator, const GememBlock *block, gu
 void gemem_cuda_pool_record (GememAllocator *allocator, guint64 id, guint64 stream, guint64 to);
 void gemem_cuda_pool_wait (GememAllocator *allocator, guint64 id, guint64 stream);
 void gemem_cuda_pool_sync (GememAllocator *allocator, guint64 stream);
+/* cudaFreeAsync() on a stream of the caller's; free() takes that of the request. */
+void gemem_cuda_pool_free_on (GememCudaPool *pool, GememCudaBlock *block, guint64 stream);
+/* The host waited for event @id. */
+void gemem_cuda_pool_sync_event (GememCudaPool *pool, guint64 id);
+void gemem_cuda_pool_set_threshold (GememCudaPool *pool, guint64 bytes);
 guint64 gemem_cuda_pool_largest_free (GememAllocator *allocator, guint64 stream);
 void gemem_cuda_pool_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data);
 gboolean gemem_cuda_pool_check (GememAllocator *allocator, GError **error);
@@ -236,25 +242,25 @@ void gemem_cuda_pool_stats (GememAllocator *allocator, GememStatFunc func, gpoin
                .sync = gemem_cuda_pool_sync }, \
   .report.stats = gemem_cuda_pool_stats
 
-/* ---- async-pool.c, for async-memory.c */
+/* ---- async-pool.c, for async-memory.c and async.c */
 
-/* Merges @block, free and in no tree, with its neighbours; the merged block, in no tree. */
-GememCudaBlock *gemem_cuda_pool_coalesce (GememCudaPool *pool, GememCudaBlock *block);
-/* TRUE if the host knows, or finds out by asking the device, that all work on @block, which is
- * free, is done. */
-gboolean gemem_cuda_pool_is_complete (GememCudaPool *pool, GememCudaBlock *block);
-/* Puts @block, free, complete and in the tree, among the blocks that are available to all. */
-void gemem_cuda_pool_publish (GememCudaPool *pool, GememCudaBlock *block);
-/* Drops all recorded events: after a wait for the device nothing follows from them. */
+/* Puts @block, shared and in no tree, into its list; @anew: as the last of its size. */
+void gemem_cuda_pool_put_shared (GememCudaPool *pool, GememCudaBlock *block, gboolean anew);
+/* Cuts the upper part off @block, which is in no tree: it keeps @size bytes. */
+GememCudaBlock *gemem_cuda_pool_cut (GememCudaPool *pool, GememCudaBlock *block, guint64 size);
 void gemem_cuda_pool_forget_marks (GememCudaPool *pool);
 
 /* ---- async-memory.c */
 
-/* Maps units so that a block of at least @size bytes exists that the stream number @stream may
- * take; that block, in no tree.  NULL: maximum or device refuse. */
-GememCudaBlock *gemem_cuda_pool_grow (GememCudaPool *pool, guint64 size, guint64 stream);
-/* Returns units that are available to all to the device, from the highest address down, as long as
- * @keep bytes remain. */
-void gemem_cuda_pool_shrink (GememCudaPool *pool, guint64 keep);
+/* Whether all chunks that @block touches are mapped. */
+gboolean gemem_cuda_pool_is_backed (const GememCudaPool *pool, const GememCudaBlock *block);
+/* Reserves the range where that is still to be done; FALSE: refused. */
+gboolean gemem_cuda_pool_reserve (GememCudaPool *pool);
+/* Maps what is missing under @block, which is not shared: chunks moved from elsewhere, then new
+ * ones.  FALSE: maximum or device refuse; what was mapped stays. */
+gboolean gemem_cuda_pool_map (GememCudaPool *pool, const GememCudaBlock *block);
+/* Returns chunks that lie in shared blocks, the highest first, while more than @above bytes are
+ * mapped. */
+void gemem_cuda_pool_shrink (GememCudaPool *pool, guint64 above);
 /* Returns everything, and the range. */
 void gemem_cuda_pool_clear_memory (GememCudaPool *pool);

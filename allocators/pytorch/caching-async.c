@@ -1,7 +1,7 @@
 /* caching-async.c - `backend=cudaMallocAsync`: PyTorch leaves device memory to a pool of CUDA.
  *
  * PyTorch has the pool keep its memory (release threshold unlimited).  Everything else is
- * `cuda-async` with CUDA's defaults, and as much an approximation.  The other settings are those of
+ * `cuda-async` with CUDA's defaults.  The other settings are those of
  * the native backend: they are neither checked nor applied, and a note names them.
  *
  * Invariants: the allocator is one of the class `cuda-async`; nothing of `Caching` exists.

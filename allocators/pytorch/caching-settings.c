@@ -50,7 +50,7 @@ const GememParam gemem_caching_params[] = {
   CACHING_ROUNDING_ROW (
       "An oversize block serves an oversize request only if less than this would be wasted; "
       "segment: the size of large_segment_size_mb, which is also the least."),
-  CACHING_LARGE_ROW ("10", "10|20|32|64|128|256",
+  CACHING_LARGE_ROW ("10", "20|32|64|128|256",
                      "Size of the segments for requests between 1 and 10 MiB."),
   CACHING_THRESHOLD_ROW (
       "Above this part of the memory limit, old cached segments are released before new ones "

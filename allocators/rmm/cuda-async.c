@@ -1,5 +1,5 @@
 /* cuda-async.c - `rmm-cuda-async`: RMM's cuda_async_memory_resource, a CUDA pool of its own whose
- * release threshold is unlimited; an approximation as every pool of CUDA here (async.h).
+ * release threshold is unlimited (async.h).
  *
  * The initial size is allocated and freed once on the default stream, as by RMM; if it is
  * refused, RMM throws.
@@ -70,8 +70,7 @@ static const GememForm forms[] = {
 const GememAllocatorClass gemem_rmm_cuda_async_class = {
   .abi = GEMEM_ALLOCATOR_ABI,
   .name = "rmm-cuda-async",
-  .summary =
-      "RMM's cuda_async_memory_resource: a CUDA pool that keeps its memory, an approximation",
+  .summary = "RMM's cuda_async_memory_resource: a CUDA pool that keeps its memory",
   .origin = "RMM 24.12 to 26.10 over CUDA's pools (peers.md 1d)",
   .forms = forms,
   .known_as = "cuda_async_memory_resource|CudaAsyncMemoryResource",

@@ -29,7 +29,7 @@
 static DryOptions options = { .gpus = 1, .orders = 3, .rank = -1 };
 static char *gpu_name, *capacity, *context, *workspaces;
 static char **fit;
-static gboolean show_version;
+static gboolean fail_unless_fits, show_version;
 
 static gboolean
 parse_stacks (const char *name, const char *value, gpointer data, GError **error)
@@ -84,6 +84,8 @@ static const GOptionEntry entries[] = {
     "find the largest value of NAME, a word in the arguments, with which the program fits. "
     "VALUES are FROM..TO or A,B,C. Given again: a table over the values of the others",
     "NAME=VALUES" },
+  { "fail-unless-fits", 0, 0, G_OPTION_ARG_NONE, &fail_unless_fits,
+    "exit with status 4 unless the program ended well and the verdict is a plain 'fits'", NULL },
   { "version", 0, 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },
   G_OPTION_ENTRY_NULL,
 };
@@ -288,6 +290,8 @@ main (int argc, char **argv)
   status = verdict->status;
   if (status == 0 && verdict->lost > 0 && verdict->findings->len == 0)
     status = 1; /* what was asked for is not there; the messages say why */
+  if (status == 0 && fail_unless_fits && (verdict->findings->len == 0 || verdict->fit != DRY_FITS))
+    status = 4;
   gemem_library_verdict_print (&options, verdict);
   if (options.json != NULL && !gemem_library_verdict_write_json (&options, verdict, &error))
     {

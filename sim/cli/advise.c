@@ -15,8 +15,8 @@ static gboolean no_trace_settings;
 
 static const GOptionEntry entries[] = {
   { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec,
-    "Device to fit on (default: the recorded one), e.g. sim:capacity=16GiB", "SPEC" },
-  { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity, "The same, by its memory alone", "SIZE" },
+    "Device to fit on (default: the recorded one), e.g. 16GiB, rtx4090", "SPEC" },
+  { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity, "Its memory, e.g. 16GiB", "SIZE" },
   { "for", 0, 0, G_OPTION_ARG_STRING, &system_name,
     "Whose allocator the program would have (default: the one that made the recording)",
     "pytorch|torch-npu|tensorflow|paddle|ge|rmm|cupy|any" },
@@ -45,23 +45,19 @@ run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors)
 static char *
 chosen_device (GError **error)
 {
-  g_autofree char *spec = NULL;
-  g_autoptr (GPtrArray) devices = NULL;
-  const char *base = device_spec != NULL ? device_spec : "sim";
+  g_autofree char *text = gemem_device_text (device_spec, capacity);
+  g_autoptr (GPtrArray) devices = gemem_device_spec_expand (text, error);
+  const char *spec = devices != NULL ? ((GememDeviceSpec *) devices->pdata[0])->spec : NULL;
 
-  spec = capacity == NULL ? g_strdup (base)
-                          : g_strdup_printf ("%s%scapacity=%s", base,
-                                             strchr (base, ':') != NULL ? "," : ":", capacity);
-  devices = gemem_device_spec_expand (spec, error);
-  if (devices == NULL)
+  if (spec == NULL)
     return NULL;
   if (devices->len > 1 || !g_str_has_prefix (spec, "sim"))
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "-d %s: advice is about one simulated device; give one, or use compare", spec);
+                   "-d %s: advice is about one simulated device; give one, or use compare", text);
       return NULL;
     }
-  return g_strdup (((GememDeviceSpec *) devices->pdata[0])->spec);
+  return g_strdup (spec);
 }
 
 /* The advice about one file; NULL with @error. */

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "allocators/shorthand.h"
 #include "base/units.h"
 #include "sim/cli/batch-results.h"
 #include "sim/cli/batch.h"
@@ -22,9 +21,11 @@
 #include "sim/cli/table-options.h"
 #include "sim/cli/versions.h"
 #include "sim/report/report.h"
+#include "sim/search/pasted.h"
+#include "sim/search/recorder.h"
 
 static char **allocators;
-static char *device_spec;
+static char *device_spec, *capacity;
 static int jobs;
 static int repeat = 1, warm_up, threads = 1;
 static char *pace;
@@ -42,12 +43,14 @@ gboolean gemem_batch_zoo;
 const GOptionEntry gemem_batch_entries[] = {
   { "allocator", 'a', 0, G_OPTION_ARG_STRING_ARRAY, &allocators,
     "Allocator and its parameters; repeatable; globs ('ge-*') and lists (chunk_mb=0|64, or "
-    "chunk_mb=* for all worth trying) give several",
+    "chunk_mb=* for all worth trying) give several. Also what a shell would read: "
+    "'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True'",
     "NAME[:KEY=VALUE,...]" },
   { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec,
-    "Device, e.g. sim:capacity=80GiB,address=bump,profile=h200; lists (capacity=40GiB|80GiB) give "
-    "several, and every run is made on each",
+    "Device (default: the recorded one), e.g. 16GiB, rtx4090, sim:capacity=80GiB,profile=h200; "
+    "lists (16GiB|24GiB) give several, and every run is made on each",
     "SPEC" },
+  { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity, "Its memory, e.g. 16GiB", "SIZE" },
   GEMEM_VERBOSE_ENTRY,
   { "format", 'f', 0, G_OPTION_ARG_STRING, &gemem_outputs.format,
     "Form of the report (default: as the name of the output ends, else table)",
@@ -187,30 +190,52 @@ leave_planned_out (GPtrArray *specs, GememSourceFile *file, GError **error)
   return TRUE;
 }
 
-/* The allocators that @text, of one -a, gives. */
+/* Appends the allocators that @text, of one -a, gives. */
+static gboolean
+add_allocators (const char *text, const GPtrArray *variables, GPtrArray *specs, GError **error)
+{
+  if (!gemem_is_pasted (text))
+    return gemem_flags_check (text, FALSE, error)
+           && gemem_allocator_spec_parse_with (text, variables, specs, error);
+  if (gemem_pasted_parse (text, specs, error))
+    return TRUE;
+  g_prefix_error (error, "-a: ");
+  return FALSE;
+}
+
 static GPtrArray *
 parse_allocators (const char *text, const GPtrArray *variables, GError **error)
 {
   g_autoptr (GPtrArray)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
 
-  if (!gemem_flags_check (text, FALSE, error)
-      || !gemem_allocator_spec_parse_with (text, variables, specs, error))
-    return NULL;
-  return g_steal_pointer (&specs);
+  return add_allocators (text, variables, specs, error) ? g_steal_pointer (&specs) : NULL;
 }
 
-/* What -a says to mean the allocator that recorded @info; NULL: that is not said.  The settings of
- * a shorthand choose the class, so they belong to its name; those of a class apply while it is made
- * (gemem_setup_defaults()). */
-static char *
-recorded_allocator (const GememTraceInfo *info)
+/* Appends the allocator that recorded @first. */
+static gboolean
+add_recorder (GememSourceFile *first, const GPtrArray *variables, GPtrArray *specs, GError **error)
 {
-  for (const GememNamed *const *s = gemem_shorthands (); *s != NULL && info->allocator != NULL; s++)
-    if (!no_trace_settings && info->settings != NULL
-        && gemem_name_is ((*s)->name, (*s)->aliases, info->allocator))
-      return g_strconcat (info->allocator, ":", info->settings, NULL);
-  return g_strdup (info->allocator);
+  GememTraceReader *reader = gemem_source_file_open (first, error);
+  const GememTraceEvent *events;
+  gboolean assumed, found;
+
+  if (reader == NULL)
+    return FALSE;
+  /* a damaged header is reported with the first events */
+  if (reader->info.allocator == NULL && gemem_trace_next (reader, &events, error) < 0)
+    {
+      gemem_trace_close (reader);
+      return FALSE;
+    }
+  found = gemem_recorder_parse (&reader->info, no_trace_settings, variables, specs, &assumed,
+                                error);
+  gemem_trace_close (reader);
+  if (found && assumed)
+    gemem_note ("%s does not say which allocator recorded it: %s is assumed; -a NAME chooses "
+                "another",
+                first->path, ((GememAllocatorSpec *) specs->pdata[0])->klass->name);
+  return found;
 }
 
 /* Appends what the program that made @first could choose.  FALSE: that is not known. */
@@ -218,7 +243,9 @@ static gboolean
 append_choices (GPtrArray *specs, GememSourceFile *first)
 {
   GememTraceReader *reader = use_environment ? NULL : gemem_source_file_open (first, NULL);
-  g_autofree char *recorder = reader != NULL ? recorded_allocator (&reader->info) : NULL;
+  g_autofree char *recorder = reader != NULL
+                                  ? gemem_recorder_text (&reader->info, no_trace_settings)
+                                  : NULL;
   const gboolean known = recorder != NULL && !no_trace_settings
                          && gemem_choices_append (specs, recorder, &reader->info);
 
@@ -243,42 +270,14 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
   if (g_strcmp0 (fallback, GEMEM_BATCH_CHOICES) == 0)
     fallback = "*";
   for (char **name = allocators; name != NULL && *name != NULL; name++)
-    if (!gemem_flags_check (*name, FALSE, error)
-        || !gemem_allocator_spec_parse_with (*name, variables, specs, error))
+    if (!add_allocators (*name, variables, specs, error))
       return NULL;
   if ((specs->len == 0 || gemem_batch_zoo) && fallback != NULL
       && (!gemem_allocator_spec_parse_with (fallback, variables, specs, error)
           || !leave_planned_out (specs, first, error)))
     return NULL;
-  if (specs->len == 0)
-    {
-      GememTraceReader *reader = gemem_source_file_open (first, error);
-      if (reader == NULL)
-        return NULL;
-      const GememTraceEvent *events;
-      g_autofree char *recorded = recorded_allocator (&reader->info);
-      /* a damaged header is reported with the first events */
-      const gboolean damaged = recorded == NULL && gemem_trace_next (reader, &events, error) < 0;
-      gemem_trace_close (reader);
-      if (damaged)
-        return NULL;
-      if (recorded == NULL)
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       "%s does not say which allocator recorded it; choose one with -a NAME "
-                       "('gemem-sim list' shows them)",
-                       first->path);
-          return NULL;
-        }
-      if (!gemem_allocator_spec_parse_with (recorded, variables, specs, NULL))
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       "%s was recorded with '%s', which is not among the allocators here; choose "
-                       "one with -a NAME ('gemem-sim list' shows them)",
-                       first->path, recorded);
-          return NULL;
-        }
-    }
+  if (specs->len == 0 && !add_recorder (first, variables, specs, error))
+    return NULL;
   return g_steal_pointer (&specs);
 }
 
@@ -580,12 +579,12 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (GememJob));
   g_autoptr (GPtrArray) specs = NULL, devices = NULL, shared = NULL;
   g_autoptr (GPtrArray) variables = NULL;
+  g_autofree char *device = gemem_device_text (device_spec, capacity);
   gboolean choices = FALSE;
   if (!check_options (error) || !gemem_share_check_options (g_strv_length (paths), error)
       || (variables = gemem_environment_read (use_environment, error)) == NULL
       || !gemem_source_use_variables (variables, error)
-      || (devices = gemem_device_spec_expand (device_spec != NULL ? device_spec : "sim", error))
-             == NULL)
+      || (devices = gemem_device_spec_expand (device, error)) == NULL)
     return NULL;
   if (!open_files (paths, default_allocator, variables, devices, details, setup, files, &specs,
                    &choices, list, error))

@@ -290,3 +290,13 @@ gemem_want_table_or_json (const char *format, gboolean *json, GError **error)
                "--format=%s: unknown format; choose table or json", format);
   return FALSE;
 }
+
+char *
+gemem_device_text (const char *device, const char *capacity)
+{
+  const char *base = device != NULL ? device : "sim";
+
+  return capacity == NULL ? g_strdup (base)
+                          : g_strdup_printf ("%s%scapacity=%s", base,
+                                             strchr (base, ':') != NULL ? "," : ":", capacity);
+}

@@ -17,5 +17,8 @@ gboolean gemem_want_arguments (const GememCommand *command, char **arguments, gu
                                GError **error);
 /* Checks that the value of option --@name is at least @min. */
 gboolean gemem_want_at_least (const char *name, int value, int min, GError **error);
+/* The text of the simulated or real device that -d @device (NULL: none) and --capacity @capacity (NULL:
+ * none) mean; g_free(). */
+char *gemem_device_text (const char *device, const char *capacity);
 /* Checks that @format (NULL: none), of option --format, is table or json; *json says which. */
 gboolean gemem_want_table_or_json (const char *format, gboolean *json, GError **error);

@@ -72,6 +72,9 @@ const char *gemem_setup_defaults (const GememJob *job, const GememTraceInfo *inf
 /* TRUE if the recording was made by the allocator of @job. */
 gboolean gemem_setup_same_allocator (const GememJob *job, const GememTraceInfo *info);
 
+/* Notes in @result where its device, of which it has the capacity, comes from. */
+void gemem_setup_note_device (const GememJob *job, const GememTraceInfo *info, GememResult *result);
+
 /* TRUE if the device of @job is hardware; FALSE also if its class is unknown. */
 gboolean gemem_setup_is_real (const GememJob *job);
 

@@ -34,6 +34,8 @@ gemem_result_restart (GememResult *result)
                         .trace_sha256 = result->trace_sha256,
                         .device = result->device,
                         .hardware = result->hardware,
+                        .device_from = result->device_from,
+                        .device_assumed = result->device_assumed,
                         .parameters = result->parameters,
                         .device_settings = result->device_settings,
                         .variables = result->variables,
@@ -90,6 +92,7 @@ gemem_result_free (GememResult *result)
   g_free (result->trace_sha256);
   g_free (result->device);
   g_free (result->hardware);
+  g_free (result->device_from);
   g_free (result->failure);
   g_free (result->not_allowed);
   g_free (result->approximation);

@@ -153,7 +153,8 @@ struct _GememResult
 {
   /* identity */
   char *allocator, *label, *trace, *trace_sha256, *device;
-  char *hardware;             /* "NVIDIA H200, CUDA 13.0"; NULL: simulated */
+  char *device_from; /* "device as recorded: ..."; NULL: as asked for, or nothing is known of it */
+  char *hardware;    /* "NVIDIA H200, CUDA 13.0"; NULL: simulated */
   GPtrArray *parameters;      /* GememSetting: effective */
   GPtrArray *device_settings; /* GememSetting: effective */
   /* GememSetting: values set by environment variables, by the variables' names */
@@ -163,9 +164,10 @@ struct _GememResult
   /* the report names the device although its number is 0: the trace has others, or the user chose
    * it */
   gboolean names_device;
-  gboolean partial; /* interrupted, or a damaged trace read with --allow-partial */
-  char *failure;    /* NULL, or why the run could not be completed */
-  gboolean not_run; /* the run did not begin: only names and `failure` are set */
+  gboolean device_assumed; /* nobody said how large it is */
+  gboolean partial;        /* interrupted, or a damaged trace read with --allow-partial */
+  char *failure;           /* NULL, or why the run could not be completed */
+  gboolean not_run;        /* the run did not begin: only names and `failure` are set */
   /* NULL, or the rule of the system's manual that the run broke, though the system lets it, or why
    * the real program ends: "event 3: ..." */
   char *not_allowed;

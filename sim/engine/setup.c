@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "sim/engine/engine-private.h"
 
 static const GememParam *
@@ -216,6 +217,26 @@ gboolean
 gemem_setup_names_device (const GememJob *job)
 {
   return is_set (job, "capacity") || is_set (job, "gpu") || is_set (job, "reserved_by_others");
+}
+
+void
+gemem_setup_note_device (const GememJob *job, const GememTraceInfo *info, GememResult *result)
+{
+  const char *said = gemem_trace_info_said (info, "device");
+  const gboolean recorded = info->device != NULL && strstr (info->device, "capacity=") != NULL;
+  char size[GEMEM_FORMAT_MAX];
+
+  if (gemem_setup_names_device (job) || is_set (job, "total") || is_set (job, "profile")
+      || gemem_setup_is_real (job))
+    return;
+  result->device_assumed = !recorded;
+  gemem_format_size (size, result->capacity);
+  if (recorded)
+    result->device_from = g_strdup_printf ("device as recorded: %s%s%s", size,
+                                           said != NULL ? ", " : "", said != NULL ? said : "");
+  else if (info->device != NULL && strstr (info->device, "at_least=") != NULL)
+    result->device_from = g_strdup_printf (
+        "device assumed: %s, the file does not say; -d 24GiB or -d h100 chooses", size);
 }
 
 gboolean

@@ -94,7 +94,10 @@ short_label (const GememResult *result, gboolean one, gboolean chosen)
 {
   const char *now = result->as_now ? " (now)" : "";
   const GememAllocatorClass *klass = gemem_allocator_find (result->allocator, NULL);
-  const char *colon = strchr (result->label, ':'), *end = strstr (result->label, " (");
+  /* a line that was pasted has no name before a colon */
+  const char *mark = strpbrk (result->label, ":=(");
+  const char *colon = mark != NULL && *mark == ':' ? mark : NULL;
+  const char *end = strstr (result->label, " (");
   GString *label;
 
   if (klass == NULL || colon == NULL || (end != NULL && end < colon) || result->programs != NULL)

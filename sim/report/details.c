@@ -423,6 +423,8 @@ gemem_report_details (GString *out, const GememResult *result, gboolean verbose)
     g_string_append_printf (out, "%s\n", answer);
   if (result->hardware != NULL)
     g_string_append_printf (out, "  %s\n", result->hardware);
+  if (result->device_from != NULL)
+    g_string_append_printf (out, "  %s\n", result->device_from);
   g_string_append_printf (out,
                           "  %" G_GUINT64_FORMAT " events, %" G_GUINT64_FORMAT
                           " allocations, %" G_GUINT64_FORMAT " frees\n",

@@ -411,6 +411,9 @@ gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *resul
                               gboolean times)
 {
   add_not_run (notes, results, n);
+  for (guint i = 0; i < n; i++)
+    if (results[i]->device_from != NULL)
+      gemem_report_notes_add (notes, results[i], results[i]->device_from);
   add_meanings (notes, results, n);
   add_barred (notes, results, n);
   add_approximations (notes, results, n);

@@ -9,12 +9,11 @@
 
 #include <string.h>
 
-#include "allocators/shorthand.h"
 #include "sim/search/advise.h"
+#include "sim/search/recorder.h"
 
 #define MANY_EVENTS 500000 /* above: no pairs, no other systems, no search for the least device */
 #define BEST_SETTINGS 6    /* that are tried in pairs */
-#define ASSUMED "pytorch-caching"
 
 extern const GememAllocatorClass gemem_direct_class, gemem_rmm_limiting_class;
 
@@ -103,37 +102,21 @@ default_of (const char *system)
   return first;
 }
 
-/* The text of the allocator that recorded the trace; a shorthand is chosen by its settings. */
-static char *
-recorder_of (const GememTraceInfo *info, gboolean ignores_settings)
-{
-  for (const GememNamed *const *s = gemem_shorthands (); *s != NULL && info->allocator != NULL; s++)
-    if (!ignores_settings && info->settings != NULL
-        && gemem_name_is ((*s)->name, (*s)->aliases, info->allocator))
-      return g_strconcat (info->allocator, ":", info->settings, NULL);
-  return g_strdup (info->allocator);
-}
-
 static gboolean
 choose_allocator (GememAdvice *advice, const GememAdviceQuestion *question, GError **error)
 {
   const GememTraceInfo *info = gemem_held_info (advice->held);
   const char *system = g_strcmp0 (question->system, "any") == 0 ? NULL : question->system;
-  g_autofree char *name = recorder_of (info, question->ignores_settings);
   g_autoptr (GPtrArray)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
 
-  advice->assumed = name == NULL;
-  if (name == NULL || !gemem_allocator_spec_parse (name, specs, NULL))
-    {
-      advice->assumed = TRUE;
-      g_free (g_steal_pointer (&name));
-      name = g_strdup (ASSUMED);
-      if (!gemem_allocator_spec_parse (name, specs, error))
-        return FALSE;
-    }
-  advice->spec = g_ptr_array_steal_index (specs, 0);
-  if (system != NULL && gemem_paste_form (advice->spec->klass, system) == NULL)
+  if (gemem_recorder_parse (info, question->ignores_settings, NULL, specs, &advice->assumed,
+                            system == NULL ? error : NULL))
+    advice->spec = g_ptr_array_steal_index (specs, 0);
+  else if (system == NULL)
+    return FALSE;
+  if (system != NULL
+      && (advice->spec == NULL || gemem_paste_form (advice->spec->klass, system) == NULL))
     {
       const GememAllocatorClass *klass = default_of (system);
 
@@ -143,7 +126,8 @@ choose_allocator (GememAdvice *advice, const GememAdviceQuestion *question, GErr
                        "--for=%s: no allocator is of that system", system);
           return FALSE;
         }
-      gemem_allocator_spec_free (g_steal_pointer (&advice->spec));
+      if (advice->spec != NULL)
+        gemem_allocator_spec_free (g_steal_pointer (&advice->spec));
       g_ptr_array_set_size (specs, 0);
       if (!gemem_allocator_spec_parse (klass->name, specs, error))
         return FALSE;
@@ -172,16 +156,9 @@ settings_now (const GememAdvice *advice, const GememAdviceQuestion *question)
 static char *
 versions_of (const GememTraceInfo *info)
 {
-  static const char key[] = "PyTorch: ";
+  const char *said = gemem_trace_info_said (info, "PyTorch");
 
-  for (guint i = 0; info->provenance != NULL && i < info->provenance->len; i++)
-    {
-      const char *text = info->provenance->pdata[i];
-
-      if (g_str_has_prefix (text, key))
-        return g_strchomp (g_strndup (text + strlen (key), strcspn (text + strlen (key), "(")));
-    }
-  return NULL;
+  return said != NULL ? g_strchomp (g_strndup (said, strcspn (said, "("))) : NULL;
 }
 
 /* TRUE if the first of @versions refuses @candidate. */
@@ -205,14 +182,6 @@ is_too_new (const char *versions, const GememCandidate *candidate)
   if (device != NULL)
     gemem_device_destroy (device);
   return error != NULL;
-}
-
-/* TRUE if nothing says how large the device is. */
-static gboolean
-is_device_assumed (const GememAdviceQuestion *question, const GememTraceInfo *info)
-{
-  return (question->device_spec == NULL || strpbrk (question->device_spec, ":") == NULL)
-         && (info->device == NULL || strstr (info->device, "capacity") == NULL);
 }
 
 /* ---- the verdict */
@@ -616,7 +585,7 @@ gemem_advise (const GememAdviceQuestion *question, GError **error)
       || !replay_now (advice, question, &ordinal, error))
     return NULL;
   advice->versions = advice->assumed ? NULL : versions_of (gemem_held_info (advice->held));
-  advice->device_assumed = is_device_assumed (question, gemem_held_info (advice->held));
+  advice->device_assumed = advice->now->device_assumed;
   advice->least = advice->now->lower_bound;
   judge (advice, question);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);

@@ -220,7 +220,11 @@ assignments (const GememForm *form, const char *line, GError **error)
         return fail (error, line, "no assignments; write NAME=VALUE");
     }
   if (chosen != g_strv_length (choice))
-    return fail (error, line, "it chooses another allocator");
+    {
+      g_autofree char *what = g_strdup_printf ("it does not choose this allocator; add %s",
+                                               form->text);
+      return fail (error, line, what);
+    }
   return g_steal_pointer (&settings);
 }
 

@@ -132,7 +132,10 @@ gemem_advice_sentence (const GememAdvice *advice)
                          ? "with default settings"
                          : "with the settings it had";
 
-  const char *whose = advice->device_assumed ? " (assumed; give --capacity)" : "";
+  const gboolean recorded = !advice->device_assumed && now->device_from != NULL;
+  const char *whose = advice->device_assumed ? " (assumed; give --capacity)"
+                      : recorded             ? " (the recorded device)"
+                                             : "";
 
   gemem_format_size (whole, now->capacity);
   gemem_format_size (need, advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? advice->need
@@ -153,8 +156,10 @@ gemem_advice_sentence (const GememAdvice *advice)
     {
       g_autofree char *reason = gemem_advice_reason (advice);
 
-      if (advice->device_assumed && gemem_held_refused (advice->held) > 0)
-        g_string_append_printf (out, "It does not fit on the device it was recorded on %s: ", with);
+      if ((advice->device_assumed || recorded) && gemem_held_refused (advice->held) > 0)
+        g_string_append_printf (out, "It does not fit on the device it was recorded on%s%s%s %s: ",
+                                recorded ? " (" : "", recorded ? whole : "", recorded ? ")" : "",
+                                with);
       else
         g_string_append_printf (out, "It does not fit in %s%s %s: ", whole, whose, with);
       append_failure (out, advice);

@@ -40,9 +40,9 @@ run 2 env PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb,64 gemem-sim replay small.op
 lines 1; says err "PyTorch 2.9 refuses it: ',' stands where ':' should"
 run 2 env PYTORCH_CUDA_ALLOC_CONF=large_segment_size_mb:32 gemem-sim replay small.ops -a pytorch-caching:version=2.10 --env
 lines 1; says err 'PyTorch 2.10 refuses it: it does not have large_segment_size_mb, which came with 2.11; leave it out'
-# the other backend is CUDA's pool, and an approximation
+# the other backend is CUDA's pool
 run 0 env PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync gemem-sim replay -v small.ops -a pytorch-caching --env
-reserved '128\.0 MiB'; silent err; says out 'through pytorch-caching \(approximation\)'; says out 'APPROXIMATION: CUDA documents'
+reserved '128\.0 MiB'; silent err; says out 'through pytorch-caching'
 run 0 env PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync,max_split_size_mb:1 gemem-sim replay -v small.ops -a pytorch-caching --env
 reserved '128\.0 MiB'; lines 1; says err 'conf: nothing else is read with backend:cudaMallocAsync; leave the rest out'
 run 0 with backend=cudaMallocAsync,max_split_size_mb=64; reserved '128\.0 MiB'

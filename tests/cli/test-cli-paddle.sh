@@ -247,7 +247,7 @@ for a in paddle-legacy paddle-buddy 'paddle-*'; do
   bad "$a:FLAGS_allocator_strategy=auto_growth" 'FLAGS_allocator_strategy chooses the allocator; write -a paddle:FLAGS_allocator_strategy=auto_growth'
 done
 bad paddel "unknown allocator 'paddel'; did you mean 'paddle'"
-bad FLAGS_allocator_strategy=auto_growth 'settings without a colon before them; write NAME:key=value'
+bad paddle=auto_growth 'settings without a colon before them; write NAME:key=value'
 bad paddle,FLAGS_free_idle_chunk=1 'settings without a colon before them'
 refused '--env takes no value' gemem-sim replay small.txt -a paddle --env=FLAGS_free_idle_chunk
 bad paddle-buddy:initial_mb=5,FLAGS_initial_gpu_memory_in_mb=6 'set the same parameter twice'

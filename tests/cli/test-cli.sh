@@ -115,7 +115,7 @@ run 2 gemem-sim replya small.ops;                     says err "unknown command 
 run 2 gemem-sim replay;                               says err 'TRACE... is missing'
 run 2 gemem-sim replay small.ops other.ops -a direct; says err "too many arguments, from 'other.ops'"
 run 2 gemem-sim replay small.ops --alocator=direct;   says err 'did you mean --allocator'
-run 2 gemem-sim replay small.ops;                     says err 'choose one with -a'
+run 0 gemem-sim replay small.ops;                     says err 'note: small.ops does not say which allocator recorded it: pytorch-caching is assumed; -a NAME'
 printf '# another-pool capacity=1024\na 1 5 -> 0x1000 size=256 reserved=256\n' > other.ops
 run 2 gemem-sim replay other.ops;                     says err "recorded with 'another-pool'"
 run 2 gemem-sim replay small.ops -a pytorch-cacheing; says err "did you mean 'pytorch-caching'"

@@ -17,8 +17,8 @@ events () {
 # ---- wrong input
 run 2 gemem-dry-run; says err "^gemem-dry-run: name a program to run; 'gemem-dry-run --help' shows how$"
 run 2 gemem-dry-run --gpu h10 true; says err "no GPU is called 'h10'; nearest: h100, h100-pcie, h100-nvl; 'gemem-sim list gpus' shows all"
-run 2 gemem-dry-run --gpu a100 true; says err "nearest: a100-40, a100-80"
-for gpu in 4090 'RTX 4090' 'NVIDIA GeForce RTX 4090'; do run 2 gemem-dry-run --gpu "$gpu" true; says err "no GPU is called '$gpu'; nearest: rtx4090; "; done
+run 2 gemem-dry-run --gpu a100 true; says err "several sizes: a100-40 \(39\.38 GiB\), a100-80"
+for gpu in 4090 'RTX 4090' 'NVIDIA GeForce RTX 4090'; do run 0 gemem-dry-run --gpu "$gpu" true; says err 'made no CUDA calls'; done
 run 2 gemem-dry-run --capacity 0 true; says err '^gemem-dry-run: --capacity=0: a GPU without memory; write more$'
 run 2 gemem-dry-run --capacity 16 true; says err '^gemem-dry-run: --capacity=16: .*write 16GiB'
 run 2 gemem-dry-run --capacity lots true
@@ -91,6 +91,9 @@ run 2 gemem-record -o x.gmt --without-gpu true; says err 'write --without-gpu as
 run 0 gemem-dry-run --gpus 3 --gpu a100-40 "$program" devices; says out '^3 devices of 42284875776 bytes, 42284875776 free'
 run 0 gemem-dry-run --capacity 8GiB --context 1GiB "$program" devices; says out '^1 devices of 8589934592 bytes, 7516192768 free'
 run 0 gemem-dry-run "$program" pool; says err '^  h100 +fits only if .*: 5\.000 MiB of'; says err '^  unknown .*: pools of CUDA'; says err '^  peak live +3\.000 MiB'; says err '^  held in all +5\.000 MiB, with what memory pools keep unused$'
+run 4 gemem-dry-run --fail-unless-fits "$program" pool; says err '^  h100 +fits only if'
+run 0 gemem-dry-run --fail-unless-fits "$program" runtime; says err '^  h100 +fits:'
+run 4 gemem-dry-run --fail-unless-fits true
 run 0 gemem-dry-run "$program" read; says out '^0$'; says err '^  numbers +1 integers were read from the GPU, as zero .*: 4 bytes$'; says err 'when they read 17, in a second run, the program asked for the same memory$'
 
 # ---- a runtime that is linked in: into the program, and into a module in a folder of Python

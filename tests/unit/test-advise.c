@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "sim/search/advise.h"
+#include "sim/search/pasted.h"
 #include "tests/util/engine-job.h"
 
 extern const GememAllocatorClass gemem_pytorch_caching_class, gemem_rmm_pool_class,
@@ -169,14 +170,21 @@ test_every_line (void)
         for (guint i = 0; i < list->len; i++)
           {
             GememCandidate *candidate = list->pdata[i];
+            g_autoptr (GPtrArray) pasted = g_ptr_array_new_with_free_func (
+                (GDestroyNotify) gemem_allocator_spec_free);
+            g_autoptr (GError) error = NULL;
             GememAllocatorSpec *direct;
             GememResult *one, *other;
 
             if (candidate->klass != *klass)
               continue;
             g_test_message ("%s", candidate->line);
+            g_assert_true (gemem_is_pasted (candidate->line));
+            gemem_pasted_parse (candidate->line, pasted, &error);
+            g_assert_no_error (error);
+            g_assert_true (((GememAllocatorSpec *) pasted->pdata[0])->klass == *klass);
             direct = direct_spec (candidate);
-            one = replay (candidate->spec, &trace);
+            one = replay (pasted->pdata[0], &trace);
             other = replay (direct, &trace);
             g_assert_cmpint (one == NULL, ==, other == NULL);
             if (one != NULL)
@@ -284,10 +292,11 @@ test_verdict (void)
   assert_verdict (&trace, NULL, GEMEM_ADVICE_UNKNOWN, "the end of the recording is missing");
   trace.flags = 0;
   trace.allocator = "cuda-async";
+  trace.settings = "growth=2MiB";
   assert_verdict (&trace, NULL, GEMEM_ADVICE_UNKNOWN, "approximation");
   assert_verdict (&trace, "sim:capacity=50MiB", GEMEM_ADVICE_UNKNOWN, "approximation");
   trace.n = 0;
-  trace.allocator = NULL;
+  trace.allocator = trace.settings = NULL;
 }
 
 /* A freed block of 30 MiB cannot serve 40 MiB; pages can. */

@@ -37,7 +37,8 @@ test_bad_specs (void)
 {
   assert_refused ("simm", NULL, "device 'simm': no such device; did you mean 'sim'?");
   assert_refused ("warehouse", NULL,
-                  "device 'warehouse': no such device; use one of sim, null, faulty, cuda");
+                  "device 'warehouse': no such device; use one of sim, null, faulty, cuda, "
+                  "a size (16GiB) or a GPU ('gemem-sim list gpus')");
   assert_refused ("sim:adress=bump", NULL,
                   "device sim: unknown parameter 'adress'; did you mean 'address'?");
   assert_refused ("sim", "adress=bump",

@@ -50,14 +50,34 @@ test_known (void)
   g_assert_cmpint (a100->shared_per_block_optin, ==, 166912);
 }
 
+/* As people write them. */
+static void
+test_spellings (void)
+{
+  static const char *const same[][2] = {
+    { "RTX 4090", "rtx4090" },    { "rtx_4090", "rtx4090" },
+    { "4090", "rtx4090" },        { "NVIDIA GeForce RTX 4060 Ti", "rtx4060ti" },
+    { "a100-80gb", "a100-80" },   { "A100-SXM4-40GB", "a100-40" },
+    { "h100_pcie", "h100-pcie" }, { "H100", "h100" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (same); i++)
+    {
+      const GememGpu *gpu = gemem_gpu_find (same[i][0], NULL);
+      g_assert_nonnull (gpu);
+      g_assert_cmpstr (gpu->name, ==, same[i][1]);
+    }
+}
+
 static void
 test_unknown (void)
 {
   static const char *const wrong[][2] = {
     { "h10", "h100" },
-    { "a100", "a100-40, a100-80" },
+    { "a100", "sizes: a100-40 (39.38 GiB), a100-80 (79.15 GiB)" },
     { "rtx4091", "rtx4090" },
-    { "v100", "v100-16, v100-32" },
+    { "v100", "v100-16 (15.77 GiB), v100-32 (31.73 GiB)" },
+    { "40GB", "gemem-sim list gpus" },
     { "qwertyuiop", "gemem-sim list gpus" },
   };
 
@@ -76,6 +96,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/gpus/rows", test_rows);
   g_test_add_func ("/gpus/known", test_known);
+  g_test_add_func ("/gpus/spellings", test_spellings);
   g_test_add_func ("/gpus/unknown", test_unknown);
   return g_test_run ();
 }

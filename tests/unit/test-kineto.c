@@ -560,8 +560,10 @@ test_recording (void)
                    GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_BLOCK_SIZES
                        | GEMEM_TRACE_STARTS_IN_MIDDLE);
   g_assert_cmpuint (facts.initial, ==, 1);
-  /* Every Total Allocated agrees: the only note is the one about the initial state. */
-  g_assert_cmpuint (reader->info.provenance->len, ==, 1);
+  /* Every Total Allocated agrees: the only notes are about the initial state and the device. */
+  g_assert_cmpuint (reader->info.provenance->len, ==, 2);
+  g_assert_nonnull (gemem_trace_info_said (&reader->info, "device"));
+  g_assert_true (g_str_has_prefix (reader->info.device, "capacity="));
   g_assert_cmpstr (g_ptr_array_index (reader->info.provenance, 0), ==,
                    "before: device 1: 4096614400 bytes are live in blocks that the file does not "
                    "name; they are one block 'before the recording'");

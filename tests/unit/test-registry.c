@@ -199,7 +199,7 @@ test_sweeps (void)
 {
   assert_labels ("ge-bins:npu=*,hint=none", "ge-bins:npu=no,hint=none;ge-bins:npu=yes,hint=none");
   assert_labels ("pytorch:large_segment_size_mb=*",
-                 "pytorch:large_segment_size_mb=10;pytorch:large_segment_size_mb=20;pytorch:large_"
+                 "pytorch:large_segment_size_mb=20;pytorch:large_"
                  "segment_size_mb=32;"
                  "pytorch:large_segment_size_mb=64;pytorch:large_segment_size_mb=128;pytorch:large_"
                  "segment_size_mb=256");

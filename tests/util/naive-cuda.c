@@ -1,6 +1,8 @@
-/* naive-cuda.c - a pool of CUDA as peers.md 1d assumes it: one array of pieces by address, with the
- * moments at which the device comes to their frees. */
+/* naive-cuda.c - a pool of CUDA by the rules of peers.md 1d: one array of pieces by address, with the
+ * moments at which the device comes to their frees, and one flag for each chunk. */
 #include "config.h"
+
+#include <string.h>
 
 #include "tests/util/naive-models.h"
 #include "tests/util/sizes.h"
@@ -10,26 +12,26 @@
 typedef enum
 {
   LIVE,
-  FREE,
-  UNMAPPED,
+  PENDING,
+  SHARED,
 } State;
 
 typedef struct
 {
-  guint64 address, size;
+  guint64 address, size, put; /* put: when it got into its list */
   State state;
-  guint list; /* stream of the latest free, from 1; 0: available to all; LIVE: the requester's */
+  guint stream; /* number of the stream that asked or freed */
   guint64 mark;
   gboolean recorded;
-  guint64 done;   /* recorded: when the device comes to the latest free */
-  guint64 others; /* when other work on the memory is done */
+  guint64 when; /* recorded: when the device comes to the latest free */
   guint32 id;
 } Piece;
 
 typedef struct
 {
   guint64 handle, done; /* done: a mark */
-  GArray *known;        /* guint64 */
+  gboolean ordered;
+  GArray *known; /* guint64 */
 } Stream;
 
 typedef struct
@@ -51,17 +53,26 @@ typedef struct
   guint64 stream;
 } Use;
 
+/* What @stream does behind the mark @at waits for that of @from. */
+typedef struct
+{
+  guint stream, from;
+  guint64 at, mark, when;
+  gboolean recorded;
+} Wait;
+
 typedef struct
 {
   Naive base;
-  guint64 unit, threshold, keep, maximum, initial, range, clock;
-  gboolean follow, opportunistic, internal, remap;
-  GArray *pieces, *streams, *marks, *uses, *busy;
+  guint64 unit, threshold, keep, maximum, initial, range, clock, puts;
+  gboolean follow, opportunistic, internal, stale;
+  GArray *pieces, *streams, *marks, *uses, *busy, *waits, *order, *mapped;
 } Model;
 
 #define AT(i) (&g_array_index (model->pieces, Piece, i))
 #define STREAM(n) (&g_array_index (model->streams, Stream, (n) -1))
 #define KNOWN(array, n) g_array_index (array, guint64, (n) -1)
+#define MAPPED(chunk) g_array_index (model->mapped, gboolean, chunk)
 
 static Naive *
 create (void)
@@ -70,12 +81,15 @@ create (void)
 
   model->unit = 32 * MIB;
   model->maximum = G_MAXUINT64;
-  model->follow = model->opportunistic = model->internal = model->remap = TRUE;
+  model->follow = model->opportunistic = model->internal = TRUE;
   model->pieces = g_array_new (FALSE, FALSE, sizeof (Piece));
   model->streams = g_array_new (FALSE, FALSE, sizeof (Stream));
   model->marks = g_array_new (FALSE, FALSE, sizeof (Mark));
   model->uses = g_array_new (FALSE, FALSE, sizeof (Use));
   model->busy = g_array_new (FALSE, FALSE, sizeof (Busy));
+  model->waits = g_array_new (FALSE, FALSE, sizeof (Wait));
+  model->order = g_array_new (FALSE, FALSE, sizeof (guint));
+  model->mapped = g_array_new (FALSE, TRUE, sizeof (gboolean));
   return &model->base;
 }
 
@@ -86,6 +100,7 @@ create_kept (void)
 
   ((Model *) naive)->unit = 2 * MIB;
   ((Model *) naive)->threshold = 48 * MIB;
+  ((Model *) naive)->stale = TRUE;
   ((Model *) naive)->keep = 16 * MIB;
   return naive;
 }
@@ -108,7 +123,7 @@ create_strict (void)
 
   model->unit = 2 * MIB;
   model->maximum = 64 * MIB;
-  model->follow = model->internal = model->remap = FALSE;
+  model->follow = model->internal = FALSE;
   return naive;
 }
 
@@ -118,6 +133,7 @@ create_rmm (void)
   Naive *naive = create ();
 
   ((Model *) naive)->threshold = G_MAXUINT64;
+  ((Model *) naive)->stale = TRUE;
   ((Model *) naive)->initial = 48 * MIB;
   return naive;
 }
@@ -136,6 +152,9 @@ destroy (Naive *naive)
   g_array_unref (model->marks);
   g_array_unref (model->uses);
   g_array_unref (model->busy);
+  g_array_unref (model->waits);
+  g_array_unref (model->order);
+  g_array_unref (model->mapped);
 }
 
 /* ---- time */
@@ -152,6 +171,32 @@ record (Model *model, guint64 handle)
   return busy.until;
 }
 
+static gboolean
+is_pending (Model *model, guint i, guint stream)
+{
+  return AT (i)->state == PENDING && AT (i)->stream == stream;
+}
+
+/* The only stream's frees without an event get one. */
+static void
+catch_up (Model *model)
+{
+  gboolean any = FALSE;
+  guint64 when;
+
+  for (guint i = 0; i < model->pieces->len; i++)
+    any |= is_pending (model, i, 1) && !AT (i)->recorded && AT (i)->mark > STREAM (1)->done;
+  if (!any)
+    return;
+  when = record (model, STREAM (1)->handle);
+  for (guint i = 0; i < model->pieces->len; i++)
+    if (is_pending (model, i, 1) && !AT (i)->recorded)
+      {
+        AT (i)->recorded = TRUE;
+        AT (i)->when = when;
+      }
+}
+
 static guint
 number_of (Model *model, guint64 handle)
 {
@@ -161,42 +206,56 @@ number_of (Model *model, guint64 handle)
     if (STREAM (n)->handle == handle)
       return n;
   if (model->streams->len == 1)
-    {
-      const guint64 when = record (model, STREAM (1)->handle);
-
-      for (guint i = 0; i < model->pieces->len; i++)
-        if (AT (i)->state == FREE && AT (i)->list == 1)
-          {
-            AT (i)->recorded = TRUE;
-            AT (i)->done = when;
-          }
-    }
+    catch_up (model);
   stream.known = g_array_new (FALSE, TRUE, sizeof (guint64));
   g_array_set_size (stream.known, 64);
   g_array_append_val (model->streams, stream);
   return model->streams->len;
 }
 
-static gboolean
-is_complete (Model *model, Piece *piece)
+static guint
+number_in_order (Model *model, guint64 handle)
 {
-  Stream *stream;
+  const guint n = number_of (model, handle);
 
-  if (piece->list == 0)
+  if (!STREAM (n)->ordered)
+    g_array_append_val (model->order, n);
+  STREAM (n)->ordered = TRUE;
+  return n;
+}
+
+static void
+add_wait (Model *model, guint stream, guint from, guint64 mark, gboolean recorded, guint64 when)
+{
+  const Wait wait = { stream, from, model->clock, mark, when, recorded };
+
+  g_array_append_val (model->waits, wait);
+}
+
+static gboolean
+is_done (Model *model, guint n, guint64 mark, gboolean recorded, guint64 when)
+{
+  if (mark <= STREAM (n)->done)
     return TRUE;
-  stream = STREAM (piece->list);
-  if (piece->mark > stream->done)
+  if (recorded && when > model->base.device.now)
+    return FALSE;
+  for (guint i = 0; i < model->waits->len; i++)
     {
-      if (!piece->recorded)
-        {
-          piece->done = record (model, stream->handle);
-          piece->recorded = TRUE;
-        }
-      if (piece->done > model->base.device.now)
+      const Wait wait = g_array_index (model->waits, Wait, i);
+
+      if (wait.stream == n && wait.at >= STREAM (n)->done && wait.at < mark
+          && !is_done (model, wait.from, wait.mark, wait.recorded, wait.when))
         return FALSE;
-      stream->done = piece->mark;
     }
-  return piece->others <= model->base.device.now;
+  if (recorded)
+    STREAM (n)->done = mark;
+  return TRUE;
+}
+
+static gboolean
+is_complete (Model *model, guint i)
+{
+  return is_done (model, AT (i)->stream, AT (i)->mark, AT (i)->recorded, AT (i)->when);
 }
 
 /* ---- pieces */
@@ -208,6 +267,7 @@ cut (Model *model, guint i, guint64 size)
 
   high.address += size;
   high.size -= size;
+  high.put = ++model->puts;
   AT (i)->size = size;
   g_array_insert_val (model->pieces, i + 1, high);
   return i + 1;
@@ -216,318 +276,338 @@ cut (Model *model, guint i, guint64 size)
 static void
 join (Model *model, guint low)
 {
-  const Piece high = *AT (low + 1);
-  Piece *piece = AT (low);
-
-  piece->size += high.size;
-  piece->list = MAX (piece->list, high.list);
-  piece->others = MAX (piece->others, high.others);
-  if (high.mark > piece->mark)
-    {
-      piece->mark = high.mark;
-      piece->recorded = high.recorded;
-      piece->done = high.done;
-    }
+  AT (low)->size += AT (low + 1)->size;
   g_array_remove_index (model->pieces, low + 1);
 }
 
-static gboolean
-takes_in (const Model *model, guint i, guint other)
+/* Piece @i becomes shared, one with its neighbours. */
+static void
+share (Model *model, guint i)
 {
-  return other < model->pieces->len && AT (other)->state == FREE
-         && (AT (other)->list == 0 || AT (other)->list == AT (i)->list);
-}
-
-/* Merges piece @i, which is free; its new index. */
-static guint
-merge (Model *model, guint i)
-{
-  while (takes_in (model, i, i + 1))
+  AT (i)->state = SHARED;
+  if (i + 1 < model->pieces->len && AT (i + 1)->state == SHARED)
     join (model, i);
-  while (i > 0 && takes_in (model, i, i - 1))
+  if (i > 0 && AT (i - 1)->state == SHARED)
     join (model, --i);
-  return i;
+  AT (i)->put = ++model->puts;
 }
 
-static void
-merge_unmapped (Model *model)
+/* The piece of stream @n with the greatest mark up to @mark; -1: none. */
+static int
+youngest (Model *model, guint n, guint64 mark)
 {
-  for (guint i = 0; i + 1 < model->pieces->len;)
-    if (AT (i)->state == UNMAPPED && AT (i + 1)->state == UNMAPPED)
-      {
-        AT (i)->size += AT (i + 1)->size;
-        g_array_remove_index (model->pieces, i + 1);
-      }
-    else
-      i++;
-}
-
-/* Makes what is at @address available to all. */
-static void
-publish (Model *model, guint64 address)
-{
-  guint i = 0;
-
-  while (AT (i)->address != address)
-    i++;
-  AT (i)->list = 0;
-  AT (i)->mark = AT (i)->done = AT (i)->others = 0;
-  AT (i)->recorded = FALSE;
-  merge (model, i);
-}
-
-static void
-publish_list (Model *model, guint list, guint64 least, gboolean all)
-{
-  g_autoptr (GArray) found = g_array_new (FALSE, FALSE, sizeof (guint64));
+  int found = -1;
 
   for (guint i = 0; i < model->pieces->len; i++)
-    if (AT (i)->state == FREE && AT (i)->list == list && AT (i)->size >= least)
-      g_array_append_val (found, AT (i)->address);
-  for (guint f = 0; f < found->len; f++)
-    for (guint i = 0; i < model->pieces->len; i++)
-      if (AT (i)->address == g_array_index (found, guint64, f)
-          && (all || is_complete (model, AT (i))))
-        {
-          publish (model, AT (i)->address);
-          break;
-        }
+    if (is_pending (model, i, n) && AT (i)->mark <= mark
+        && (found < 0 || AT (i)->mark > AT (found)->mark))
+      found = (int) i;
+  return found;
 }
 
-/* ---- units */
-
-static guint64
-whole_units (const Model *model, const Piece *piece)
+static gboolean
+share_up_to (Model *model, guint n, guint64 mark)
 {
-  const guint64 low = (piece->address - model->range + UNIT - 1) / UNIT,
-                high = (piece->address + piece->size - model->range) / UNIT;
+  gboolean any = FALSE;
+  int i;
 
-  return high > low ? high - low : 0;
-}
-
-/* Unmaps up to @units units that are available to all, the highest first, but of no piece at @but;
- * returns how many.  @test: counts only. */
-static guint64
-take_units (Model *model, guint64 units, guint64 but, gboolean test)
-{
-  guint64 taken = 0;
-
-  for (guint i = model->pieces->len; i-- > 0 && taken < units;)
+  while ((i = youngest (model, n, mark)) >= 0)
     {
-      const Piece piece = *AT (i);
-      const guint64 n = piece.state == FREE && piece.list == 0 && piece.address != but
-                            ? MIN (units - taken, whole_units (model, &piece))
-                            : 0;
-      const guint64 end = (piece.address + piece.size - model->range) / UNIT * UNIT + model->range;
-      guint at;
-
-      taken += n;
-      if (n == 0 || test)
-        continue;
-      if (end < piece.address + piece.size)
-        cut (model, i, end - piece.address);
-      at = end - n * UNIT > piece.address ? cut (model, i, end - n * UNIT - piece.address) : i;
-      AT (at)->state = UNMAPPED;
+      share (model, (guint) i);
+      any = TRUE;
     }
-  merge_unmapped (model);
-  return taken;
+  return any;
 }
+
+static void
+share_done (Model *model)
+{
+  if (model->streams->len == 1)
+    catch_up (model);
+  for (guint o = 0; o < model->order->len; o++)
+    {
+      const guint n = g_array_index (model->order, guint, o);
+      int i = youngest (model, n, G_MAXUINT64);
+
+      while (i >= 0 && !is_complete (model, (guint) i))
+        i = youngest (model, n, AT (i)->mark - 1);
+      if (i >= 0)
+        share_up_to (model, n, AT (i)->mark);
+    }
+}
+
+/* ---- chunks */
 
 static guint64
 reserved (const Model *model)
 {
   guint64 bytes = 0;
 
-  for (guint i = 0; i < model->pieces->len; i++)
-    bytes += AT (i)->state != UNMAPPED ? AT (i)->size : 0;
+  for (guint c = 0; c < model->mapped->len; c++)
+    bytes += MAPPED (c) ? UNIT : 0;
   return bytes;
 }
 
-static void
-shrink (Model *model, guint64 keep)
+static gboolean
+is_backed (const Model *model, const Piece *piece)
 {
-  const guint64 bytes = reserved (model);
-  guint64 units = bytes > keep ? take_units (model, (bytes - keep) / UNIT, 0, FALSE) : 0;
+  for (guint64 a = (piece->address - model->range) / UNIT;
+       a * UNIT < piece->address + piece->size - model->range; a++)
+    if (!MAPPED (a))
+      return FALSE;
+  return TRUE;
+}
 
-  for (; units > 0; units--)
+static gboolean
+is_idle (const Model *model, guint chunk)
+{
+  const guint64 begin = model->range + chunk * UNIT;
+
+  for (guint i = 0; i < model->pieces->len; i++)
+    if (AT (i)->state == SHARED && AT (i)->address <= begin
+        && AT (i)->address + AT (i)->size >= begin + UNIT)
+      return MAPPED (chunk);
+  return FALSE;
+}
+
+/* Unmaps the highest chunk that nothing uses; FALSE: there is none. */
+static gboolean
+take_idle (Model *model)
+{
+  for (guint chunk = model->mapped->len; chunk-- > 0;)
+    if (MAPPED (chunk) && is_idle (model, chunk))
+      {
+        MAPPED (chunk) = FALSE;
+        return TRUE;
+      }
+  return FALSE;
+}
+
+static void
+shrink (Model *model, guint64 above)
+{
+  while (reserved (model) > above && take_idle (model))
     naive_device_destroy_page (&model->base.device, UNIT);
 }
 
 static gboolean
 has_range (Model *model)
 {
-  Piece all = { .state = UNMAPPED };
+  Piece all = { .state = SHARED };
 
   if (model->range != 0)
     return TRUE;
-  all.size = (model->base.device.capacity * 8 + UNIT - 1) / UNIT * UNIT;
+  all.size = (model->base.device.capacity * 2 + UNIT - 1) / UNIT * UNIT;
   model->range = all.address = naive_device_reserve (&model->base.device, all.size);
-  if (model->range != 0)
-    g_array_append_val (model->pieces, all);
-  return model->range != 0;
+  if (model->range == 0)
+    return FALSE;
+  g_array_append_val (model->pieces, all);
+  g_array_set_size (model->mapped, (guint) (all.size / UNIT));
+  return TRUE;
 }
 
-/* Maps @units units at @place, @idle of them from elsewhere; FALSE: refused. */
 static gboolean
-map_units (Model *model, guint64 units, guint64 idle, guint64 but)
+map_chunk (Model *model, guint64 chunk)
 {
   NaiveDevice *device = &model->base.device;
-  guint64 made = 0, mapped = 0;
 
-  while (made < units - idle && naive_device_create_page (device, UNIT))
-    made++;
-  if (made == units - idle)
-    {
-      made += take_units (model, idle, but, FALSE);
-      while (mapped < units && naive_device_map (device))
-        mapped++;
-      if (mapped == units)
-        return TRUE;
-    }
-  for (; made > 0; made--)
-    naive_device_destroy_page (device, UNIT);
+  if (!take_idle (model)
+      && (UNIT > model->maximum - reserved (model) || !naive_device_create_page (device, UNIT)))
+    return FALSE;
+  if (naive_device_map (device))
+    return MAPPED (chunk) = TRUE;
+  naive_device_destroy_page (device, UNIT);
   return FALSE;
 }
 
-/* The index of a free piece of @size bytes; -1: none. */
-static int
-grow (Model *model, guint64 size, guint own)
+static gboolean
+map_piece (Model *model, guint i)
 {
-  guint64 below = 0, but = 0, place, units, idle;
-  guint i = 0;
+  const guint64 begin = AT (i)->address - model->range, end = begin + AT (i)->size;
 
-  if (!has_range (model))
-    return -1;
-  for (; i < model->pieces->len; i++)
-    {
-      const gboolean joins = i > 0 && AT (i - 1)->state == FREE
-                             && (AT (i - 1)->list == 0 || AT (i - 1)->list == own);
-
-      below = joins ? AT (i - 1)->size : 0;
-      but = joins ? AT (i - 1)->address : 0;
-      if (AT (i)->state == UNMAPPED && AT (i)->size + below >= size)
-        break;
-    }
-  if (i == model->pieces->len)
-    return -1;
-  place = AT (i)->address;
-  units = (size - below + UNIT - 1) / UNIT;
-  idle = model->remap ? take_units (model, units, but, TRUE) : 0;
-  if ((units - idle) * UNIT > model->maximum - reserved (model)
-      || !map_units (model, units, idle, but))
-    return -1;
-  for (i = 0; AT (i)->address != place; i++)
-    ;
-  if (AT (i)->size > units * UNIT)
-    cut (model, i, units * UNIT);
-  AT (i)->state = FREE;
-  AT (i)->list = below > 0 ? AT (i - 1)->list : 0;
-  AT (i)->mark = AT (i)->others = 0;
-  AT (i)->recorded = FALSE;
-  return (int) merge (model, i);
+  for (guint64 chunk = begin / UNIT; chunk * UNIT < end; chunk++)
+    if (!MAPPED (chunk) && !map_chunk (model, chunk))
+      return FALSE;
+  return TRUE;
 }
 
 /* ---- the search */
 
-/* The smallest free piece of @list; @known: freed before that mark; @asks: and the device has come
- * to it. */
+typedef gboolean (*Takes) (Model *model, guint i, guint own);
+
+static gboolean
+any_pending (G_GNUC_UNUSED Model *model, G_GNUC_UNUSED guint i, G_GNUC_UNUSED guint own)
+{
+  return TRUE;
+}
+
+static gboolean
+is_known (Model *model, guint i, guint own)
+{
+  return AT (i)->mark <= KNOWN (STREAM (own)->known, AT (i)->stream);
+}
+
+static gboolean
+is_ready (Model *model, guint i, G_GNUC_UNUSED guint own)
+{
+  return is_complete (model, i);
+}
+
+static gboolean
+is_better (Model *model, guint i, int than)
+{
+  return than < 0 || AT (i)->size < AT (than)->size
+         || (AT (i)->size == AT (than)->size && AT (i)->put < AT (than)->put);
+}
+
+/* The best fit of what stream @from freed, if @takes. */
 static int
-best (Model *model, guint64 size, guint list, guint64 known, gboolean asks)
+best (Model *model, guint64 size, guint from, guint own, Takes takes)
 {
   int found = -1;
 
   for (guint i = 0; i < model->pieces->len; i++)
-    if (AT (i)->state == FREE && AT (i)->list == list && AT (i)->size >= size
-        && AT (i)->mark <= known && (found < 0 || AT (i)->size < AT (found)->size)
-        && (!asks || is_complete (model, AT (i))))
+    if (is_pending (model, i, from) && AT (i)->size >= size && is_better (model, i, found)
+        && takes (model, i, own))
       found = (int) i;
   return found;
 }
 
 static int
-own_or_all (Model *model, guint64 size, guint own)
+best_shared (Model *model, guint64 size, gboolean backed)
 {
-  const int a = best (model, size, own, G_MAXUINT64, FALSE),
-            b = best (model, size, 0, G_MAXUINT64, FALSE);
+  int found = -1;
 
-  if (a < 0 || b < 0)
-    return MAX (a, b);
-  if (AT (a)->size != AT (b)->size)
-    return AT (a)->size < AT (b)->size ? a : b;
-  return MIN (a, b);
+  for (guint i = 0; i < model->pieces->len; i++)
+    if (AT (i)->state == SHARED && AT (i)->size >= size && is_better (model, i, found)
+        && (!backed || is_backed (model, AT (i))))
+      found = (int) i;
+  return found;
+}
+
+static int
+of_others (Model *model, guint64 size, guint own, Takes takes)
+{
+  int i = -1;
+
+  for (guint o = 0; i < 0 && o < model->order->len; o++)
+    if (g_array_index (model->order, guint, o) != own)
+      i = best (model, size, g_array_index (model->order, guint, o), own, takes);
+  return i;
+}
+
+/* The low end of the shared piece @i, with memory; -1: refused. */
+static int
+take_place (Model *model, int i, guint64 size)
+{
+  const gboolean whole = AT (i)->size == size;
+
+  AT (i)->state = LIVE;
+  if (!whole)
+    {
+      cut (model, (guint) i, size);
+      AT (i + 1)->state = SHARED;
+    }
+  if (map_piece (model, (guint) i))
+    return i;
+  AT (i)->state = SHARED;
+  if (!whole)
+    join (model, (guint) i);
+  return -1;
+}
+
+static int
+grow (Model *model, guint64 size)
+{
+  int i = -1;
+
+  if (model->opportunistic)
+    share_done (model);
+  if (has_range (model))
+    i = best_shared (model, size, FALSE);
+  return i >= 0 ? take_place (model, i, size) : -1;
+}
+
+static int
+take_pending (Model *model, int i, guint64 size)
+{
+  if (i >= 0 && AT (i)->size > size)
+    cut (model, (guint) i, size);
+  return i;
 }
 
 static int
 search (Model *model, guint64 size, guint own)
 {
-  const guint n = model->streams->len;
-  int i = own_or_all (model, size, own);
+  int i = best (model, size, own, own, any_pending);
 
-  for (guint from = 1; i < 0 && model->follow && from <= n; from++)
-    if (from != own)
-      i = best (model, size, from, KNOWN (STREAM (own)->known, from), FALSE);
-  for (guint from = 1; i < 0 && model->opportunistic && from <= n; from++)
-    if (from != own)
-      i = best (model, size, from, G_MAXUINT64, TRUE);
-  if (i < 0 && model->remap && model->opportunistic)
-    {
-      for (guint from = 1; from <= n; from++)
-        publish_list (model, from, UNIT, FALSE);
-      i = own_or_all (model, size, own);
-    }
-  if (i < 0)
-    i = grow (model, size, own);
-  for (guint from = 1; i < 0 && model->internal && from <= n; from++)
-    if (from != own && (i = best (model, size, from, G_MAXUINT64, FALSE)) >= 0)
-      KNOWN (STREAM (own)->known, from) = MAX (KNOWN (STREAM (own)->known, from), AT (i)->mark);
-  return i;
+  if (i >= 0)
+    return take_pending (model, i, size);
+  i = best_shared (model, size, TRUE);
+  if (i >= 0)
+    return take_place (model, i, size);
+  if (model->follow)
+    i = of_others (model, size, own, is_known);
+  if (i < 0 && model->opportunistic)
+    i = of_others (model, size, own, is_ready);
+  if (i >= 0)
+    return take_pending (model, i, size);
+  i = grow (model, size);
+  if (i >= 0 || !model->internal || (i = of_others (model, size, own, any_pending)) < 0)
+    return i;
+  add_wait (model, own, AT (i)->stream, AT (i)->mark, AT (i)->recorded, AT (i)->when);
+  KNOWN (STREAM (own)->known, AT (i)->stream) = MAX (KNOWN (STREAM (own)->known, AT (i)->stream),
+                                                     AT (i)->mark);
+  return take_pending (model, i, size);
 }
 
 static int
 serve (Model *model, guint64 size, guint own, guint32 id)
 {
   const int i = search (model, size, own);
-  Piece *piece;
 
   if (i < 0)
     return -1;
   AT (i)->state = LIVE;
-  if (AT (i)->size > size)
-    {
-      const guint rest = cut (model, (guint) i, size);
-
-      AT (rest)->state = FREE;
-      merge (model, rest);
-    }
-  piece = AT (i);
-  if (piece->list != 0 && piece->list != own && piece->mark > STREAM (piece->list)->done
-      && piece->recorded)
-    piece->others = MAX (piece->others, piece->done);
-  piece->list = own;
-  piece->id = id;
+  AT (i)->stream = own;
+  AT (i)->id = id;
   return i;
+}
+
+static void
+wait_for_uses (Model *model, guint i)
+{
+  for (guint u = model->uses->len; u-- > 0;)
+    {
+      const Use use = g_array_index (model->uses, Use, u);
+      guint from;
+
+      if (use.id != AT (i)->id)
+        continue;
+      from = number_of (model, use.stream);
+      model->clock++;
+      add_wait (model, AT (i)->stream, from, model->clock, TRUE, record (model, use.stream));
+      g_array_remove_index (model->uses, u);
+    }
 }
 
 static void
 give (Model *model, guint i)
 {
-  Piece *piece = AT (i);
+  guint n;
 
-  for (guint u = 0; u < model->uses->len;)
-    if (g_array_index (model->uses, Use, u).id == piece->id)
-      {
-        piece->others = MAX (piece->others,
-                             record (model, g_array_index (model->uses, Use, u).stream));
-        g_array_remove_index (model->uses, u);
-      }
-    else
-      u++;
-  piece->state = FREE;
-  piece->mark = ++model->clock;
-  piece->recorded = model->streams->len > 1;
-  if (piece->recorded)
-    piece->done = record (model, STREAM (piece->list)->handle);
-  merge (model, i);
+  wait_for_uses (model, i);
+  n = AT (i)->stream;
+  if (i + 1 < model->pieces->len && is_pending (model, i + 1, n))
+    join (model, i);
+  if (i > 0 && is_pending (model, i - 1, n))
+    join (model, --i);
+  AT (i)->state = PENDING;
+  AT (i)->put = ++model->puts;
+  AT (i)->mark = ++model->clock;
+  AT (i)->recorded = model->streams->len > 1;
+  if (AT (i)->recorded)
+    AT (i)->when = record (model, STREAM (n)->handle);
 }
 
 /* ---- the model */
@@ -535,7 +615,7 @@ give (Model *model, guint i)
 static gboolean
 prime (Model *model)
 {
-  const int i = serve (model, model->initial, number_of (model, 0), G_MAXUINT32);
+  const int i = serve (model, model->initial, number_in_order (model, 0), G_MAXUINT32);
 
   if (i >= 0)
     {
@@ -560,7 +640,10 @@ alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, 
 
   if (request->size > G_MAXINT64 || (model->initial != 0 && !prime (model)))
     return FALSE;
-  i = serve (model, (MAX (request->size, 1) + 511) / 512 * 512, number_of (model, request->stream),
+  *address = *block = 0;
+  if (request->size == 0)
+    return TRUE;
+  i = serve (model, (request->size + 511) / 512 * 512, number_in_order (model, request->stream),
              id);
   if (i < 0)
     return FALSE;
@@ -569,20 +652,23 @@ alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, 
   return TRUE;
 }
 
-static guint
+/* -1: of 0 bytes */
+static int
 index_of (const Model *model, guint32 id)
 {
-  guint i = 0;
-
-  while (AT (i)->state != LIVE || AT (i)->id != id)
-    i++;
-  return i;
+  for (guint i = 0; i < model->pieces->len; i++)
+    if (AT (i)->state == LIVE && AT (i)->id == id)
+      return (int) i;
+  return -1;
 }
 
 static void
 release (Naive *naive, guint32 id, G_GNUC_UNUSED gboolean completion_follows)
 {
-  give ((Model *) naive, index_of ((Model *) naive, id));
+  const int i = index_of ((Model *) naive, id);
+
+  if (i >= 0)
+    give ((Model *) naive, (guint) i);
 }
 
 static void
@@ -590,8 +676,13 @@ use (Naive *naive, guint32 id, guint64 stream)
 {
   Model *model = (Model *) naive;
   const Use added = { id, stream };
+  const int i = index_of (model, id);
 
-  if (STREAM (AT (index_of (model, id))->list)->handle != stream)
+  for (guint u = 0; u < model->uses->len; u++)
+    if (g_array_index (model->uses, Use, u).id == id
+        && g_array_index (model->uses, Use, u).stream == stream)
+      return;
+  if (i >= 0 && STREAM (AT (i)->stream)->handle != stream)
     g_array_append_val (model->uses, added);
 }
 
@@ -637,9 +728,60 @@ event_wait (Naive *naive, guint32 event, guint64 stream)
         continue;
       n = number_of (model, stream);
       learn (STREAM (n)->known, mark.from, mark.mark, mark.known);
+      if (n != mark.from)
+        add_wait (model, n, mark.from, mark.mark, FALSE, 0);
       if (mark.to == stream)
         forget (model, i--);
     }
+}
+
+/* Up to where the host knows stream @n once it has waited for it. */
+static guint64
+known_to_host (Model *model, guint n)
+{
+  guint64 mark = model->clock;
+
+  for (guint i = 0; i < model->waits->len; i++)
+    {
+      const Wait wait = g_array_index (model->waits, Wait, i);
+
+      if (wait.stream == n && wait.at < mark
+          && !is_done (model, wait.from, wait.mark, wait.recorded, wait.when))
+        mark = wait.at;
+    }
+  return mark;
+}
+
+static void
+host_knows (Model *model, guint64 handle, gboolean all)
+{
+  g_autoptr (GArray) up_to = g_array_new (FALSE, TRUE, sizeof (guint64));
+  gboolean any = FALSE;
+
+  g_array_set_size (up_to, 64);
+  for (guint n = 1; n <= model->streams->len; n++)
+    if (!all && STREAM (n)->handle == handle)
+      {
+        const guint64 mark = known_to_host (model, n);
+
+        memcpy (up_to->data, STREAM (n)->known->data, 64 * sizeof (guint64));
+        KNOWN (up_to, n) = mark;
+      }
+  for (guint n = 1; n <= model->streams->len; n++)
+    {
+      if (all)
+        KNOWN (up_to, n) = model->clock;
+      STREAM (n)->done = MAX (STREAM (n)->done, KNOWN (up_to, n));
+    }
+  for (guint o = 0; o < model->order->len; o++)
+    {
+      const guint n = g_array_index (model->order, guint, o);
+
+      any |= share_up_to (model, n, KNOWN (up_to, n));
+    }
+  if (any || model->stale)
+    shrink (model, model->threshold);
+  model->stale = FALSE;
 }
 
 static void
@@ -651,15 +793,9 @@ wait_for (Naive *naive, guint64 stream)
   for (guint i = 0; i < model->busy->len; i++)
     if (all || g_array_index (model->busy, Busy, i).handle == stream)
       naive->device.now = MAX (naive->device.now, g_array_index (model->busy, Busy, i).until);
-  for (guint n = 1; n <= model->streams->len; n++)
-    if (all || STREAM (n)->handle == stream)
-      {
-        STREAM (n)->done = model->clock;
-        publish_list (model, n, 0, all);
-      }
+  host_knows (model, stream, all);
   while (all && model->marks->len > 0)
     forget (model, 0);
-  shrink (model, model->threshold);
 }
 
 static void
@@ -667,9 +803,7 @@ trim (Naive *naive)
 {
   Model *model = (Model *) naive;
 
-  for (guint n = 1; n <= model->streams->len; n++)
-    publish_list (model, n, 0, FALSE);
-  shrink (model, model->keep);
+  shrink (model, model->keep + UNIT - 1);
 }
 
 #define CUDA(system, text, function) \
@@ -688,7 +822,7 @@ const NaiveClass naive_cuda_ordered = {
 };
 const NaiveClass naive_cuda_strict = {
   CUDA ("cuda-async",
-        "growth=2MiB,max_size=64MiB,remap=no,reuse_follow_event_dependencies=no,"
+        "growth=2MiB,max_size=64MiB,reuse_follow_event_dependencies=no,"
         "reuse_allow_internal_dependencies=no",
         create_strict),
   .every = 7

@@ -30,6 +30,7 @@
 #include "base/io/scan.h"
 #include "traces/kineto/initial.h"
 #include "traces/kineto/intervals.h"
+#include "traces/kineto/properties.h"
 #include "traces/trace.h"
 
 #define BATCH 1024u
@@ -89,6 +90,7 @@ typedef struct
   guint phase;          /* the next one to deliver */
   gint64 origin;        /* of the time */
   gboolean found;       /* the file has a list of trace events */
+  GArray *gpus;         /* GememKinetoGpu */
   GememTraceEvent batch[BATCH];
 } Kineto;
 
@@ -413,12 +415,13 @@ read_file (Kineto *kineto, GError **error)
     {
       while ((token = gemem_json_next (kineto->json, error)) == GEMEM_JSON_KEY)
         {
-          gboolean events = strcmp (gemem_json_text (kineto->json), "traceEvents") == 0;
+          const gboolean events = strcmp (gemem_json_text (kineto->json), "traceEvents") == 0;
+          const gboolean gpus = strcmp (gemem_json_text (kineto->json), "deviceProperties") == 0;
           if ((token = gemem_json_next (kineto->json, error)) < 0)
             return FALSE;
-          if (events && token == GEMEM_JSON_BEGIN_ARRAY
-                  ? !read_events (kineto, error)
-                  : !gemem_json_skip (kineto->json, token, error))
+          if (events && token == GEMEM_JSON_BEGIN_ARRAY ? !read_events (kineto, error)
+              : gpus ? !gemem_kineto_properties_read (kineto->gpus, kineto->json, token, error)
+                     : !gemem_json_skip (kineto->json, token, error))
             return FALSE;
         }
       if (token < 0)
@@ -467,7 +470,7 @@ typedef struct
 {
   GememIdMap *blocks; /* address -> Block */
   GememKinetoInitial initial;
-  guint64 allocated, reserved;
+  guint64 allocated, reserved, most; /* most: of `reserved` */
   guint64 mismatches, sizes;
 } Device;
 
@@ -519,6 +522,7 @@ check_reserved (Device *device, Record *record)
     }
   record->reserved = (gint64) (reserved - device->reserved);
   device->reserved = reserved;
+  device->most = MAX (device->most, MAX (reserved, initial->reserved));
 }
 
 /* Assigns to a free the id of its block, perhaps an initial one; 0: it was freed already. */
@@ -651,6 +655,7 @@ settle (Kineto *kineto, GError **error)
 {
   GememTraceInfo *info = &kineto->reader.info;
   g_autofree Device *devices = g_new0 (Device, MAX_DEVICES + 2); /* the last one is the host */
+  g_autoptr (GArray) uses = g_array_new (FALSE, FALSE, sizeof (GememKinetoUse));
   guint64 last_id = 0, unknown = 0;
   gsize keep = 0;
   int result = 1;
@@ -682,9 +687,12 @@ settle (Kineto *kineto, GError **error)
                                                : g_strdup_printf ("device %u", number);
         settle_initial (kineto, number, name, &devices[i], &last_id);
         note_device (kineto, name, &devices[i]);
+        const GememKinetoUse use = { number, devices[i].most };
+        g_array_append_val (uses, use);
         gemem_kineto_initial_clear (&devices[i].initial);
         gemem_idmap_free (devices[i].blocks);
       }
+  gemem_kineto_properties_settle (kineto->gpus, uses, info);
   info->events += kineto->initial->len;
   info->skipped += unknown;
   if (unknown > 0)
@@ -823,6 +831,7 @@ kineto_close (GememTraceReader *reader)
   gemem_json_free (kineto->json);
   gemem_input_close (kineto->input);
   g_array_unref (kineto->initial);
+  g_array_unref (kineto->gpus);
   gemem_kineto_intervals_free (kineto->intervals);
   g_string_free (kineto->name, TRUE);
   g_string_free (kineto->call, TRUE);
@@ -844,6 +853,7 @@ kineto_open (GememInput *input, const GememReadOptions *options, GError **error)
   kineto->json = gemem_json_new (input);
   gemem_json_keep_backslashes (kineto->json);
   kineto->initial = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
+  kineto->gpus = gemem_kineto_properties_new ();
   kineto->name = g_string_new (NULL);
   kineto->call = g_string_new (NULL);
   gemem_trace_info_init (&kineto->reader.info, "kineto", gemem_input_name (input));

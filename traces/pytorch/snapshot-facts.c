@@ -275,6 +275,33 @@ settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **err
   return TRUE;
 }
 
+/* The device that was recorded.  Its size is not in the file: where a request failed, what was reserved
+ * and what was free then is what the program could have of it. */
+static void
+settle_size (GememSnapshot *snapshot)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  guint64 most = 0, could = 0;
+
+  for (guint i = 0; i < snapshot->devices->len; i++)
+    {
+      const GememSnapshotDevice *device = snapshot->devices->pdata[i];
+      const gint64 start = (gint64) device->reserved; /* before the first event */
+
+      most = MAX (most, (guint64) MAX (start + device->most, 0));
+      if (device->told)
+        could = MAX (could, (guint64) MAX (start + device->could, 0));
+    }
+  if (could >= most && could > 0)
+    {
+      info->device = g_strdup_printf ("capacity=%" G_GUINT64_FORMAT, could);
+      gemem_trace_info_note (info, "device",
+                             "what the program had and what was free when it ran out");
+    }
+  else if (most > 0)
+    info->device = g_strdup_printf ("at_least=%" G_GUINT64_FORMAT, most);
+}
+
 /* What the settings do not say. */
 static void
 note_settings (GememSnapshot *snapshot)
@@ -342,6 +369,7 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
         return FALSE;
       open += ((const GememSnapshotDevice *) g_ptr_array_index (snapshot->devices, i))->state.open;
     }
+  settle_size (snapshot);
   info->settings = settings_text (snapshot);
   if (!settings->npu)
     add_version (snapshot);

@@ -64,6 +64,24 @@ gemem_snapshot_begin_pass (GememSnapshot *snapshot, gboolean stacks, GError **er
 
 /* ---- the passes */
 
+/* Keeps how much the device held, and how much it could have held where a request failed. */
+static void
+weigh_device (GememSnapshotDevice *device, const GememTraceEvent *event)
+{
+  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC || event->kind == GEMEM_EVENT_SEGMENT_MAP)
+    device->net += (gint64) event->size;
+  else if (event->kind == GEMEM_EVENT_SEGMENT_FREE || event->kind == GEMEM_EVENT_SEGMENT_UNMAP)
+    device->net -= (gint64) event->size;
+  else if (event->kind == GEMEM_EVENT_OOM && event->aux > 0 && event->aux < G_MAXINT64 / 4)
+    {
+      const gint64 could = device->net + (gint64) event->aux;
+
+      device->could = device->told ? MAX (device->could, could) : could;
+      device->told = TRUE;
+    }
+  device->most = MAX (device->most, device->net);
+}
+
 static gboolean
 first_event (GememSnapshot *snapshot, const GememPytorchRecord *record, GError **error)
 {
@@ -90,6 +108,7 @@ first_event (GememSnapshot *snapshot, const GememPytorchRecord *record, GError *
           != 0,
       record->event.kind == GEMEM_EVENT_FREE_REQUESTED && !device->releases.own
           && gemem_pytorch_state_saw (&device->state, record->event.address));
+  weigh_device (device, &record->event);
   if (device->events++ == 0)
     device->first = time;
   else if (time < device->last)

@@ -55,6 +55,9 @@ typedef struct
   GArray *stacks;      /* guint32: of the events that have one, by their place in the file */
   guint64 first, last; /* us */
   guint64 events, backwards;
+  gint64 net, most;  /* first pass: bytes reserved now and at most, relative to the start */
+  gint64 could;      /* the most that the program could have where it ran out, likewise, */
+  gboolean told;     /* if that is known */
   guint64 delivered; /* events */
   guint64 reserved;  /* reserved bytes after the events delivered */
 } GememSnapshotDevice;

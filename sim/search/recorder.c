@@ -1,0 +1,41 @@
+/* recorder.c - see recorder.h. */
+#include "config.h"
+
+#include "allocators/shorthand.h"
+#include "base/named.h"
+#include "sim/search/recorder.h"
+
+#define ASSUMED "pytorch-caching"
+
+/* The settings of a shorthand choose the class, so they belong to its name; those of a class apply while
+ * it is made (gemem_setup_defaults()). */
+char *
+gemem_recorder_text (const GememTraceInfo *info, gboolean ignores_settings)
+{
+  for (const GememNamed *const *s = gemem_shorthands (); *s != NULL && info->allocator != NULL; s++)
+    if (!ignores_settings && info->settings != NULL
+        && gemem_name_is ((*s)->name, (*s)->aliases, info->allocator))
+      return g_strconcat (info->allocator, ":", info->settings, NULL);
+  return g_strdup (info->allocator);
+}
+
+gboolean
+gemem_recorder_parse (const GememTraceInfo *info, gboolean ignores_settings,
+                      const GPtrArray *variables, GPtrArray *specs, gboolean *assumed,
+                      GError **error)
+{
+  g_autofree char *text = gemem_recorder_text (info, ignores_settings);
+
+  *assumed = text == NULL;
+  if (text == NULL)
+    text = g_strdup (ASSUMED);
+  if (gemem_allocator_spec_parse_with (text, variables, specs, *assumed ? error : NULL))
+    return TRUE;
+  if (!*assumed)
+    g_set_error (
+        error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+        "%s was recorded with '%s', which is not among the allocators here; choose one with "
+        "-a NAME ('gemem-sim list' shows them)",
+        info->path, text);
+  return FALSE;
+}

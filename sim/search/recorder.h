@@ -1,0 +1,24 @@
+/* recorder.h - the allocator that made a recording, which is the one to replay unless another is asked
+ * for.
+ *
+ * Invariant: a recording that does not name its allocator is taken to be PyTorch's, as most are, and
+ * whoever replays it says so.
+ */
+#pragma once
+
+#include "allocators/allocator.h"
+#include "traces/trace.h"
+
+GEMEM_BEGIN_DECLS
+
+/* What -a says to mean the allocator that recorded @info, g_free(); NULL: it is not named there. */
+char *gemem_recorder_text (const GememTraceInfo *info, gboolean ignores_settings);
+
+/* Appends to @specs the allocator that recorded @info, for a program with the environment @variables
+ * (NULL: none); *@assumed: it is not named there.  @ignores_settings: those of the trace do not choose
+ * it.  GEMEM_ERROR_USAGE: it is not among the allocators here. */
+gboolean gemem_recorder_parse (const GememTraceInfo *info, gboolean ignores_settings,
+                               const GPtrArray *variables, GPtrArray *specs, gboolean *assumed,
+                               GError **error);
+
+GEMEM_END_DECLS
