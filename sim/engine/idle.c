@@ -43,14 +43,11 @@ add_part (Idle *idle, GememIdleCause cause, guint64 key, guint64 bytes, const Ge
 }
 
 static const GememLiveRow *
-row_of (Idle *idle, const GememSpan *span)
+row_of (const Idle *idle, const GememSpan *span)
 {
   const guint64 address = gemem_span_user (span);
-  const GememLiveRow *row;
+  const GememLiveRow *row = gemem_live_row_from (idle->live, address);
 
-  if (idle->live == NULL)
-    idle->live = gemem_live_rows (&idle->run->live, FALSE);
-  row = gemem_live_row_from (idle->live, address);
   return row != NULL && row->address == address ? row : NULL;
 }
 
@@ -81,25 +78,41 @@ add_pending (Idle *idle, const GememSpan *span)
     }
 }
 
+/* Bytes of free @span that are live: of blocks that the program has freed and whose completion is still
+ * to come in the trace, though the allocator, out of memory, did not wait for it. */
+static guint64
+still_live (const Idle *idle, const GememSpan *span)
+{
+  const GememLiveRow *row = gemem_live_row_from (idle->live, span->address),
+                     *end = &g_array_index (idle->live, GememLiveRow, idle->live->len);
+  guint64 bytes = 0;
+
+  for (; row != NULL && row < end && row->address - span->address < span->size; row++)
+    bytes += row->live->requested;
+  return MIN (bytes, span->size);
+}
+
 /* @blocks in use in the segment, @live the largest of them; @held: by these or by what waits. */
 static void
 add_free (Idle *idle, const GememSpan *span, gboolean held, guint blocks, const GememSpan *live)
 {
   const guint capabilities = idle->run->klass->capabilities;
+  const guint64 bytes = span->size - still_live (idle, span);
+  const gboolean pools = (capabilities & GEMEM_CAP_POOLS) != 0;
 
-  if (span->pool != idle->pool && (capabilities & GEMEM_CAP_POOLS) != 0)
-    add_part (idle, GEMEM_IDLE_POOLS, span->pool, span->size, span);
+  if (pools
+      && (span->pool != idle->pool
+          || (span->pool != 0 && !held && (span->flags & GEMEM_SPAN_RETURNABLE) == 0)))
+    add_part (idle, GEMEM_IDLE_POOLS, span->pool, bytes, span);
   else if (span->stream != idle->stream && (capabilities & GEMEM_CAP_STREAMS) != 0)
-    add_part (idle, GEMEM_IDLE_STREAMS, span->stream, span->size, span);
+    add_part (idle, GEMEM_IDLE_STREAMS, span->stream, bytes, span);
   else if ((span->flags & GEMEM_SPAN_OVERSIZE) != 0)
-    add_part (idle, GEMEM_IDLE_OVERSIZE, span->address, span->size, span);
+    add_part (idle, GEMEM_IDLE_OVERSIZE, span->address, bytes, span);
   else if ((span->flags & GEMEM_SPAN_RETURNABLE) != 0)
-    add_part (idle, GEMEM_IDLE_RETURNABLE, span->address, span->size, span);
-  else if (!held && span->pool != 0 && (capabilities & GEMEM_CAP_POOLS) != 0)
-    add_part (idle, GEMEM_IDLE_POOLS, span->pool, span->size, span);
-  else if (held)
+    add_part (idle, GEMEM_IDLE_RETURNABLE, span->address, bytes, span);
+  else if (held && bytes > 0)
     {
-      const Part part = { GEMEM_IDLE_PINNED, span->segment, span->size, span, blocks, live };
+      const Part part = { GEMEM_IDLE_PINNED, span->segment, bytes, span, blocks, live };
       g_array_append_val (idle->parts, part);
     }
 }
@@ -280,14 +293,14 @@ gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows)
   g_autoptr (GArray) spans = gemem_spans_of (run->allocator);
   g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Part));
   const guint64 reserved = run->device->held, live = run->accounts.live;
-  Idle idle = { run, stream, pool, parts, NULL, 0, 0 };
+  g_autoptr (GArray) rows_of_live = gemem_live_rows (&run->live, FALSE);
+  Idle idle = { run, stream, pool, parts, rows_of_live, 0, 0 };
 
   g_array_set_size (rows, 0);
   for (guint i = 0; i < spans->len;)
     i = add_segment (&idle, spans, i);
   merge_parts (parts);
   fill_rows (&idle, reserved > live ? reserved - live : 0, rows);
-  g_clear_pointer (&idle.live, g_array_unref);
 }
 
 void

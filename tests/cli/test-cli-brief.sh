@@ -22,7 +22,7 @@ run 0 gemem-sim replay "$data/expandable-2.6.pickle.gz"
 check 'the answer is below the name' sh -c 'sed -n 3p "$1" | grep -qx "every request was served; at most 200\.0 MiB of 80\.00 GiB were held"' sh "$out"
 says out '^  peak reserved +200\.0 MiB +209715200 bytes, after event [0-9]+$'; says out '^reproduces the recording exactly: 151 of 151'
 check 'no statistics, no parameters' sh -c '! grep -Eq "statistics as|^parameters|latency|guesses|against now" "$1"' sh "$out"
-check "a screen: $(wc -l <"$out") lines, $(widest "$out") columns" test "$(wc -l <"$out")" -le 14 -a "$(widest "$out")" -le 100
+check "a screen: $(wc -l <"$out") lines, $(widest "$out") columns" test "$(wc -l <"$out")" -le 19 -a "$(widest "$out")" -le 100
 run 0 gemem-sim replay -v "$data/expandable-2.6.pickle.gz"; says out '^statistics as the system names them$'; says out '^  expandable_segments +yes$'
 run 0 gemem-sim replay waste.txt -a direct -d sim:capacity=280MiB
 check 'a failure is the answer' sh -c 'sed -n 2p "$1" | grep -qx "does not fit: 1 of 3 requests failed"' sh "$out"

@@ -74,6 +74,10 @@ json held.txt -a pytorch-caching -d sim:capacity=64MiB; check 'the same in JSON'
 trace completed.txt 'alloc 1 size=30MiB' 'free-requested 1' 'alloc 2 size=40MiB' 'free-completed 1' # live until its completion, so not idle
 json completed.txt -a pytorch-caching; check 'what the trace completes later is in use' jq -e '.results[0].idle == []' "$out"
 
+trace given-up.txt 'alloc 1 size=6MiB' 'alloc 2 size=4MiB' 'free-requested 2' 'alloc 3 size=45MiB' 'free-completed 2' # of 20 MiB 10 are live, though PyTorch waited for the 4 and has 14 free
+json given-up.txt -a pytorch-caching -d sim:capacity=60MiB; rows idle_at_failure '.oom[0].reserved' '.oom[0].live'
+check 'what is live is not idle too' jq -e '[.results[0].idle_at_failure[] | [.cause, .bytes, .id]] == [["pinned", 10485760, 1]]' "$out"
+
 # ---- rounding
 trace rounding.txt 'alloc 1 size=100' 'alloc 2 size=600' # the peak is at once: a block of 512 bytes in a segment of 2 MiB
 json rounding.txt -a pytorch-caching; rows idle '.values.idle_reserved' '.values.idle_live'
