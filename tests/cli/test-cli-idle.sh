@@ -9,6 +9,8 @@ trace () {
   file=$1; shift
   { echo '# gemem-trace: 4'; case " $* " in *sleep*) echo '# flags: has-sleep' ;; esac; printf '%s\n' "$@"; echo "# end: $#"; } >"$file"
 }
+# of_lines FILE: the same from the lines of a file.
+of_lines () { file=$1; set --; while read -r line; do set -- "$@" "$line"; done <lines; trace "$file" "$@"; }
 torch () { file=$1; shift; run 0 gemem-sim replay -v "$file" -d sim:capacity=80GiB "$@"; }
 # rows ARRAY RESERVED LIVE: the bytes of its rows in the last JSON output add up to the difference of the two numbers.
 rows () { check "$1 adds up to reserved - live" jq -e ".results[0] | ([.$1[].bytes] | add // 0) == ($2) - ($3) and (.$1 | all(.bytes > 0))" "$out"; }
@@ -16,7 +18,7 @@ json () { run 0 gemem-sim replay "$@" --format json; }
 
 # ---- free in the cache of another stream: of 32 GiB 30 are idle in 30 streams
 for stream in $(seq 0 31); do echo "alloc $((stream + 1)) size=1GiB stream=$stream"; [ "$stream" -gt 29 ] || echo "free $((stream + 1))"; done >lines
-mapfile () { set --; while read -r line; do set -- "$@" "$line"; done <lines; trace streams.txt "$@"; }; mapfile
+of_lines streams.txt
 torch streams.txt -a pytorch-caching
 says out '^idle at the reserved peak, an event of stream 0x1f: 30\.00 GiB of 32\.00 GiB held$'
 says out '^ +30\.00 GiB  free in the caches of 30 other streams \(stream 0x0: 1\.000 GiB\)$'
@@ -50,7 +52,7 @@ torch pinned.txt -a pytorch-caching; says out '^idle at the reserved peak: 16\.0
 trace several.txt 'alloc 1 size=4MiB' 'alloc 2 size=6MiB' 'alloc 3 size=2MiB' 'free 1' 'alloc 4 size=30MiB'
 torch several.txt -a pytorch-caching; says out '^ +12\.00 MiB  free rest of the segment of block 2 \(6\.000 MiB\) and 1 more in use$'
 for i in 1 2 3 4 5; do printf 'alloc %s size=9MiB\nalloc 9%s size=11MiB\n' "$i" "$i"; done >lines; printf 'free 9%s\n' 1 2 3 4 5 >>lines; echo 'alloc 7 size=300MiB' >>lines
-set --; while read -r line; do set -- "$@" "$line"; done <lines; trace many.txt "$@"
+of_lines many.txt
 torch many.txt -a pytorch-caching; check 'three segments by name' test "$(grep -c 'free rest of the segment of block [1-5] (9\.000 MiB)$' "$out")" -eq 3
 says out '^ +22\.00 MiB  free rest of 2 segments that blocks keep$'
 json many.txt -a pytorch-caching; rows idle '.values.idle_reserved' '.values.idle_live'
@@ -120,6 +122,12 @@ if shared gpu/h100/recordings; then
   run 0 gemem-sim replay "$recordings/gpt2-train-too-short.pickle.gz"; says out '^idle at the first failure: [0-9.]+ MiB of 1\.287 GiB held$'
   run 0 gemem-sim replay "$recordings/resnet50-train-split.pickle.gz" -v; says out 'in [0-9]+ large blocks that max_split_size keeps whole$'
   for recording in "$recordings"/*.pickle.gz; do json "$recording"; rows idle '.values.idle_reserved' '.values.idle_live'; done
+  for name in gpt2-train llama-train resnet50-train; do # emptied at the peak, the cache returns what it is said to return
+    gemem-sim convert -q "$recordings/$name.pickle.gz" whole.txt
+    last=$(gemem-sim replay whole.txt --format json | jq '.results[0].values.peak_reserved_seq')
+    awk -v n=$((last + 1)) '/^#/ { if (!/^# end/) print; next } n > events { print; events++ } END { print "trim"; print "# end: " n + 1 }' whole.txt >cut.txt
+    json cut.txt; check "$name: as much as is said" jq -e '.results[0] | [.idle[] | select(.cause == "returnable").bytes] == [.values.idle_reserved - .values.end_reserved] and .idle[0].bytes > 100000000' "$out"
+  done
 else
   skip 'recordings of an H100' "no $GEMEM_SHARED/gpu/h100/recordings"
 fi
