@@ -228,7 +228,8 @@ judge (GememAdvice *advice, const GememAdviceQuestion *question)
       advice->verdict = GEMEM_ADVICE_DOES_NOT_FIT;
       return;
     }
-  advice->verdict = advice->doubt != NULL ? GEMEM_ADVICE_UNKNOWN : GEMEM_ADVICE_FITS;
+  advice->verdict = advice->doubt != NULL || advice->device_assumed ? GEMEM_ADVICE_UNKNOWN
+                                                                    : GEMEM_ADVICE_FITS;
   advice->need = now->peak_reserved;
 }
 

@@ -3,9 +3,10 @@
  * Why: a person with a job that ran out of memory wants one verdict, not a table.  Every line that is
  * offered was replayed as it will be read; nothing is promised that was not tried.
  *
- * Invariants: a verdict FITS is given only if the whole program was replayed, with its allocator and
- * not an approximation of it, and every request was served, on every device of the trace.  What
- * cannot be told is said to be so, with the reason.  Nothing depends on the number of threads.
+ * Invariants: a verdict FITS is given only if the device is known, the whole program was replayed, with
+ * its allocator and not an approximation of it, and every request was served, on every device of the
+ * trace.  What cannot be told is said to be so, with the reason.  Nothing depends on the number of
+ * threads.
  * Cost: a replay for each setting tried, all from memory (held.h).
  */
 #pragma once
@@ -66,7 +67,7 @@ typedef struct
   GememAllocatorSpec *spec;
   GememResult *now; /* with the settings it had; on the device asked for */
   GememAdviceVerdict verdict;
-  char *doubt;   /* why it cannot be told; NULL: it can */
+  char *doubt;   /* why it cannot be told; NULL: it can, but for the device */
   guint64 need;  /* bytes with the settings it had; 0: not known */
   guint64 least; /* what is in use at once, whatever the settings of the system */
   GArray *lines; /* GememAdviceLine, the best first */

@@ -140,7 +140,7 @@ gemem_advice_sentence (const GememAdvice *advice)
   gemem_format_size (whole, now->capacity);
   gemem_format_size (need, advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? advice->need
                                                                         : now->peak_reserved);
-  if (advice->verdict == GEMEM_ADVICE_FITS && advice->device_assumed)
+  if (advice->verdict == GEMEM_ADVICE_UNKNOWN && advice->doubt == NULL)
     g_string_append_printf (out,
                             "It needs %s %s. How large its device is was not recorded: --capacity "
                             "says whether it fits.",

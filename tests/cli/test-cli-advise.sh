@@ -18,7 +18,7 @@ screen () {
 }
 
 # ---- whole screens
-screen 0 gemem-sim $recorded/llama-train.gmt <<'END'
+screen 3 gemem-sim $recorded/llama-train.gmt <<'END'
 llama-train.gmt: native, pytorch-caching 2.10 or 2.11, 15685 events
 The replay reproduces the recording exactly: 5156 of 5156 decisions.
 

@@ -278,7 +278,7 @@ test_verdict (void)
   TestTrace trace = TEST_TRACE (two);
 
   trace.allocator = "pytorch-caching";
-  assert_verdict (&trace, NULL, GEMEM_ADVICE_FITS,
+  assert_verdict (&trace, NULL, GEMEM_ADVICE_UNKNOWN,
                   "It needs 60.00 MiB with the settings it had. How");
   assert_verdict (&trace, "sim:capacity=64MiB", GEMEM_ADVICE_FITS,
                   "It fits: it needs 60.00 MiB of 64.00 MiB");
