@@ -58,19 +58,20 @@ percent (char *buffer, guint64 part, guint64 whole)
 
 /* ---- why it fails */
 
-/* "other streams' caches: 2.000 GiB free in ...", where most of what was idle at the failure lies; NULL:
- * in the cache of the request itself. */
+/* "other streams' caches: 2.000 GiB free in ...", where most of what was idle at the failure lies, if
+ * that would have made room for the request; NULL: elsewhere, or not enough. */
 static char *
-idle_elsewhere (const GememResult *now)
+idle_elsewhere (const GememResult *now, const GememOom *oom)
 {
   const GArray *rows = now->idle_at_failure;
-  const GememIdleCause cause = rows->len > 0 ? g_array_index (rows, GememIdleRow, 0).cause
-                                             : GEMEM_IDLE_ALLOCATOR;
+  const GememIdleRow *row = rows->len > 0 ? &g_array_index (rows, GememIdleRow, 0) : NULL;
   g_autofree char *text = gemem_report_idle_cause (rows);
 
-  return cause == GEMEM_IDLE_STREAMS ? g_strconcat ("other streams' caches: ", text, NULL)
-         : cause == GEMEM_IDLE_POOLS ? g_strconcat ("another pool: ", text, NULL)
-                                     : NULL;
+  if (row == NULL || row->bytes < oom->requested - oom->device_free)
+    return NULL;
+  return row->cause == GEMEM_IDLE_STREAMS ? g_strconcat ("other streams' caches: ", text, NULL)
+         : row->cause == GEMEM_IDLE_POOLS ? g_strconcat ("kept in pools: ", text, NULL)
+                                          : NULL;
 }
 
 char *
@@ -98,7 +99,7 @@ gemem_advice_reason (const GememAdvice *advice)
   if (oom->waiting)
     return g_strdup (
         "freed memory waits for its streams (once they are done, the same request fits)");
-  elsewhere = idle_elsewhere (now);
+  elsewhere = idle_elsewhere (now, oom);
   if (elsewhere != NULL)
     return elsewhere;
   return g_strdup_printf ("fragmentation (%s of the %s held are not in use)",

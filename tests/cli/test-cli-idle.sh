@@ -111,10 +111,17 @@ run 0 gemem-sim replay --share-device two.txt whole.txt -a pytorch-caching -d si
 
 # ---- advise: the rows, and the cause in the reason
 run 4 gemem-sim advise pool-ended.txt --for pytorch -d sim:capacity=80GiB
-check 'the pool is named' sh -c 'tr "\n" " " <"$1" | sed "s/  */ /g" | grep -q "Why: another pool: 60.00 GiB free in private pool 1 (not released by the program)\."' sh "$out"
+check 'the pool is named' sh -c 'tr "\n" " " <"$1" | sed "s/  */ /g" | grep -q "Why: kept in pools: 60.00 GiB free in private pool 1 (not released by the program)\."' sh "$out"
 says out '^idle at the first failure: 60\.00 GiB of 60\.00 GiB held$'
 run 4 gemem-sim advise pool-ended.txt --for pytorch -d sim:capacity=80GiB --format json; check 'JSON has them' jq -e '.[0].idle_at_failure[0] | .cause == "pools" and .bytes == 64424509440 and .pool == 1' "$out"
 run 4 gemem-sim advise held.txt --for pytorch -d sim:capacity=64MiB; says out 'freed memory waits for its streams|Why: freed memory'
+
+# Of another stream 10 MiB are left beside a block; the device has 20 MiB.
+trace beside.txt 'alloc 1 size=4MiB stream=7' 'alloc 2 size=16MiB stream=7' 'free 2' 'alloc 3 size=24MiB'
+run 4 gemem-sim advise beside.txt --for pytorch -d sim:capacity=40MiB
+says out "other streams' caches: 16\.00 MiB free in the cache of another stream, 0x7\."
+trace short.txt 'alloc 1 size=4MiB stream=7' 'alloc 2 size=16MiB stream=7' 'free 2' 'alloc 4 size=4MiB' 'alloc 5 size=6MiB' 'alloc 6 size=10MiB' 'free 5' 'free 6' 'alloc 3 size=26MiB'
+run 4 gemem-sim advise short.txt --for pytorch -d sim:capacity=46MiB; says out '^  fragmentation \(32\.00 MiB of the 40\.00 MiB held are not in use\)'
 
 # ---- real recordings
 if shared gpu/h100/recordings; then
