@@ -59,7 +59,7 @@ percent (char *buffer, guint64 part, guint64 whole)
 /* ---- why it fails */
 
 /* "other streams' caches: 2.000 GiB free in ...", where most of what was idle at the failure lies, if
- * that would have made room for the request; NULL: elsewhere, or not enough. */
+ * that and what the device has would suffice for the request; NULL: elsewhere, or not enough. */
 static char *
 idle_elsewhere (const GememResult *now, const GememOom *oom)
 {
