@@ -48,7 +48,7 @@ check 'what fails now is the first row' sh -c 'grep -A1 "^allocator" "$1" | tail
 run 0 gemem-sim compare "$data/expandable-2.6.pickle.gz" --find-capacity; says out '^allocator .* least capacity'
 
 # ---- a search: the best ten, no row wider than a page
-run 0 gemem-sim compare "$data/max-split-2.6.pickle.gz" -a 'pytorch-caching:max_split_size_mb=unlimited|32|64|128|256|512|1024,roundup_power2_divisions=0|1|2|4|8,garbage_collection_threshold=*' -a pytorch-caching
+run 0 gemem-sim compare "$data/max-split-2.6.pickle.gz" -a 'pytorch-caching:max_split_size_mb=unlimited|32|64|128|256|512|1024,roundup_power2_divisions=0|1|2|4|8,garbage_collection_threshold=*' -a pytorch-caching -d 80GiB
 rows=$(sed -n '/^allocator/,/^$/p' "$out" | grep -c MiB)
 check "no more than eleven rows and what is left out ($rows)" test "$rows" -le 11
 check "no row wider than 120 ($(sed -n '1,/^$/p' "$out" | awk '{ if (length ($0) > n) n = length ($0) } END { print n }'))" sh -c '! sed -n "1,/^$/p" "$1" | grep -q "^.\{121\}"' sh "$out"

@@ -119,7 +119,7 @@ test_failed_rows (void)
   assert_contains (markdown, " |\n| refuses (failed) | 1.000 GiB | - | - | - | 3.000 GiB |");
   g_autofree char *csv = report (GEMEM_FORMAT_CSV, results, 3, FALSE, 0);
   assert_contains (csv,
-                   "\nx.gmt,,0,sample,refuses,sim:capacity=8GiB,no,,,1073741824,,,,3221225472,");
+                   "\nx.gmt,,0,sample,refuses,sim:capacity=8GiB,no,,,1073741824,,,,,3221225472,");
   g_assert_true (strstr (csv, "refuses") < strstr (csv, "serves"));
   g_autofree char *json = report (GEMEM_FORMAT_JSON, results, 3, FALSE, 0);
   assert_contains (json, "\n        \"lower_bound\": null,\n        \"overhead\": null,\n        "
@@ -221,12 +221,12 @@ test_order_and_columns (void)
   results[2]->peak_reserved = GEMEM_GIB / 2;
   options.sort = columns[1];
   gemem_report_write (table, GEMEM_FORMAT_TABLE, results, 4, &options);
-  assert_contains (table->str, "allocator  retries  peak reserved  calls\n"
-                               "b                0      1.000 GiB      6\n"
-                               "a                0      3.000 GiB      6\n"
-                               "d                0      4.000 GiB      6\n"
-                               "c                0      512.0 MiB      6  (failed)\n\n");
-  g_assert_null (strstr (table->str, "device calls"));
+  assert_contains (table->str, "allocator  retries  peak reserved  device calls\n"
+                               "b                0      1.000 GiB             6\n"
+                               "a                0      3.000 GiB             6\n"
+                               "d                0      4.000 GiB             6\n"
+                               "c                0      512.0 MiB             6  (failed)\n\n");
+  g_assert_null (strstr (table->str, "\ndevice calls"));
   options.reverse = TRUE;
   gemem_report_write (worst, GEMEM_FORMAT_TABLE, results, 4, &options);
   assert_contains (worst->str, "calls\nd  ");
@@ -237,7 +237,7 @@ test_order_and_columns (void)
                 "allowed,retries,"
                 "peak_reserved,calls\nx.gmt,,0,sample,d,sim:capacity=8GiB,no,,,0,4294967296,6\n"));
   gemem_report_write (markdown, GEMEM_FORMAT_MARKDOWN, results, 4, &options);
-  assert_contains (markdown->str, "| allocator | retries | peak reserved | calls |\n");
+  assert_contains (markdown->str, "| allocator | retries | peak reserved | device calls |\n");
   options = (GememReportOptions){ .sort = gemem_measure_find ("utilisation", NULL),
                                   .all = TRUE,
                                   .verbose = TRUE };
@@ -447,7 +447,7 @@ test_not_allowed (void)
   assert_contains (table, "\na: not allowed: event 3: why\n");
   assert_contains (table, "\nb needs least of the 2 real allocators allowed here: 4.000 GiB, 1.000 "
                           "GiB (20.0 %) less than the next, c;");
-  assert_contains (csv, ",ge,a,sim:capacity=8GiB,no,,event 3: why,1073741824,3355443200,,,");
+  assert_contains (csv, ",ge,a,sim:capacity=8GiB,no,,event 3: why,1073741824,,3355443200,,,");
   assert_contains (markdown, "\n| a (not allowed) | 1.000 GiB | 3.125 GiB | - | - |");
   assert_contains (markdown, "b needs least of the 2 real allocators allowed here");
   assert_contains (details, "\n  NOT ALLOWED: event 3: why\n");
@@ -771,7 +771,7 @@ test_csv (void)
   g_assert_cmpstr (
       text, ==,
       "trace,trace_sha256,device_ordinal,allocator,label,device,partial,failure,not_allowed,peak_"
-      "reserved,lower_bound,overhead,utilisation,peak_live,"
+      "reserved,against_now,lower_bound,overhead,utilisation,peak_live,"
       "peak_allocated,internal_at_live_peak,external_at_live_peak,internal_mean,"
       "external_mean,fragmentation_at_live_peak,fragmentation_mean,"
       "largest_free_at_live_peak,device_allocs,"
@@ -783,11 +783,11 @@ test_csv (void)
       "calls_unmap,calls_destroy,calls_release,calls_syncs,calls_events,calls_memset,"
       "calls_info,calls,calls_time,peak_host_backup\n"
       "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\n\",sim:capacity=8GiB,no,"
-      "\"cr\rhere\",,4294967296,3355443200,1.280000,0.750000,"
+      "\"cr\rhere\",,4294967296,,3355443200,1.280000,0.750000,"
       "3221225472,"
       "3489660928,268435456,268435456,0,0,0.250000,0.138889,201326592,4,2,503,50000,50000,0,"
       "501500,,,,,,,0,0,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000,\n"
-      "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,,4294967296,3355443200,1.280000,0."
+      "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,,4294967296,,3355443200,1.280000,0."
       "750000,3221225472,"
       "3489660928,268435456,268435456,0,0,0.250000,0.138889,201326592,4,2,503,50000,50000,0,"
       "501500,,,,,,,0,0,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000,\n");
@@ -871,9 +871,9 @@ test_empty (void)
   assert_contains (text, "\"fragmentation_at_live_peak\": 0.000000,\n");
   assert_contains (table, "     0.000        0.0 %  3.000 GiB ");
   g_autofree char *none = report (GEMEM_FORMAT_JSON, NULL, 0, FALSE, 0);
-  g_assert_cmpstr (
-      none, ==,
-      "{\n  \"schema\": \"gemem-result\",\n  \"version\": 2,\n  \"results\": [\n  ]\n}\n");
+  g_assert_cmpstr (none, ==,
+                   "{\n  \"schema\": \"gemem-result\",\n  \"version\": 2,\n  \"results\": [\n  "
+                   "],\n  \"summary\": []\n}\n");
   gemem_result_free (result);
 }
 

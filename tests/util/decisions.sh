@@ -25,8 +25,8 @@ all_decisions () {
   for allocator in $(gemem-sim list allocators --names); do
     decisions session.gmt "$1,mode=malloc" 200MiB "$allocator"
     [ -z "${GEMEM_QUICK:-}" ] || { decisions random.gmt "$1,mode=vmm" 1500MiB "$allocator"; continue; }
-    decisions "$recorded/vit-train.gmt" "$1,mode=malloc" 1600MiB "$allocator"
+    decisions "$recorded/vit-train.gmt" "$1,mode=malloc" 1900MiB "$allocator"
     decisions "$recorded/resnet50-train.gmt" "$1,mode=vmm" 8GiB "$allocator"
-    decisions "$recorded/gpt2-train.gmt" "$1,mode=async" 2300MiB "$allocator"
+    decisions "$recorded/gpt2-train.gmt" "$1,mode=async" 2600MiB "$allocator"
   done
 }
