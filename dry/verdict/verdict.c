@@ -280,6 +280,21 @@ can_write (const char *folder)
   return g_file_set_contents (path, bytes, sizeof bytes, NULL);
 }
 
+/* The program made no CUDA calls.  An earlier recording is worth more than an empty one. */
+static void
+note_nothing (Gathering *g, const GememLaunchFacts *facts)
+{
+  const gboolean earlier = g_file_test (g->options->output, G_FILE_TEST_IS_REGULAR);
+  guint64 count;
+
+  if (earlier || gemem_launcher_convert (NULL, facts, g->options->output, &count))
+    note (g->verdict, "%s made no CUDA calls; %s %s%s", g->name, g->options->output,
+          earlier ? "is left as it was" : "holds no events",
+          g->verdict->status != 0
+              ? "; what runs in an emptied environment (env -i, sudo) is not seen"
+              : "");
+}
+
 static void
 gather (Gathering *g)
 {
@@ -287,7 +302,6 @@ gather (Gathering *g)
   g_autoptr (GPtrArray) snapshots = gemem_launcher_journals (g->run->folder, ".pickle");
   const GememJournal *main = gemem_launcher_main (snapshots->len > 0 ? snapshots : journals,
                                                   g->pid);
-  guint64 count;
 
   g->main = main != NULL ? main->pid : 0;
   g_autoptr (GHashTable) known = gemem_library_ranks_read (g->run);
@@ -314,14 +328,8 @@ gather (Gathering *g)
           g->run->folder);
       g->verdict->lost++;
     }
-  if (!g->written && g->verdict->lost == 0
-      && gemem_launcher_convert (NULL, &facts, g->options->output, &count))
-    {
-      note (g->verdict, "%s made no CUDA calls; %s holds no events%s", g->name, g->options->output,
-            g->verdict->status != 0
-                ? "; what runs in an emptied environment (env -i, sudo) is not seen"
-                : "");
-    }
+  if (!g->written && g->verdict->lost == 0)
+    note_nothing (g, &facts);
 }
 
 /* ---- the whole */

@@ -49,6 +49,8 @@ check "--json writes into a pipe and does not replace it" sh -c 'test -p pipe &&
 echo 'print(1)' >plain.py
 run 127 gemem-dry-run plain.py; says err 'plain.py: No such file or directory; write python plain.py$'
 run 126 gemem-dry-run ./plain.py; says err './plain.py: Permission denied; write python ./plain.py$'
+rm -f out.gmt; run 0 gemem-dry-run true; says err 'true made no CUDA calls; .*out\.gmt holds no events'
+echo earlier >out.gmt; run 0 gemem-dry-run true; says err 'true made no CUDA calls; .*out\.gmt is left as it was'; check 'an earlier recording is kept' grep -q earlier out.gmt
 rm -f out.gmt; run 127 gemem-dry-run ./no-such-program; check "a program that is not there leaves no trace" test ! -e out.gmt
 run 0 env -u HOME -u XDG_CACHE_HOME gemem-dry-run true
 XDG_CACHE_HOME=/proc/nowhere run 0 gemem-dry-run "$program" runtime; says err '/proc/nowhere.*; made for this run alone$'; says err '^  h100 +fits: 2\.000 MiB'
