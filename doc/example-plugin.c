@@ -187,14 +187,14 @@ power2_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
   for (guint i = 0; i < blocks->len; i++)
     {
       const Block *b = blocks->pdata[i];
-      const GememSpan span = { b->address,
-                               b->size,
-                               b->address,
-                               b->size,
-                               b->stream,
-                               b->pool,
-                               b->live ? GEMEM_SPAN_LIVE : GEMEM_SPAN_FREE,
-                               b->address };
+      const GememSpan span = { .address = b->address,
+                               .size = b->size,
+                               .segment = b->address,
+                               .segment_size = b->size,
+                               .stream = b->stream,
+                               .pool = b->pool,
+                               .state = b->live ? GEMEM_SPAN_LIVE : GEMEM_SPAN_FREE,
+                               .user = b->address };
       func (&span, data);
     }
 }
