@@ -83,10 +83,13 @@ add_pending (Idle *idle, const GememSpan *span)
 static guint64
 still_live (const Idle *idle, const GememSpan *span)
 {
-  const GememLiveRow *row = gemem_live_row_from (idle->live, span->address),
-                     *end = &g_array_index (idle->live, GememLiveRow, idle->live->len);
+  const GememLiveRow *row, *end;
   guint64 bytes = 0;
 
+  if (idle->live->len == 0)
+    return 0;
+  row = gemem_live_row_from (idle->live, span->address);
+  end = &g_array_index (idle->live, GememLiveRow, idle->live->len);
   for (; row != NULL && row < end && row->address - span->address < span->size; row++)
     bytes += row->live->requested;
   return MIN (bytes, span->size);
