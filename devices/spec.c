@@ -143,12 +143,17 @@ parse_settings (const GememDeviceClass *klass, const char *text, GError **error)
   return gemem_settings_parse (whole, error);
 }
 
-/* The settings in @spec as written, lists included. */
-static GPtrArray *
-parse_spec (const char *text, const GememDeviceClass **klass, GError **error)
+/* plain_spec() of what a user wrote. */
+static char *
+read_spec (const char *text, GError **error)
 {
-  g_autofree char *spec = gemem_check_text ("device", text, error) ? plain_spec (text, error)
-                                                                   : NULL;
+  return gemem_check_text ("device", text, error) ? plain_spec (text, error) : NULL;
+}
+
+/* The settings in @spec, of read_spec(), as written, lists included; NULL: it is NULL, or wrong. */
+static GPtrArray *
+parse_spec (const char *spec, const GememDeviceClass **klass, GError **error)
+{
   const gsize length = spec != NULL ? strcspn (spec, ":") : 0;
   g_autofree char *name = g_strndup (spec, length);
 
@@ -180,8 +185,9 @@ gemem_device_class_beneath (const GememDeviceClass *klass, const GPtrArray *sett
 }
 
 GPtrArray *
-gemem_device_spec_parse (const char *spec, const GememDeviceClass **klass, GError **error)
+gemem_device_spec_parse (const char *text, const GememDeviceClass **klass, GError **error)
 {
+  g_autofree char *spec = read_spec (text, error);
   g_autoptr (GPtrArray) settings = parse_spec (spec, klass, error);
   const GememDeviceClass *beneath;
   g_autofree char *what = NULL;
@@ -259,8 +265,8 @@ GPtrArray *
 gemem_device_spec_expand (const char *given, GError **error)
 {
   const GememDeviceClass *klass, *beneath;
-  g_autoptr (GPtrArray) lists = parse_spec (given, &klass, error);
-  g_autofree char *text = lists != NULL ? plain_spec (given, NULL) : NULL;
+  g_autofree char *text = read_spec (given, error);
+  g_autoptr (GPtrArray) lists = parse_spec (text, &klass, error);
   g_autoptr (GPtrArray) all = NULL;
   g_autofree char *what = NULL;
   g_autoptr (GPtrArray) specs = g_ptr_array_new_with_free_func ((GDestroyNotify) free_spec);

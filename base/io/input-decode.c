@@ -7,7 +7,8 @@
  * as trackers of issues ask for them, the one file in it is delivered.
  *
  * Invariants: a truncated compressed stream is an error, never an end; so are bytes after the
- * stream, and a second file in a zip archive.  The memory of a zstd frame is bounded by libzstd's own limit (a window of 128 MiB).
+ * stream, and a second file in a zip archive.  The memory of a zstd frame is bounded by libzstd's own
+ * limit (a window of 128 MiB).
  */
 #include "config.h"
 
@@ -139,14 +140,8 @@ refill_raw (GememInput *input)
 /* ---- zip: PKWARE's APPNOTE 4.3.7 */
 
 #define ZIP_HEADER 30
+#define ZIP_MAGICNUMBER 0x04034b50U
 #define SEVERAL "a zip archive of several files; unpack it and name one of them"
-
-static off_t
-file_size (int fd)
-{
-  struct stat info;
-  return fstat (fd, &info) == 0 ? info.st_size : 0;
-}
 
 static guint32
 little_endian (const guint8 *bytes, guint n)
@@ -174,6 +169,7 @@ static guint32
 zip_files (const GememInput *input)
 {
   guint8 tail[1024];
+  struct stat info;
   gsize size = 0;
 
   if (input->fd < 0)
@@ -183,11 +179,11 @@ zip_files (const GememInput *input)
       size = MIN (length, sizeof tail);
       memcpy (tail, data + (length - size), size);
     }
-  else if (input->regular)
+  else if (input->regular && fstat (input->fd, &info) == 0)
     {
-      const off_t end = file_size (input->fd);
-      const gssize n = pread (input->fd, tail, sizeof tail, MAX (end - (off_t) sizeof tail, 0));
-      size = n > 0 ? (gsize) n : 0;
+      const off_t from = MAX (info.st_size - (off_t) sizeof tail, 0);
+      const gssize n = pread (input->fd, tail, sizeof tail, from);
+      size = (gsize) MAX (n, 0);
     }
   for (gsize i = size; i >= 22; i--)
     if (memcmp (tail + i - 22, "PK\x05\x06", 4) == 0)
@@ -241,9 +237,7 @@ detect_codec (GememInput *input)
       return FALSE;
   const guint8 *head = input->raw + input->raw_start;
   gsize size = input->raw_end - input->raw_start;
-  guint32 magic = size < 4 ? 0
-                           : (guint32) head[0] | (guint32) head[1] << 8 | (guint32) head[2] << 16
-                                 | (guint32) head[3] << 24;
+  guint32 magic = size < 4 ? 0 : little_endian (head, 4);
 
   if (size >= 3 && head[0] == 0x1f && head[1] == 0x8b && head[2] == 8)
     {
@@ -260,7 +254,7 @@ detect_codec (GememInput *input)
     }
   else
     input->codec = CODEC_PLAIN;
-  return magic == 0x04034b50 ? detect_zip (input) : TRUE;
+  return magic == ZIP_MAGICNUMBER ? detect_zip (input) : TRUE;
 }
 
 static gboolean
@@ -370,13 +364,11 @@ end_zip (GememInput *input)
 static gboolean
 decode_zip (GememInput *input, guint8 *to, gsize size, gsize *produced)
 {
-  const gsize most = input->codec == CODEC_ZIP ? size : (gsize) MIN (size, input->stored);
-
-  if (!input->in_frame || (input->codec == CODEC_ZIP_STORED && input->stored == 0))
-    return end_zip (input);
   if (input->codec == CODEC_ZIP)
-    return inflate_some (input, "zip", to, size, produced);
-  if (!decode_plain (input, to, most, produced))
+    return input->in_frame ? inflate_some (input, "zip", to, size, produced) : end_zip (input);
+  if (input->stored == 0)
+    return end_zip (input);
+  if (!decode_plain (input, to, (gsize) MIN (size, input->stored), produced))
     return FALSE;
   input->stored -= *produced;
   return !input->ended || fail_truncated (input, "zip");

@@ -107,20 +107,21 @@ keep (GememJson *json, guint8 c)
 
 /* ---- strings */
 
-/* What was taken for an escape: the backslash, @c and @digits hexadecimal digits, of @code. */
+/* Keeps what was taken for an escape: the backslash, and the @n characters @text behind it. */
 static void
-keep_literally (GememJson *json, guint8 c, guint code, guint digits)
+keep_literally (GememJson *json, const char *text, guint n)
 {
   keep (json, '\\');
-  keep (json, c);
-  while (digits-- > 0)
-    keep (json, (guint8) "0123456789abcdef"[code >> 4 * digits & 15]);
+  for (guint i = 0; i < n; i++)
+    keep (json, (guint8) text[i]);
 }
 
 /* 1: not four digits, kept as they are. */
 static int
 read_hex (GememJson *json, guint *code, GError **error)
 {
+  char text[] = "u....";
+
   *code = 0;
   for (guint i = 0; i < 4; i++)
     {
@@ -130,13 +131,14 @@ read_hex (GememJson *json, guint *code, GError **error)
       int digit = g_ascii_xdigit_value ((char) c);
       if (digit < 0 && json->keeps_backslashes)
         {
-          keep_literally (json, 'u', *code, i);
+          keep_literally (json, text, 1 + i);
           return 1;
         }
       if (digit < 0)
         return fail (json, error,
                      "a \\u escape without four hexadecimal digits; the file is damaged");
       *code = *code << 4 | (guint) digit;
+      text[1 + i] = (char) c;
       json->at++;
     }
   return 0;
@@ -157,7 +159,6 @@ static int
 read_unicode (GememJson *json, GError **error)
 {
   guint code, low;
-
   int read = read_hex (json, &code, error);
 
   if (read != 0)
@@ -199,7 +200,7 @@ read_escape (GememJson *json, GError **error)
   const char *found = memchr (from, c, sizeof from - 1);
   if (found == NULL && json->keeps_backslashes)
     {
-      keep_literally (json, (guint8) c, 0, 0);
+      keep_literally (json, &(char){ (char) c }, 1);
       return 0;
     }
   if (found == NULL)

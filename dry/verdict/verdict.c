@@ -186,6 +186,33 @@ history_length (void)
   return chosen != NULL && *chosen != '\0' ? g_ascii_strtoull (chosen, NULL, 10) : 1000000;
 }
 
+/* Adds to @found, in the trace @path, what its replays say, and @beside: bytes of each device that are not
+ * in the trace (NULL: none).  @torch: PyTorch's own history was read, which needs none of those replays. */
+static void
+complete_finding (Gathering *g, DryFinding *found, const char *path, gboolean torch,
+                  const GArray *beside)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!torch
+      && !(gemem_library_jax_replay (g->options, g->run, found, &error)
+           && gemem_library_tensorflow_replay (g->options, g->run, found, &error)))
+    {
+      gemem_launcher_say ("%s: %s", path, error->message);
+      g->verdict->lost++;
+    }
+  if (found->limit > 0 && beside != NULL && (guint) found->device < beside->len)
+    found->beside = g_array_index (beside, guint64, found->device);
+  if (found->late && found->events < history_length () / 4)
+    note (g->verdict, "%s lacks requests that were made before PyTorch's history began",
+          found->path);
+  else if (found->late)
+    note (g->verdict,
+          "%s holds the last requests alone, as many as PyTorch's history keeps here; run fewer "
+          "steps, or set GEMEM_DRY_HISTORY (default: 1000000)",
+          found->path);
+}
+
 /* Makes the trace of one process, from @snapshot if there is one. */
 static void
 add_process (Gathering *g, const GememJournal *journal, const GememJournal *snapshot)
@@ -248,26 +275,9 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   for (guint i = known; i < g->verdict->findings->len; i++)
     {
       DryFinding *found = g->verdict->findings->pdata[i];
-      g_autoptr (GError) error = NULL;
+
       found->rank = rank;
-      if (snapshot == NULL
-          && !(gemem_library_jax_replay (g->options, g->run, found, &error)
-               && gemem_library_tensorflow_replay (g->options, g->run, found, &error)))
-        {
-          gemem_launcher_say ("%s: %s", path, error->message);
-          g->verdict->lost++;
-        }
-      if (found->limit > 0 && beside != NULL && (guint) found->device < beside->len)
-        found->beside = g_array_index (beside, guint64, found->device);
-      if (found->late && found->events < history_length () / 4)
-        note (g->verdict, "%s lacks requests that were made before PyTorch's history began",
-              found->path);
-      else if (found->late)
-        note (
-            g->verdict,
-            "%s holds the last requests alone, as many as PyTorch's history keeps here; run fewer "
-            "steps, or set GEMEM_DRY_HISTORY (default: 1000000)",
-            found->path);
+      complete_finding (g, found, path, snapshot != NULL, beside);
     }
 }
 

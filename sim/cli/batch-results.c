@@ -186,13 +186,6 @@ gemem_batch_results_new (guint runs, gboolean choices)
   return batch;
 }
 
-static void
-forget (gpointer row, gpointer data)
-{
-  g_ptr_array_remove (((GememBatchResults *) data)->results, row);
-  gemem_result_free (row);
-}
-
 void
 gemem_batch_results_end (GememBatchResults *batch)
 {
@@ -201,7 +194,7 @@ gemem_batch_results_end (GememBatchResults *batch)
   gemem_results_name_devices ((GememResult *const *) batch->rows->pdata, batch->rows->len);
   gemem_results_find_now ((GememResult *const *) batch->rows->pdata, batch->rows->len);
   if (batch->choices && batch->ended == batch->runs)
-    batch->no_choices = gemem_choices_keep (batch->rows, forget, batch);
+    batch->no_choices = gemem_choices_keep (batch->rows, batch->results);
   leave_lone_rows_out (batch);
 }
 

@@ -263,11 +263,12 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
   g_autoptr (GPtrArray)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
 
-  *choices = allocators == NULL && !gemem_batch_zoo
-             && g_strcmp0 (fallback, GEMEM_BATCH_CHOICES) == 0 && append_choices (specs, first);
+  const gboolean asks = g_strcmp0 (fallback, GEMEM_BATCH_CHOICES) == 0;
+
+  *choices = asks && allocators == NULL && !gemem_batch_zoo && append_choices (specs, first);
   if (*choices)
     return g_steal_pointer (&specs);
-  if (g_strcmp0 (fallback, GEMEM_BATCH_CHOICES) == 0)
+  if (asks)
     fallback = "*";
   for (char **name = allocators; name != NULL && *name != NULL; name++)
     if (!add_allocators (*name, variables, specs, error))

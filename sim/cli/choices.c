@@ -1,8 +1,6 @@
 /* choices.c - see choices.h. */
 #include "config.h"
 
-#include <string.h>
-
 #include "sim/cli/choices.h"
 #include "sim/report/report.h"
 #include "sim/search/candidates.h"
@@ -16,7 +14,8 @@ spec_text (const GememAllocatorClass *klass, const GPtrArray *settings)
   for (guint i = 0; i < settings->len; i++)
     {
       const GememSetting *setting = settings->pdata[i];
-      g_string_append_printf (text, "%c%s=%s", i == 0 ? ':' : ',', setting->key, setting->value);
+      g_autofree char *quoted = gemem_settings_quote (setting->value);
+      g_string_append_printf (text, "%c%s=%s", i == 0 ? ':' : ',', setting->key, quoted);
     }
   return g_string_free (text, FALSE);
 }
@@ -43,14 +42,15 @@ static void
 append_defaults (GPtrArray *specs, const GememAllocatorClass *klass, const GememForm *form,
                  const GememTraceInfo *info)
 {
-  g_auto (GStrv) pairs = g_strsplit (info->settings != NULL ? info->settings : "", ",", -1);
+  g_autoptr (GPtrArray)
+      theirs = gemem_settings_parse (info->settings != NULL ? info->settings : "", NULL);
   g_auto (GStrv) keys = g_strsplit (form->keys != NULL ? form->keys : "", "|", -1);
   g_autoptr (GPtrArray) own = gemem_settings_new ();
 
-  for (guint i = 0; pairs[i] != NULL; i++)
+  for (guint i = 0; theirs != NULL && i < theirs->len; i++)
     {
-      g_autofree char *key = g_strndup (pairs[i], strcspn (pairs[i], "="));
-      const GememParam *param = gemem_params_find (klass->params, key);
+      const GememSetting *setting = theirs->pdata[i];
+      const GememParam *param = gemem_params_find (klass->params, setting->key);
 
       if (param != NULL && param->default_text != NULL
           && g_strv_contains ((const char *const *) keys, param->name))
@@ -100,7 +100,7 @@ helps (const GememResult *result, const GememResult *now)
 }
 
 guint
-gemem_choices_keep (GPtrArray *rows, void (*removed) (gpointer row, gpointer data), gpointer data)
+gemem_choices_keep (GPtrArray *rows, GPtrArray *results)
 {
   guint n = 0;
 
@@ -114,7 +114,8 @@ gemem_choices_keep (GPtrArray *rows, void (*removed) (gpointer row, gpointer dat
           now = rows->pdata[j];
       if (now == result || helps (result, now))
         continue;
-      removed (g_ptr_array_steal_index (rows, i), data);
+      g_ptr_array_remove (results, rows->pdata[i]);
+      g_ptr_array_remove_index (rows, i);
       n++;
     }
   return n;

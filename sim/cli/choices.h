@@ -17,7 +17,7 @@
  * so that there is nothing to choose. */
 gboolean gemem_choices_append (GPtrArray *specs, const char *recorder, const GememTraceInfo *info);
 
-/* Removes from @rows what is no choice: the runs but the first of each trace and device that need as much
- * as that one, and serve no more.  Returns how many.  O(n^2). */
-guint gemem_choices_keep (GPtrArray *rows, void (*removed) (gpointer row, gpointer data),
-                          gpointer data);
+/* Removes from @rows, and from @results, which holds a part of them, what is no choice: the runs but the
+ * first of each trace and device that need as much as that one, and serve no more.  Returns how many.
+ * O(n^2). */
+guint gemem_choices_keep (GPtrArray *rows, GPtrArray *results);

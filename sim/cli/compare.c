@@ -28,8 +28,7 @@ const GememCommand gemem_command_compare = {
   .summary = "Replay traces with many settings or allocators, a row each",
   .description =
       "Without -a the rows are what the recorded program could choose: its allocator as it was, "
-      "and "
-      "each setting that needs less.\n"
+      "and each setting that needs less.\n"
       "--zoo, or a trace that does not say who made it: every allocator of 'gemem-sim list', with "
       "its defaults.\n"
       "Settings recorded in a trace are the defaults of the allocator that recorded it. A graph is "

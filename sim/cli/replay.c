@@ -53,8 +53,7 @@ const GememCommand gemem_command_replay = {
       "Where the trace has call stacks or tags, the report names the line, operator or tag that "
       "allocated what it tells of.\n"
       "It tells of failed requests and what stands in their way, why memory is held and not in "
-      "use, the "
-      "largest blocks at the live peak and those never freed, the segment map.",
+      "use, the largest blocks at the live peak and those never freed, the segment map.",
   .examples =
       "  gemem-sim replay step.gmt -a pytorch-caching\n"
       "      one training step, the defaults of PyTorch\n"

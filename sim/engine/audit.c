@@ -11,7 +11,8 @@
  * in use in its segment, and the segment plus the device's free memory is; where that memory alone
  * is, it did not help, and the segment has to be as large by itself.  Where blocks that are freed,
  * but that streams may still use, would suffice in the same way with what is free beside them, no
- * block is in the way.  The request counts unrounded.  O(spans + live ids), only for the failures that are kept in detail.
+ * block is in the way.  The request counts unrounded.  O(spans + live ids), only for the failures that
+ * are kept in detail.
  */
 #include "config.h"
 

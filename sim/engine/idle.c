@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include "base/compare.h"
 #include "sim/engine/engine-private.h"
 #include "sim/engine/idle.h"
 
@@ -83,14 +84,13 @@ add_pending (Idle *idle, const GememSpan *span)
 static guint64
 still_live (const Idle *idle, const GememSpan *span)
 {
-  const GememLiveRow *row, *end;
+  const GememLiveRow *row = gemem_live_row_from (idle->live, span->address), *end;
   guint64 bytes = 0;
 
-  if (idle->live->len == 0)
+  if (row == NULL)
     return 0;
-  row = gemem_live_row_from (idle->live, span->address);
   end = &g_array_index (idle->live, GememLiveRow, idle->live->len);
-  for (; row != NULL && row < end && row->address - span->address < span->size; row++)
+  for (; row < end && row->address - span->address < span->size; row++)
     bytes += row->live->requested;
   return MIN (bytes, span->size);
 }
@@ -156,8 +156,8 @@ compare_keys (gconstpointer a, gconstpointer b)
   const Part *x = a, *y = b;
 
   if (x->cause != y->cause)
-    return x->cause < y->cause ? -1 : 1;
-  return x->key < y->key ? -1 : x->key > y->key;
+    return (int) x->cause - (int) y->cause;
+  return gemem_compare_uint64 (&x->key, &y->key);
 }
 
 /* By cause, the largest first, equal ones by key. */
@@ -168,7 +168,7 @@ compare_bytes (gconstpointer a, gconstpointer b)
 
   if (x->cause != y->cause || x->bytes == y->bytes)
     return compare_keys (a, b);
-  return x->bytes > y->bytes ? -1 : 1;
+  return gemem_compare_uint64 (&y->bytes, &x->bytes);
 }
 
 static void
@@ -260,10 +260,10 @@ compare_rows (gconstpointer a, gconstpointer b)
   const GememIdleRow *x = a, *y = b;
 
   if (x->bytes != y->bytes)
-    return x->bytes > y->bytes ? -1 : 1;
+    return gemem_compare_uint64 (&y->bytes, &x->bytes);
   if (x->cause != y->cause)
-    return x->cause < y->cause ? -1 : 1;
-  return x->id < y->id ? -1 : x->id > y->id;
+    return (int) x->cause - (int) y->cause;
+  return gemem_compare_uint64 (&x->id, &y->id);
 }
 
 /* @total: reserved - live. */

@@ -127,6 +127,15 @@ note_device (GememRun *run, const GememTraceInfo *info, guint64 capacity)
   run->result->state_unfit = run->afresh;
 }
 
+/* What the allocator says of itself, and the label that marks it. */
+static void
+take_approximation (GememRun *run)
+{
+  g_free (run->result->approximation);
+  run->result->approximation = g_strdup (run->allocator->approximation);
+  gemem_result_set_label (run->result, run->job->allocator->label);
+}
+
 /* @events: the first @n of the trace. */
 static gboolean
 begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events, gsize n,
@@ -135,11 +144,11 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   const GememJob *job = run->job;
   const char *defaults = gemem_setup_defaults (job, info);
   int ordinal = run->ordinal == GEMEM_DEVICE_HOST ? 0 : run->ordinal;
-
   const gboolean named = info->settings != NULL || job->allocator->settings->len == 0;
+  const gboolean alike = gemem_setup_is_alike (job, info);
 
-  run->result->as_now = named && gemem_setup_is_alike (job, info);
-  run->alike = !run->afresh && gemem_setup_is_alike (job, info);
+  run->result->as_now = named && alike;
+  run->alike = alike && !run->afresh;
   run->repeats = named && run->alike && !run->shares && tells_of_segments (info, events, n);
   if (job->device_ordinal >= 0
       || gemem_job_check_gpu (gemem_setup_spec (job), run->ordinal, TRUE, run->name, error))
@@ -177,8 +186,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
                  && job->allocator->settings->len == 0;
   run->unbegun = run->allocator->broken != NULL; /* it did not get what it takes when it is made */
   gemem_run_take_mark (run);
-  run->result->approximation = g_strdup (run->allocator->approximation);
-  gemem_result_set_label (run->result, job->allocator->label);
+  take_approximation (run);
   run->result->parameters = gemem_allocator_effective (job->allocator, defaults, run->device,
                                                        error);
   gemem_settings_append (run->result->variables, job->allocator->variables);
@@ -428,17 +436,6 @@ above (guint64 a, guint64 b)
   return a > b ? a - b : 0;
 }
 
-/* What the allocator says of itself at the end, if it did not at the beginning. */
-static void
-take_approximation (GememRun *run)
-{
-  if (run->allocator == NULL || run->result->approximation != NULL
-      || run->allocator->approximation == NULL)
-    return;
-  run->result->approximation = g_strdup (run->allocator->approximation);
-  gemem_result_set_label (run->result, run->job->allocator->label);
-}
-
 static void
 gather (GememRun *run)
 {
@@ -450,7 +447,7 @@ gather (GememRun *run)
                              .reserved = run->device->held,
                              .largest_free = run->klass->largest_free (run->allocator, 0) };
 
-  take_approximation (run);
+  take_approximation (run); /* some find out on the way */
   gemem_run_leave_live_peak (run);
   gemem_timeline_close_point (&run->timeline, &end, TRUE);
   count_leaks (run);

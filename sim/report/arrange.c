@@ -12,6 +12,12 @@
 #include "sim/report/arrange.h"
 #include "sim/report/rows.h"
 
+gboolean
+gemem_report_is_brief (const GememReportOptions *options)
+{
+  return options != NULL && !options->verbose;
+}
+
 /* ---- order */
 
 static int
@@ -63,7 +69,7 @@ static gboolean
 same_row (const GememResult *a, const GememResult *b, GememTable table,
           const GememReportOptions *options)
 {
-  const gboolean brief = options != NULL && !options->verbose;
+  const gboolean brief = gemem_report_is_brief (options);
   const GememMeasure *const *columns = options != NULL ? options->columns : NULL;
   gboolean same = a->not_run == b->not_run && !a->not_run
                   && strcmp (gemem_report_row_note (a), gemem_report_row_note (b)) == 0
@@ -148,7 +154,7 @@ gemem_report_rows (GememResult *const *results, guint n, GememTable table,
 {
   GPtrArray *rows = g_ptr_array_new_with_free_func (free_row);
   const gboolean all = options != NULL && options->all;
-  const gboolean brief = options != NULL && !options->verbose;
+  const gboolean brief = gemem_report_is_brief (options);
   const gboolean one = brief && is_one_allocator (results, n);
 
   for (guint i = 0; i < n; i++)
@@ -267,7 +273,7 @@ gemem_report_columns (GememResult *const *results, guint n, GememTable table,
       return columns;
     }
   for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
-    if (gemem_measure_is_column (measure, table, options == NULL || options->verbose, results, n))
+    if (gemem_measure_is_column (measure, table, !gemem_report_is_brief (options), results, n))
       g_ptr_array_add (columns, (gpointer) measure);
   return columns;
 }

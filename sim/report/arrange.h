@@ -19,13 +19,17 @@ GPtrArray *gemem_report_order (GememResult *const *results, guint n,
 
 /* The rows of the group @results in @table (GememReportRow; g_ptr_array_unref()): results that are
  * equal in every measure of the table (if not @options->verbose, of those shown) and in the columns of
- * @options share a row, unless @options->all.  The table of calls has no row for what did not run.  O(n * rows * measures). */
+ * @options share a row, unless @options->all.  The table of calls has no row for what did not run.
+ * O(n * rows * measures). */
 GPtrArray *gemem_report_rows (GememResult *const *results, guint n, GememTable table,
                               const GememReportOptions *options);
 
 /* "ge = ge-scalable = ge-streams", or (@max > 0) as many names as fit @max characters, at least
  * one: "ge = ge-scalable + 1 more"; "ge:policy=0|2" where they differ in one value; g_free(). */
 char *gemem_report_row_label (const GememReportRow *row, guint max);
+
+/* TRUE if only the answer is shown: --verbose was not given. */
+gboolean gemem_report_is_brief (const GememReportOptions *options);
 
 /* TRUE if a time is among the columns. */
 gboolean gemem_report_shows_times (const GememReportOptions *options);

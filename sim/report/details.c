@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
 #include "base/units.h"
 #include "sim/report/measures.h"
 #include "sim/report/notes.h"
@@ -157,16 +156,6 @@ append_measured_calls (GString *out, const GememResult *result)
     }
 }
 
-/* Appends the line @text; without @verbose it is no wider than a screen. */
-static void
-append_line (GString *out, const GString *text, const char *indent, gboolean verbose)
-{
-  if (verbose)
-    g_string_append_printf (out, "%s\n", text->str);
-  else
-    gemem_text_wrap (out, text->str, indent);
-}
-
 /* "event 7: block 3 of 20.00 MiB by train.py:9 main failed with ... reserved of ..." */
 static void
 append_failed (GString *out, const GememOom *oom)
@@ -226,8 +215,8 @@ append_oom (GString *out, const GememOom *oom, gboolean verbose)
 
   append_failed (failed, oom);
   append_reason (reason, oom);
-  append_line (out, failed, "    ", verbose);
-  append_line (out, reason, "    ", verbose);
+  gemem_report_append_line (out, failed->str, "    ", verbose);
+  gemem_report_append_line (out, reason->str, "    ", verbose);
 }
 
 static void
@@ -404,7 +393,7 @@ void
 gemem_report_details (GString *out, const GememResult *result, gboolean verbose)
 {
   g_autoptr (GString) head = g_string_new (NULL);
-  g_autofree char *answer = gemem_report_answer (result);
+  g_autofree char *answer = verbose ? NULL : gemem_report_answer (result);
   g_autofree char *group = gemem_report_group (result);
   if (result->not_run)
     {
@@ -418,8 +407,8 @@ gemem_report_details (GString *out, const GememResult *result, gboolean verbose)
                           meaning != NULL ? " (" : "", meaning != NULL ? meaning : "",
                           meaning != NULL ? ")" : "",
                           result->device != NULL ? result->device : "a device");
-  append_line (out, head, "  ", verbose);
-  if (!verbose && answer != NULL)
+  gemem_report_append_line (out, head->str, "  ", verbose);
+  if (answer != NULL)
     g_string_append_printf (out, "%s\n", answer);
   if (result->hardware != NULL)
     g_string_append_printf (out, "  %s\n", result->hardware);

@@ -34,11 +34,9 @@ typedef struct _GememMeasure GememMeasure; /* a measure of measures.def */
 typedef struct
 {
   gboolean details; /* a report for each result (replay), not a row each (compare) */
-  gboolean
-      verbose; /* all measures, calls and statistics in tables for people, not the answer alone */
-  guint width; /* terminal columns for the table; 0: unlimited */
-  gboolean
-      choices; /* the runs are what the recorded program could choose: in tables the best first */
+  gboolean verbose; /* in tables for people all measures, calls, statistics; else the answer */
+  guint width;      /* terminal columns for the table; 0: unlimited */
+  gboolean choices; /* runs are what the recorded program could choose: in tables the best first */
   guint no_choices; /* those that were left out: they are no better than what it has */
   gboolean all;     /* a row for every result, also for those that are equal in every measure */
   /* order of the results of a trace, the best first, in every format; NULL: as given, and in tables

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "allocators/shorthand.h"
+#include "base/text.h"
+#include "base/text.h"
 #include "sim/report/report.h"
 #include "sim/report/rows.h"
 
@@ -72,6 +74,15 @@ gemem_report_row_note (const GememResult *result)
          : result->ooms > 0 ? result->not_allowed != NULL ? " (failed, not allowed)" : " (failed)"
          : result->not_allowed != NULL ? " (not allowed)"
                                        : "";
+}
+
+void
+gemem_report_append_line (GString *out, const char *text, const char *indent, gboolean whole)
+{
+  if (whole)
+    g_string_append_printf (out, "%s\n", text);
+  else
+    gemem_text_wrap (out, text, indent);
 }
 
 static gboolean

@@ -18,6 +18,9 @@ const char *gemem_report_row_note (const GememResult *result);
 #define GEMEM_BLOCK_HEAD "  allocated at  by\n"
 void gemem_report_append_origin (GString *out, const GememOrigin *origin);
 
+/* Appends the line @text; unless @whole, no wider than a screen, later lines after @indent. */
+void gemem_report_append_line (GString *out, const char *text, const char *indent, gboolean whole);
+
 /* "paddle-auto-growth, version 3.x": what the label of @result, the name of a shorthand, stood for;
  * NULL: the label names the allocator itself. */
 char *gemem_report_meaning (const GememResult *result);

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/report/arrange.h"
@@ -123,7 +124,7 @@ lay_out (GememTable table, const GPtrArray *groups, const GPtrArray *columns, gu
     measure_rows (&layout, ((const TableGroup *) groups->pdata[i])->rows[table]);
   layout.n = gemem_text_columns_fit (layout.columns, layout.n, layout.label + layout.note,
                                      (guint) width_of (options));
-  if (options != NULL && !options->verbose)
+  if (gemem_report_is_brief (options))
     cut_labels (&layout, width_of (options));
   return layout;
 }
@@ -306,17 +307,6 @@ note_names (GememReportNotes *notes, GememTable table, const TableLayout *layout
     }
 }
 
-/* Appends @text after @before: in brief, no wider than a screen. */
-static void
-append_text (GString *out, const char *before, const char *text, const GememReportOptions *options)
-{
-  g_string_append (out, before);
-  if (options != NULL && !options->verbose)
-    gemem_text_wrap (out, text, "  ");
-  else
-    g_string_append_printf (out, "%s\n", text);
-}
-
 static void
 append_notes (GString *out, const TableLayout *layouts, const GPtrArray *groups,
               const GememReportOptions *options)
@@ -333,7 +323,10 @@ append_notes (GString *out, const TableLayout *layouts, const GPtrArray *groups,
     }
   g_autoptr (GPtrArray) lines = gemem_report_notes_lines (notes, groups->len);
   for (guint i = 0; i < lines->len; i++)
-    append_text (out, i == 0 ? "\n" : "", lines->pdata[i], options);
+    {
+      g_string_append (out, i == 0 ? "\n" : "");
+      gemem_report_append_line (out, lines->pdata[i], "  ", !gemem_report_is_brief (options));
+    }
   gemem_report_notes_free (notes);
 }
 
@@ -350,7 +343,8 @@ append_verdicts (GString *out, const GPtrArray *groups, const GememReportOptions
         continue;
       g_autofree char *text = g_strconcat (groups->len > 1 ? title : "",
                                            groups->len > 1 ? ": " : "", verdict, NULL);
-      append_text (out, before, text, options);
+      g_string_append (out, before);
+      gemem_report_append_line (out, text, "  ", !gemem_report_is_brief (options));
       before = "";
     }
 }
@@ -376,9 +370,7 @@ compare_rows (gconstpointer a, gconstpointer b)
 
   if (x->as_now != y->as_now)
     return y->as_now - x->as_now;
-  return failed != 0
-             ? failed
-             : (x->peak_reserved > y->peak_reserved) - (x->peak_reserved < y->peak_reserved);
+  return failed != 0 ? failed : gemem_compare_uint64 (&x->peak_reserved, &y->peak_reserved);
 }
 
 /* Of the rows of a search only the best are for people, and what the program has now. */
@@ -386,10 +378,9 @@ static void
 keep_best (TableGroup *group, const GememReportOptions *options)
 {
   GPtrArray *rows = group->rows[GEMEM_TABLE_MEASURES];
-  const gboolean choices = options != NULL && options->choices;
 
-  if (options == NULL || options->verbose || options->all
-      || rows->len <= (choices ? 1 : BRIEF_ROWS_MAX))
+  if (!gemem_report_is_brief (options) || options->all
+      || rows->len <= (options->choices ? 1 : BRIEF_ROWS_MAX))
     return;
   if (options->sort == NULL)
     g_ptr_array_sort (rows, compare_rows);

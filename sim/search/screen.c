@@ -199,9 +199,8 @@ append_head (GString *out, const GememAdvice *advice)
     append_line (out, "The recording does not name its allocator: PyTorch's is assumed; --for "
                       "chooses another.");
   /* on another device it may decide otherwise; none equal: the segments lie elsewhere */
-  if (now->fidelity.equal == now->fidelity.compared
-          ? now->fidelity.equal > 0
-          : advice->device == NULL && now->fidelity.equal > 0)
+  if (now->fidelity.equal > 0
+      && (now->fidelity.equal == now->fidelity.compared || advice->device == NULL))
     g_string_append_printf (out, "%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions.\n",
                             now->fidelity.equal == now->fidelity.compared
                                 ? "The replay reproduces the recording exactly"

@@ -28,11 +28,11 @@ run 0 gemem-sim info tagged.txt
 # ---- torch.profiler on Windows writes paths as they are
 sed 's/@/\\/g' >windows.json <<'END'
 {"schemaVersion": 1, "traceEvents": [
-{"ph": "X", "cat": "python_function", "name": "C:@users@me@cuda@u12app.py(7): step", "pid": 1, "tid": 1, "ts": 99, "dur": 5, "args": {}},
+{"ph": "X", "cat": "python_function", "name": "C:@users@me@cuda@u1Bapp.py(7): step", "pid": 1, "tid": 1, "ts": 99, "dur": 5, "args": {}},
 {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 100, "args": {"Device Type": 1, "Device Id": 0, "Addr": 139637976727552, "Bytes": 1048576, "Total Allocated": 1048576, "Total Reserved": 2097152}},
 {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 101, "args": {"Device Type": 1, "Device Id": 0, "Addr": 139637976727552, "Bytes": -1048576, "Total Allocated": 0, "Total Reserved": 2097152}}]}
 END
-run 0 gemem-sim info windows.json --at=peak --by=stack; says out 'C:\\users\\me\\cuda\\u12app\.py:7 step'
+run 0 gemem-sim info windows.json --at=peak --by=stack; says out 'C:\\users\\me\\cuda\\u1Bapp\.py:7 step'
 printf '{"format": "gemem-graph", "name": "a\\cb"}' >graph.json; run 3 gemem-sim info graph.json; says err 'is no escape of JSON'
 
 # ---- zip

@@ -385,8 +385,7 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
             ? "no GPU memory was in use, and no events were recorded; call "
               "torch.cuda.memory._record_memory_history() before what is to be recorded"
             : "the snapshot holds a state and no events; call "
-              "torch.cuda.memory._record_memory_history() "
-              "before what is to be recorded");
+              "torch.cuda.memory._record_memory_history() before what is to be recorded");
   snapshot->has_time &= snapshot->accepted > 0;
   snapshot->origin = G_MAXUINT64;
   for (guint i = 0; i < snapshot->devices->len; i++)
