@@ -5,7 +5,6 @@
 
 #include "allocators/shorthand.h"
 #include "base/text.h"
-#include "base/text.h"
 #include "sim/report/report.h"
 #include "sim/report/rows.h"
 
