@@ -574,18 +574,42 @@ advice_new (const GememAdviceQuestion *question)
   return advice;
 }
 
+/* A size that nobody said is no reason to fail: where that is what failed, the device gets what any
+ * allocator would do with.  g_free(); NULL: the device stays. */
+static char *
+larger_device (const GememAdvice *advice)
+{
+  const GememResult *now = advice->now;
+
+  return now->device_assumed && now->ooms > 0 && gemem_held_refused (advice->held) == 0
+                 && now->lower_bound < G_MAXINT64 / 16
+             ? g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT, 4 * now->lower_bound)
+             : NULL;
+}
+
 GememAdvice *
-gemem_advise (const GememAdviceQuestion *question, GError **error)
+gemem_advise (const GememAdviceQuestion *asked, GError **error)
 {
   const GememHoldersOptions at_peak = { .by = GEMEM_HOLD_BY_LINE };
-  g_autoptr (GememAdvice) advice = advice_new (question);
+  g_autoptr (GememAdvice) advice = advice_new (asked);
+  GememAdviceQuestion larger = *asked;
+  const GememAdviceQuestion *question = &larger;
+  g_autofree char *device = NULL;
   int ordinal = -1;
 
   if (!choose_allocator (advice, question, error)
       || !replay_now (advice, question, &ordinal, error))
     return NULL;
-  advice->versions = advice->assumed ? NULL : versions_of (gemem_held_info (advice->held));
   advice->device_assumed = advice->now->device_assumed;
+  device = larger_device (advice);
+  if (device != NULL)
+    {
+      larger.device_spec = device;
+      g_clear_pointer (&advice->now, gemem_result_free);
+      if (!replay_now (advice, question, &ordinal, error))
+        return NULL;
+    }
+  advice->versions = advice->assumed ? NULL : versions_of (gemem_held_info (advice->held));
   advice->least = advice->now->lower_bound;
   judge (advice, question);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);
