@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "base/gaps.h"
+#include "base/units.h"
 
 /* The finaliser of SplitMix64: every bit of the address affects the result. */
 static guint64
@@ -130,6 +131,25 @@ gemem_gaps_lowest (GememGap *root, guint64 size)
       return root;
     else
       root = root->right;
+}
+
+guint64
+gemem_gaps_find (const GememGap *root, guint64 floor, guint64 size, guint64 alignment)
+{
+  guint64 address;
+
+  if (root == NULL || root->longest < size)
+    return 0;
+  if (root->start > floor) /* otherwise everything to the left ends below the floor */
+    {
+      address = gemem_gaps_find (root->left, floor, size, alignment);
+      if (address != 0)
+        return address;
+    }
+  address = gemem_align_up (MAX (root->start, floor), alignment);
+  if (address < root->end && root->end - address >= size)
+    return address;
+  return gemem_gaps_find (root->right, floor, size, alignment);
 }
 
 GememGap *

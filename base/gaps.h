@@ -35,6 +35,9 @@ void gemem_gaps_remove (GememGap **root, const GememGap *gap);
 void gemem_gaps_refresh (GememGap *root, guint64 start);
 /* The lowest gap of at least @size bytes, or NULL. */
 GememGap *gemem_gaps_lowest (GememGap *root, guint64 size);
+/* The lowest address at or above @floor, a multiple of @alignment (a power of two), that begins
+ * @size > 0 free bytes; 0: there is none. */
+guint64 gemem_gaps_find (const GememGap *root, guint64 floor, guint64 size, guint64 alignment);
 /* The last gap that starts at or below @address, or NULL. */
 GememGap *gemem_gaps_at_or_below (GememGap *root, guint64 address);
 /* TRUE if order, sums and heap property hold; *@last, at first 0, is the end of the last gap;

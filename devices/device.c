@@ -421,6 +421,15 @@ gemem_device_adopt (GememDevice *device, guint64 address, guint64 size)
   return ok;
 }
 
+void
+gemem_device_compute (GememDevice *device)
+{
+  GememDevice *self = innermost (device);
+
+  if (self->klass->compute != NULL)
+    self->klass->compute (self);
+}
+
 /* ---- memory contents: of the innermost device, not of wrappers */
 
 gboolean

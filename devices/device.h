@@ -118,6 +118,9 @@ struct _GememDeviceClass
    * capacities differ. */
   gboolean (*share) (GememDevice *device, GememDevice *with);
 
+  /* Optional: the program begins to compute; what its context holds may move. */
+  void (*compute) (GememDevice *device);
+
   /* ---- Optional: following a recording (address policy `recorded`). */
   struct
   {
@@ -310,6 +313,10 @@ void gemem_device_expect_map (GememDevice *device, guint64 address, guint64 size
  * on other policies. */
 void gemem_device_limit (GememDevice *device, guint64 bytes);
 gboolean gemem_device_adopt (GememDevice *device, guint64 address, guint64 size);
+
+/* The program has begun to compute, as far as its requests tell: its first block was freed.  No call
+ * of the allocator; no effect on most devices. */
+void gemem_device_compute (GememDevice *device);
 
 /* ---- observing and probing: not used by allocators */
 

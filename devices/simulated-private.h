@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/rng.h"
+#include "devices/arenas.h"
 #include "devices/device-private.h"
 #include "devices/mappings.h"
 #include "devices/profile.h"
@@ -50,10 +51,12 @@ struct _GememSimulated
   guint64 limit;
   GememSpace space; /* one for allocations and ranges, so that they never overlap */
   GememRegion allocations, ranges;
-  guint64 window;     /* bump: [allocations.floor, window) was taken from the space in advance */
-  guint64 ceiling;    /* descending: the next block ends there */
-  GememRng rng;       /* random */
-  GememIdMap *blocks; /* address -> size and GememKept: live allocations */
+  guint64 window;      /* bump: [allocations.floor, window) was taken from the space in advance */
+  guint64 ceiling;     /* descending: the next block ends there */
+  GememRng rng;        /* random */
+  GememArenas *arenas; /* cuda; else NULL */
+  gboolean in_page;    /* the last malloc or free was in a page that it neither made nor freed */
+  GememIdMap *blocks;  /* address -> size and GememKept: live allocations */
 
   /* address policy `recorded` */
   GememExpectations expected_blocks, expected_ranges;

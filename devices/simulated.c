@@ -8,7 +8,9 @@
  * everything recorded (counted in `unexpected`), and begins a range where memory was mapped last
  * (gemem_device_expect_map()), which on a larger device may be within another one (virtual.c);
  * `descending` and `random` never reuse an address either, and place each block below the last one,
- * or anywhere: what depends on the order of addresses shows in the difference.  A log of calls
+ * or anywhere: what depends on the order of addresses shows in the difference; `cuda` follows the
+ * rules of CUDA's driver (arenas.h), by which small requests share pages, and n counts as the pages
+ * that a request takes from the device.  A log of calls
  * (recorded-calls.c) provides the addresses of allocations and ranges and the answers of event
  * queries, but not refusals.  All addresses, ranges for mappings too, come from one space and do
  * not overlap otherwise.  Time: a call costs what the profile says.  A stream is busy until its
@@ -53,14 +55,15 @@ enum
   ADDRESS_FIRST_FIT,
   ADDRESS_RECORDED,
   ADDRESS_DESCENDING,
-  ADDRESS_RANDOM
+  ADDRESS_RANDOM,
+  ADDRESS_CUDA
 };
 
 /* TRUE of policies by which a freed address may be chosen again. */
 static gboolean
 reuses (int address)
 {
-  return address == ADDRESS_FIRST_FIT || address == ADDRESS_RECORDED;
+  return address == ADDRESS_FIRST_FIT || address == ADDRESS_RECORDED || address == ADDRESS_CUDA;
 }
 
 enum
@@ -77,6 +80,7 @@ enum
   KEPT_NOTHING, /* the address is never reused */
   KEPT_SIZE,    /* recorded or adopted: exactly its bytes */
   KEPT_STEPS,   /* whole steps */
+  KEPT_ARENAS,  /* to the arenas, not to the space */
 };
 #define BLOCK(size, kept) ((size) | (guint64) (kept) << 62)
 #define BLOCK_SIZE(block) ((block) & (GEMEM_SPACE_END - 1))
@@ -139,11 +143,14 @@ static const GememParam params[] = {
   { .name = "address",
     .type = GEMEM_PARAM_CHOICE,
     .default_text = "bump",
-    .choices = "bump|first-fit|recorded|descending|random|first_fit=first-fit",
+    .choices = "bump|first-fit|recorded|descending|random|cuda|first_fit=first-fit",
     .aliases = "device",
     FIELD (address),
-    .help = "How addresses are chosen: ascending and never again, lowest free, as recorded, "
-            "descending, or at random (both never again)." },
+    .help =
+        "How addresses are chosen: ascending and never again, lowest free, as recorded, "
+        "descending, or at random (both never again). 'cuda': by the rules of CUDA's driver, as "
+        "measured on an H100; ranges are placed by them too, and requests below 2 MiB share "
+        "pages." },
   { .name = "seed",
     .type = GEMEM_PARAM_UINT,
     .default_text = "1",
@@ -379,31 +386,52 @@ scatter (GememSimulated *self, guint64 size)
   return 0;
 }
 
+/* An address by the policy, where none was recorded; 0: none was free. */
+static guint64
+choose (GememSimulated *self, guint64 size)
+{
+  if (self->policy == ADDRESS_CUDA)
+    return gemem_arenas_take (self->arenas, size);
+  return self->policy >= ADDRESS_DESCENDING ? scatter (self, size) : place (self, size);
+}
+
 static inline void
 remember (GememSimulated *self, guint64 address, guint64 size, guint kept)
 {
   guint64 *block = gemem_idmap_insert (self->blocks, address, NULL);
   *block = BLOCK (size, kept);
-  self->base.held += size;
+}
+
+/* What is kept of a block that the policy places. */
+static guint
+kept_of (const GememSimulated *self)
+{
+  return self->policy == ADDRESS_FIRST_FIT ? KEPT_STEPS
+         : self->policy == ADDRESS_CUDA    ? KEPT_ARENAS
+                                           : KEPT_NOTHING;
 }
 
 static guint64
 sim_malloc (GememDevice *device, guint64 size, guint64 stream)
 {
   GememSimulated *self = (GememSimulated *) device;
+  const guint64 bytes = self->arenas != NULL ? gemem_arenas_need (self->arenas, size) : size;
   guint64 address = 0;
-  guint kept = self->policy == ADDRESS_FIRST_FIT ? KEPT_STEPS : KEPT_NOTHING;
+  guint kept = kept_of (self);
 
   gemem_simulated_wait (self, GEMEM_CALL_MALLOC);
-  if (size == 0 || !gemem_simulated_may_hold (self, size))
+  self->in_page = bytes == 0;
+  if (size == 0 || !gemem_simulated_may_hold (self, bytes))
     return 0;
   if (self->policy == ADDRESS_RECORDED
       && (address = gemem_simulated_take_expected (self, &self->expected_blocks, size)) != 0)
     kept = KEPT_SIZE;
   if (address == 0)
-    address = self->policy >= ADDRESS_DESCENDING ? scatter (self, size) : place (self, size);
-  if (address != 0)
-    remember (self, address, size, kept);
+    address = choose (self, size);
+  if (address == 0)
+    return 0;
+  remember (self, address, size, kept);
+  device->held += bytes;
   return address;
 }
 
@@ -411,7 +439,7 @@ static void
 sim_free (GememDevice *device, guint64 address, guint64 size)
 {
   GememSimulated *self = (GememSimulated *) device;
-  guint64 block, step = self->allocations.step;
+  guint64 block, step = self->allocations.step, bytes = size;
 
   gemem_simulated_wait (self, GEMEM_CALL_FREE);
   if (!gemem_idmap_remove (self->blocks, address, &block))
@@ -429,7 +457,10 @@ sim_free (GememDevice *device, guint64 address, guint64 size)
     gemem_space_give (&self->space, address, gemem_align_up (size, step));
   else if (BLOCK_KEPT (block) == KEPT_SIZE)
     gemem_space_give (&self->space, address, size);
-  device->held -= size;
+  else if (BLOCK_KEPT (block) == KEPT_ARENAS)
+    bytes = gemem_arenas_give (self->arenas, address, size);
+  self->in_page = bytes == 0;
+  device->held -= bytes;
 }
 
 /* Ignored with a log of calls, which has more addresses than the trace. */
@@ -474,9 +505,19 @@ sim_adopt (GememDevice *device, guint64 address, guint64 size)
   if (!gemem_simulated_may_hold (self, size) || !gemem_space_take (&self->space, address, size))
     return FALSE;
   remember (self, address, size, reuses (self->policy) ? KEPT_SIZE : KEPT_NOTHING);
+  device->held += size;
   if (self->policy == ADDRESS_RECORDED)
     gemem_simulated_keep_above (self, address, size);
   return TRUE;
+}
+
+static void
+sim_compute (GememDevice *device)
+{
+  GememSimulated *self = (GememSimulated *) device;
+
+  if (self->arenas != NULL)
+    gemem_arenas_compute (self->arenas);
 }
 
 static void
@@ -569,6 +610,8 @@ check_params (const GememSimulatedParams *p, GError **error)
     return refuse (error,
                    "granularity=%" G_GUINT64_FORMAT " is not a power of two; use one, as in 2MiB",
                    p->granularity);
+  if (p->address == ADDRESS_CUDA && p->granularity != GEMEM_ARENAS_PAGE)
+    return refuse (error, "address=cuda is known for pages of 2 MiB alone; use granularity=2MiB");
   return check_steps ("base", p->base, "step", p->step, error)
          && check_steps ("va_base", p->va_base, "va_step", p->va_step, error)
          && check_reuse ("reuse", p->reuse, reuses (p->address), "address",
@@ -589,6 +632,9 @@ sim_destroy (GememDevice *device)
   gemem_idmap_free (self->streams);
   gemem_slab_clear (&self->expected_slab);
   gemem_space_clear (&self->space);
+  if (self->arenas != NULL)
+    gemem_arenas_clear (self->arenas);
+  g_free (self->arenas);
   gemem_profile_free (self->profile);
   g_clear_pointer (&self->answers, g_byte_array_unref);
   g_free (self->params.profile);
@@ -680,6 +726,11 @@ sim_create (gconstpointer given, int ordinal, GError **error)
   self->ceiling = p.base + SPREAD;
   gemem_rng_init (&self->rng, p.seed, "addresses");
   gemem_space_init (&self->space);
+  if (self->policy == ADDRESS_CUDA)
+    {
+      self->arenas = g_new (GememArenas, 1);
+      gemem_arenas_init (self->arenas, &self->space);
+    }
   gemem_slab_init (&self->expected_slab, sizeof (GememExpected));
   self->blocks = gemem_idmap_new (sizeof (guint64));
   self->streams = gemem_idmap_new (sizeof (guint64));
@@ -717,6 +768,7 @@ const GememDeviceClass gemem_simulated_class = {
   .destroy = sim_destroy,
   .cost = sim_cost,
   .share = sim_share,
+  .compute = sim_compute,
   .recorded = { .expect = sim_expect,
                 .expect_map = sim_expect_map,
                 .limit = sim_limit,

@@ -42,29 +42,12 @@ gemem_space_clear (GememSpace *space)
   space->gaps = 0;
 }
 
-static guint64
-find (const GememGap *node, guint64 floor, guint64 size, guint64 alignment)
-{
-  if (node == NULL || node->longest < size)
-    return 0;
-  if (node->start > floor) /* otherwise everything to the left ends below the floor */
-    {
-      guint64 address = find (node->left, floor, size, alignment);
-      if (address != 0)
-        return address;
-    }
-  guint64 address = gemem_align_up (MAX (node->start, floor), alignment);
-  if (address < node->end && node->end - address >= size)
-    return address;
-  return find (node->right, floor, size, alignment);
-}
-
 guint64
 gemem_space_find (const GememSpace *space, guint64 floor, guint64 size, guint64 alignment)
 {
   if (floor >= GEMEM_SPACE_END || size >= GEMEM_SPACE_END || alignment > GEMEM_SPACE_END)
     return 0;
-  return find (space->root, floor, size, alignment);
+  return gemem_gaps_find (space->root, floor, size, alignment);
 }
 
 gboolean

@@ -36,6 +36,16 @@ lay_out (GememSimulated *self, guint64 address, guint64 size, guint64 *own)
   return TRUE;
 }
 
+/* Where the policy places a range; *@kept: what returns to the space with it. */
+static guint64
+place_range (GememSimulated *self, guint64 size, guint64 alignment, guint64 *kept)
+{
+  if (self->arenas == NULL)
+    return gemem_region_take (&self->space, &self->ranges, size, alignment, kept);
+  *kept = 0;
+  return gemem_arenas_reserve (self->arenas, size, alignment);
+}
+
 /* Where the recording has a range of @size bytes; 0: nowhere, or that is not free. */
 static guint64
 take_recorded (GememSimulated *self, guint64 size, guint64 alignment, guint64 *own)
@@ -71,7 +81,7 @@ gemem_virtual_reserve (GememDevice *device, guint64 size, guint64 alignment)
   address = take_recorded (self, size, alignment, &own);
   kept = own;
   if (address == 0)
-    address = gemem_region_take (&self->space, &self->ranges, size, alignment, &kept);
+    address = place_range (self, size, alignment, &kept);
   if (address != 0)
     gemem_mappings_reserved (&self->mappings, address, size, own, kept);
   return address;
@@ -91,7 +101,9 @@ gemem_virtual_release (GememDevice *device, guint64 address, guint64 size)
       gemem_device_misuse (device, fault);
       return;
     }
-  if (range->kept != 0)
+  if (self->arenas != NULL)
+    gemem_arenas_release (self->arenas, address, size);
+  else if (range->kept != 0)
     gemem_space_give (&self->space, address, range->kept);
   gemem_mappings_released (&self->mappings, range);
 }

@@ -387,6 +387,15 @@ finish_adopting (GememRun *run)
     run->klass->adopt.done (run->allocator);
 }
 
+static void
+notice_first_free (GememRun *run, const GememTraceEvent *event)
+{
+  if (event->kind != GEMEM_EVENT_FREE && event->kind != GEMEM_EVENT_FREE_REQUESTED)
+    return;
+  run->attention &= ~(guint) GEMEM_RUN_STARTING;
+  gemem_device_compute (run->device);
+}
+
 static ALWAYS_INLINE gboolean
 dispatch (GememRun *run, const GememTraceEvent *event, gboolean watched, GError **error)
 {
@@ -400,6 +409,8 @@ dispatch (GememRun *run, const GememTraceEvent *event, gboolean watched, GError 
             return do_initial (run, event, error);
           finish_adopting (run);
         }
+      if ((run->attention & GEMEM_RUN_STARTING) != 0)
+        notice_first_free (run, event);
       if ((run->attention & GEMEM_RUN_SLEEPING) != 0 && event->kind == GEMEM_EVENT_ALLOC)
         return gemem_run_alloc_asleep (run, event, error);
     }

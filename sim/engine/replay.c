@@ -118,7 +118,7 @@ note_device (GememRun *run, const GememTraceInfo *info, guint64 capacity)
   if (capacity == 0)
     gemem_setup_note_device (run->job, info, run->result);
   run->result->device_ordinal = run->ordinal;
-  run->attention |= GEMEM_RUN_ADOPTING;
+  run->attention |= GEMEM_RUN_ADOPTING | GEMEM_RUN_STARTING;
   run->recorded_device = recorded
                          && (gemem_setup_names_places (run->job)
                              || (capacity == 0 && !gemem_setup_names_device (run->job)));

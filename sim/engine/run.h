@@ -29,6 +29,7 @@ typedef enum
 {
   GEMEM_RUN_ADOPTING = 1 << 0,    /* adopt.done() has not been called yet */
   GEMEM_RUN_SLEEPING = 1 << 2,    /* memory sleeps, or did: requests are watched (sleep.c) */
+  GEMEM_RUN_STARTING = 1 << 3,    /* no block was freed yet: gemem_device_compute() */
   GEMEM_RUN_AT_LIVE_PEAK = 1 << 1 /* live memory stands at its peak, whose measures are not saved */
 } GememRunAttention;
 
