@@ -178,8 +178,10 @@ gemem_mappings_may_map (const GememMappings *self, guint64 address, GememPage id
   if (size == 0 || !is_granular (self, address) || !is_granular (self, offset)
       || !is_granular (self, size))
     *fault = "map of nothing, or not in multiples of the granularity";
-  else if (page == NULL || !page->owned || offset > page->size || page->size - offset < size)
-    *fault = "map of a page that does not exist, or beyond its end";
+  else if (page == NULL || !page->owned)
+    *fault = "map of a page that does not exist";
+  else if (offset != 0 || size != page->size)
+    *fault = "map of a part of a page, or of more than it has";
   else if (!lies_in_a_range (self, address, size))
     *fault = "map outside of a reserved range";
   else if (gemem_mappings_is_mapped (self, address, size))

@@ -6,7 +6,7 @@
  * makes the call, and records it here.
  *
  * Rules.  A page exists while its owner or any mapping holds it (drivers count references).  A
- * mapping lies inside one range, maps a part of one page, and overlaps no other mapping.  Only a
+ * mapping lies inside one range, maps all of one page, as CUDA demands (cuda-driver.md 6), and overlaps no other mapping.  Only a
  * range without mappings is released.  unmap covers whole mappings, one or several adjacent ones,
  * and nothing between them.  Addresses, offsets and sizes of pages and mappings are multiples of
  * the granularity.  Breaking a rule is an error of the caller, which the text in *fault names.

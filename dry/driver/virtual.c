@@ -263,7 +263,7 @@ cuMemMap (CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocatio
         "0x%llx with %zu bytes from %zu: not in multiples of the granularity, "
         "or offset or flags that are not 0",
         address, size, offset);
-  if (size > page->size)
+  if (size != page->size)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
                                 "%zu bytes of a page of %" G_GUINT64_FORMAT, size, page->size);
   range = range_at (address);

@@ -253,7 +253,9 @@ scenario_misuse (void)
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemCreate (&page, PAGE, &nowhere, 0));
   page = map_page (range);
   OK (cu.cuMemCreate (&other, 2 * PAGE, &on_device, 0));
-  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range, PAGE, 0, other, 0)); /* mapped */
+  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range, PAGE, 0, page, 0)); /* mapped */
+  /* a part of the page */
+  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE, PAGE, 0, other, 0));
   /* beyond the range */
   REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuMemMap (range + PAGE, 2 * PAGE, 0, other, 0));
   /* an offset into the page */
@@ -743,7 +745,7 @@ static const Scenario scenarios[] = {
     "1024\nleak host 1 10\n"
     "leak pooled 1 512\nleak mapping 2 4194304\nleak range 1 8388608\n",
     0 },
-  { "misuse", scenario_misuse, "", "", 34 },
+  { "misuse", scenario_misuse, "", "", 35 },
   { "aliases", scenario_aliases, "", "", 0 },
   { "unmapped", scenario_unmapped, "",
     "fault cuMemcpyDtoH_v2: reads 0x200000000005, which is not mapped\n", 0 },

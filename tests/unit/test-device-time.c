@@ -73,13 +73,13 @@ test_costs (void)
   assert_cost (device, GEMEM_CALL_RESERVE, 300);
   page = gemem_device_create_page (device, 4 * MIB);
   assert_cost (device, GEMEM_CALL_CREATE, 528);
-  g_assert_true (gemem_device_map (device, va, page, 0, 3 * MIB));
-  assert_cost (device, GEMEM_CALL_MAP, 715);
+  g_assert_true (gemem_device_map (device, va, page, 0, 4 * MIB));
+  assert_cost (device, GEMEM_CALL_MAP, 720);
   gemem_device_info (device, &info);
   assert_cost (device, GEMEM_CALL_INFO, 26);
   g_assert_cmpuint (info.granularity, ==, MIB);
-  gemem_device_unmap (device, va, 3 * MIB);
-  assert_cost (device, GEMEM_CALL_UNMAP, 806);
+  gemem_device_unmap (device, va, 4 * MIB);
+  assert_cost (device, GEMEM_CALL_UNMAP, 808);
   gemem_device_destroy_page (device, page, 4 * MIB);
   assert_cost (device, GEMEM_CALL_DESTROY, 612);
   gemem_device_release (device, va, 32 * MIB);
@@ -95,7 +95,7 @@ test_costs (void)
   gemem_device_sync (device);
   assert_cost (device, GEMEM_CALL_DEVICE_SYNC, 25);
   g_assert_cmpuint (device->now, ==,
-                    1025 + 300 + 528 + 715 + 26 + 806 + 612 + 400 + 2000 + 22 + 23 + 24 + 25);
+                    1025 + 300 + 528 + 720 + 26 + 808 + 612 + 400 + 2000 + 22 + 23 + 24 + 25);
   gemem_device_destroy (device);
 }
 

@@ -119,7 +119,7 @@ check_mappings (GememDevice *device, guint64 granule)
   g_assert_true (gemem_device_map (device, va + granule, a, 0, 2 * granule));
   g_assert_true (gemem_device_map (device, va, b, 0, granule));
   /* a page may be mapped twice */
-  g_assert_true (gemem_device_map (device, va + 7 * granule, a, 0, granule));
+  g_assert_true (gemem_device_map (device, va + 6 * granule, a, 0, 2 * granule));
   g_assert_cmpuint (device->held, ==, 3 * granule); /* a mapping holds no memory of its own */
   g_assert_true (gemem_device_memset (device, va, 0xa5, 3 * granule, 0)); /* across two mappings */
   g_assert_true (gemem_device_sync (device));
@@ -129,7 +129,7 @@ check_mappings (GememDevice *device, guint64 granule)
   g_assert_cmpuint (device->held, ==, 3 * granule);
   g_assert_true (gemem_device_unmap (device, va, 3 * granule)); /* two mappings at once */
   g_assert_cmpuint (device->held, ==, 3 * granule);
-  g_assert_true (gemem_device_unmap (device, va + 7 * granule, granule));
+  g_assert_true (gemem_device_unmap (device, va + 6 * granule, 2 * granule));
   g_assert_cmpuint (device->held, ==, granule);
   /* at an address that had a mapping before */
   g_assert_true (gemem_device_map (device, va + 2 * granule, b, 0, granule));
@@ -296,12 +296,22 @@ map_outside (Scene *s)
 static void
 map_block (Scene *s)
 {
-  g_assert_false (gemem_device_map (s->device, s->block, s->page, 0, 2 * MIB));
+  g_assert_false (gemem_device_map (s->device, s->block, s->page, 0, 4 * MIB));
 }
 static void
 map_beyond (Scene *s)
 {
   g_assert_false (gemem_device_map (s->device, s->va + 4 * MIB, s->page, 2 * MIB, 4 * MIB));
+}
+static void
+map_part (Scene *s)
+{
+  g_assert_false (gemem_device_map (s->device, s->va + 4 * MIB, s->page, 0, 2 * MIB));
+}
+static void
+map_rest (Scene *s)
+{
+  g_assert_false (gemem_device_map (s->device, s->va + 4 * MIB, s->page, 2 * MIB, 2 * MIB));
 }
 static void
 map_page (Scene *s)
@@ -330,10 +340,10 @@ unmap_nothing (Scene *s)
 }
 
 static void (*const acts[]) (Scene *) = {
-  free_unknown, free_zero,       free_size,         free_range,  release_unknown,
-  release_size, release_mapped,  reserve_alignment, create_size, destroy_unknown,
-  destroy_size, map_over,        map_outside,       map_block,   map_beyond,
-  map_page,     map_granularity, unmap_part,        unmap_more,  unmap_nothing,
+  free_unknown,    free_zero,         free_size,   free_range,      release_unknown, release_size,
+  release_mapped,  reserve_alignment, create_size, destroy_unknown, destroy_size,    map_over,
+  map_outside,     map_block,         map_beyond,  map_part,        map_rest,        map_page,
+  map_granularity, unmap_part,        unmap_more,  unmap_nothing,
 };
 
 const TestMistake test_device_mistakes[G_N_ELEMENTS (acts)] = {
@@ -351,7 +361,9 @@ const TestMistake test_device_mistakes[G_N_ELEMENTS (acts)] = {
   { "map-over", "map over another mapping" },
   { "map-outside", "map outside of a reserved range" },
   { "map-block", "map outside of a reserved range" },
-  { "map-beyond", "map of a page that does not exist, or beyond its end" },
+  { "map-beyond", "map of a part of a page, or of more than it has" },
+  { "map-part", "map of a part of a page, or of more than it has" },
+  { "map-rest", "map of a part of a page, or of more than it has" },
   { "map-page", "map of a page that does not exist" },
   { "map-granularity", "map of nothing, or not in multiples of the granularity" },
   { "unmap-part", "unmap of what is not mapped, or of a part of a mapping" },
