@@ -233,28 +233,95 @@ check_groups (Parser *parser, GError **error)
   return TRUE;
 }
 
+/* One "SIZE:NS" of `sizes`, larger than the one before. */
+static gboolean
+read_size_cost (const char *text, GememCallCost *cost)
+{
+  GememSizeCost *point = &cost->sizes[cost->n_sizes];
+  g_auto (GStrv) parts = g_strsplit (text, ":", 2);
+
+  if (cost->n_sizes == GEMEM_CALL_SIZES_MAX || g_strv_length (parts) != 2
+      || !gemem_parse_size (parts[0], 1, 0, &point->bytes, NULL)
+      || !gemem_parse_uint (parts[1], &point->ns, NULL) || point->ns > G_MAXINT64)
+    return FALSE;
+  if (cost->n_sizes++ == 0)
+    return TRUE;
+  return point->bytes > point[-1].bytes && point->ns <= G_MAXINT64;
+}
+
+static gboolean
+read_sizes (Parser *parser, const char *group, GememCallCost *cost, GError **error)
+{
+  g_autoptr (GError) cause = NULL;
+  g_autofree char *text = numeric_text (parser, group, "sizes", FALSE, &cause);
+  g_auto (GStrv) words = g_strsplit (text != NULL ? text : "", " ", -1);
+
+  if (cause != NULL)
+    {
+      g_propagate_error (error, g_steal_pointer (&cause));
+      return FALSE;
+    }
+  for (guint i = 0; text != NULL && words[i] != NULL; i++)
+    if (!read_size_cost (words[i], cost))
+      return complain (
+          parser, group, "sizes", error,
+          "'%s' is no SIZE:NANOSECONDS with a larger size than the one before; at most "
+          "%d of them, as in 2MiB:40000 32MiB:50000",
+          words[i], GEMEM_CALL_SIZES_MAX);
+  if (text != NULL
+      && (g_key_file_has_key (parser->keys, group, "base_ns", NULL)
+          || g_key_file_has_key (parser->keys, group, "per_mib_ns", NULL)
+          || g_key_file_has_key (parser->keys, group, "per_page_ns", NULL)))
+    return complain (parser, group, "sizes", error,
+                     "stands for base_ns, per_mib_ns and per_page_ns; remove these");
+  return TRUE;
+}
+
+guint64
+gemem_call_sizes_ns (const GememCallCost *cost, guint64 size)
+{
+  const GememSizeCost *low = cost->sizes, *last = low + cost->n_sizes - 1;
+  __int128 ns;
+
+  if (cost->n_sizes == 1 || size <= low->bytes)
+    return low->ns;
+  while (low + 1 < last && size > low[1].bytes)
+    low++;
+  ns = low->ns
+       + ((__int128) low[1].ns - low->ns) * (size - low->bytes) / (low[1].bytes - low->bytes);
+  return CLAMP (ns, 0, G_MAXINT64);
+}
+
+/* The keys of @call; NULL-terminated. */
+static const char *const *
+known_keys (GememDeviceCall call)
+{
+#define ALWAYS "base_ns", "per_mib_ns", "per_page_ns", "sizes", "synchronises"
+  static const char *const plain[] = { ALWAYS, NULL };
+  static const char *const of_live[] = { ALWAYS, "per_1000_live_ns", NULL };
+  static const char *const of_pages[] = { ALWAYS, "per_1000_live_ns", "shared_ns", NULL };
+  static const char *const of_map[] = { ALWAYS, "per_1000_live_ns", "set_access_ns", NULL };
+#undef ALWAYS
+
+  return call == GEMEM_CALL_MAP       ? of_map
+         : call <= GEMEM_CALL_FREE    ? of_pages
+         : gemem_call_has_live (call) ? of_live
+                                      : plain;
+}
+
 static gboolean
 read_call (Parser *parser, GememDeviceCall call, GError **error)
 {
-  static const char *const known[] = { "base_ns", "per_mib_ns", "per_page_ns", "synchronises",
-                                       NULL };
-  static const char *const known_of_live[] = { "base_ns",          "per_mib_ns",   "per_page_ns",
-                                               "per_1000_live_ns", "synchronises", NULL };
-  static const char *const known_of_map[] = { "base_ns",     "set_access_ns",    "per_mib_ns",
-                                              "per_page_ns", "per_1000_live_ns", "synchronises",
-                                              NULL };
   const char *group = gemem_device_call_name (call);
   GememCallCost *cost = &parser->profile->calls[call];
   gboolean waits = call == GEMEM_CALL_EVENT_SYNC || call == GEMEM_CALL_STREAM_SYNC
                    || call == GEMEM_CALL_DEVICE_SYNC;
   g_autofree char *flag = g_key_file_get_value (parser->keys, group, "synchronises", NULL);
 
-  if (!check_keys (parser, group,
-                   call == GEMEM_CALL_MAP       ? known_of_map
-                   : gemem_call_has_live (call) ? known_of_live
-                                                : known,
-                   error)
-      || !read_ns (parser, group, "base_ns", TRUE, &cost->base_ns, error)
+  if (!check_keys (parser, group, known_keys (call), error)
+      || !read_sizes (parser, group, cost, error)
+      || !read_ns (parser, group, "base_ns", cost->n_sizes == 0, &cost->base_ns, error)
+      || !read_ns (parser, group, "shared_ns", FALSE, &cost->shared_ns, error)
       || !read_ns (parser, group, "set_access_ns", FALSE, &cost->set_access_ns, error)
       || !read_ns (parser, group, "per_mib_ns", FALSE, &cost->per_mib_ns, error)
       || !read_ns (parser, group, "per_page_ns", FALSE, &cost->per_page_ns, error)

@@ -16,7 +16,10 @@
  * per_mib_ns * bytes / 2^20 (rounded down) + per_page_ns for every granule begun.  Calls that
  * allocate or release may have per_1000_live_ns, for every thousand allocations (or pages, ranges,
  * mappings, as the call concerns) that are live after the call: a driver may slow down with their
- * number.  [map] may have set_access_ns too, which is added: a map call of device.h is cuMemMap and
+ * number.  Where costs are no line, `sizes=2MiB:45628 32MiB:54204 ...` stands for the three: what
+ * calls of these sizes cost, in ns; between two sizes on the line through both, below the first as
+ * the first, beyond the last on the line through the last two.  [malloc] and [free] may have
+ * shared_ns, the whole cost where a page that others use serves the call (address=cuda).  [map] may have set_access_ns too, which is added: a map call of device.h is cuMemMap and
  * cuMemSetAccess, or aclrtMapMem. `synchronises` says whether a call waits until the device is
  * idle; `synchronises_source` is optional, as it is no number.
  */
@@ -26,12 +29,22 @@
 
 #include "devices/device.h"
 
+#define GEMEM_CALL_SIZES_MAX 16
+
+typedef struct
+{
+  guint64 bytes, ns;
+} GememSizeCost;
+
 typedef struct
 {
   guint64 base_ns, per_mib_ns, per_page_ns;
   guint64 per_1000_live_ns; /* malloc to unmap only */
   /* map only: cost of setting access rights, without which mapped memory is unusable */
   guint64 set_access_ns;
+  guint64 shared_ns; /* malloc and free only; 0: as any other */
+  guint n_sizes;     /* of `sizes`, which stand for base_ns, per_mib_ns and per_page_ns; 0: none */
+  GememSizeCost sizes[GEMEM_CALL_SIZES_MAX]; /* ascending */
   gboolean synchronises; /* the host waits until the device is idle before the call completes */
 } GememCallCost;
 
@@ -59,11 +72,16 @@ void gemem_profile_free (GememProfile *profile);
 /* All names that gemem_profile_load() finds, sorted; g_strfreev(). */
 char **gemem_profile_names (void);
 
+/* ns for @size bytes by the `sizes` of @cost, which has some; saturates. */
+guint64 gemem_call_sizes_ns (const GememCallCost *cost, guint64 size);
+
 /* ns for @size bytes; saturates.  @granularity: bytes of a page, a power of two. */
 static inline guint64
 gemem_call_cost_ns (const GememCallCost *cost, guint64 size, guint64 granularity)
 {
   unsigned __int128 ns = (unsigned __int128) cost->base_ns + cost->set_access_ns;
+  if (cost->n_sizes > 0)
+    ns += gemem_call_sizes_ns (cost, size);
   if (cost->per_mib_ns != 0)
     ns += ((unsigned __int128) cost->per_mib_ns * size) >> 20;
   if (cost->per_page_ns != 0)

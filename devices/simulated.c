@@ -233,9 +233,9 @@ static const GememParam params[] = {
   { .name = "profile",
     .type = GEMEM_PARAM_STRING,
     .flags = GEMEM_PARAM_NAME_OR_FILE,
-    .default_text = "generic",
     FIELD (profile),
-    .help = "Cost profile: a name from $GEMEM_PROFILES or the installed ones, or a path." },
+    .help = "Cost profile: a name from $GEMEM_PROFILES or the installed ones, or a path. Without "
+            "it that of 'gpu', if there is one of its name, else 'generic'." },
   { .name = NULL }
 };
 
@@ -325,6 +325,8 @@ sim_cost (GememDevice *device, GememDeviceCall call, guint64 size)
   const GememCallCost *cost = &self->profile->calls[call];
   guint64 ns;
 
+  if (call <= GEMEM_CALL_FREE && self->in_page && cost->shared_ns != 0)
+    return cost->shared_ns;
   if (call == GEMEM_CALL_MEMSET)
     size = 0; /* the stream does the rest */
   ns = gemem_call_cost_ns (cost, size, self->params.granularity);
@@ -673,11 +675,23 @@ assumed_capacity (const GememSimulatedParams *p, const GememProfile *profile)
   return least != G_MAXUINT64 ? least : p->at_least;
 }
 
+/* The profile of @p, whose name becomes that of its GPU where nothing else was said. */
+static GememProfile *
+load_profile (GememSimulatedParams *p, GError **error)
+{
+  const GememGpu *gpu = p->gpu != NULL && p->profile == NULL ? gemem_gpu_find (p->gpu, NULL) : NULL;
+  g_auto (GStrv) names = gpu != NULL ? gemem_profile_names () : NULL;
+
+  if (gpu != NULL && g_strv_contains ((const char *const *) names, gpu->name))
+    p->profile = (char *) gpu->name; /* static; copied by the device */
+  return gemem_profile_load (p->profile != NULL ? p->profile : "generic", error);
+}
+
 static GememDevice *
 sim_create (gconstpointer given, int ordinal, GError **error)
 {
   GememSimulatedParams p = *(const GememSimulatedParams *) given;
-  GememProfile *profile = gemem_profile_load (p.profile, error);
+  GememProfile *profile = load_profile (&p, error);
   GememSimulated *self;
 
   if (profile == NULL || !take_gpu (&p, error))

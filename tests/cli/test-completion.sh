@@ -31,7 +31,7 @@ offers compare -a 'pytorch:max_split_size_mb=64|12' = 'pytorch:max_split_size_mb
 offers compare -a paddle:FLAGS_auto = paddle:FLAGS_auto_growth_chunk_size_in_mb=
 offers compare -a paddle:preset=P1 = paddle:preset=P13 paddle:preset=P14 paddle:preset=P16
 offers compare -d sim:capacity=8GiB,addr = sim:capacity=8GiB,address=
-offers compare -d sim:address= = sim:address=bump sim:address=first-fit sim:address=recorded sim:address=descending sim:address=random
+offers compare -d sim:address= = sim:address=bump sim:address=first-fit sim:address=recorded sim:address=descending sim:address=random sim:address=cuda
 offers compare -d cuda:0:mod = cuda:0:mode=
 offers plan -p ge-h = ge-hybrid
 offers plan -p first-fit:order=a = first-fit:order=allocation first-fit:order=area

@@ -86,6 +86,29 @@ test_pages (void)
   gemem_device_destroy (device);
 }
 
+/* The prices of an H100: a page is made and freed at full cost, and shared for next to nothing. */
+static void
+test_prices (void)
+{
+  GememDevice *device = device_new (",gpu=h100"), *other = device_new (",gpu=a30");
+  guint64 first, now;
+
+  first = take (device, 4);
+  g_assert_cmpuint (device->now, ==, 45628);
+  take (device, 4);
+  g_assert_cmpuint (device->now, ==, 45628 + 1674);
+  now = device->now;
+  gemem_device_free (device, first, 4);
+  g_assert_cmpuint (device->now - now, ==, 1602);
+  now = device->now;
+  gemem_device_free (device, first + 512, 4);
+  g_assert_cmpuint (device->now - now, ==, 37647);
+  g_assert_cmpuint (device->cost_guesses, ==, 0);
+  g_assert_cmpuint (other->cost_guesses, >, 0); /* no profile of its own */
+  gemem_device_destroy (device);
+  gemem_device_destroy (other);
+}
+
 static void
 test_ranges (void)
 {
@@ -181,6 +204,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/arenas/start", test_start);
   g_test_add_func ("/arenas/pages", test_pages);
+  g_test_add_func ("/arenas/prices", test_prices);
   g_test_add_func ("/arenas/ranges", test_ranges);
   g_test_add_func ("/arenas/adopted", test_adopted);
   g_test_add_func ("/arenas/bounds", test_bounds);

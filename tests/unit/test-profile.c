@@ -47,6 +47,31 @@ test_formula (void)
   g_assert_cmpuint (gemem_call_cost_ns (&huge, G_MAXUINT64, 4096), ==, G_MAXUINT64);
 }
 
+/* Costs that are no line: the first below, a line between two, and on beyond the last two. */
+static void
+test_sizes (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = profile_text (DEVICE, "sizes=2MiB:100 4MiB:300 1GiB:200\nshared_ns=5\n"
+                                                "source=measured: here\n");
+  g_autoptr (GememProfile) profile = gemem_profile_parse (text, strlen (text), "x.ini", &error);
+  const GememCallCost *cost = profile != NULL ? &profile->calls[GEMEM_CALL_MALLOC] : NULL;
+  const GememCallCost one = { .n_sizes = 1, .sizes = { { GEMEM_MIB, 7 } } },
+                      steep = { .n_sizes = 2, .sizes = { { 1, 0 }, { 2, G_MAXINT64 } } };
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (cost->shared_ns, ==, 5);
+  g_assert_cmpuint (gemem_call_cost_ns (cost, 1, 4096), ==, 100);
+  g_assert_cmpuint (gemem_call_cost_ns (cost, 2 * GEMEM_MIB, 4096), ==, 100);
+  g_assert_cmpuint (gemem_call_cost_ns (cost, 3 * GEMEM_MIB, 4096), ==, 200);
+  g_assert_cmpuint (gemem_call_cost_ns (cost, 4 * GEMEM_MIB, 4096), ==, 300);
+  g_assert_cmpuint (gemem_call_cost_ns (cost, GEMEM_GIB, 4096), ==, 200);
+  g_assert_cmpuint (gemem_call_cost_ns (cost, 2 * GEMEM_GIB - 4 * GEMEM_MIB, 4096), ==, 100);
+  g_assert_cmpuint (gemem_call_cost_ns (cost, G_MAXUINT64, 4096), ==, 0); /* never less */
+  g_assert_cmpuint (gemem_call_cost_ns (&one, G_MAXUINT64, 4096), ==, 7);
+  g_assert_cmpuint (gemem_call_cost_ns (&steep, G_MAXUINT64, 4096), ==, G_MAXINT64);
+}
+
 static void
 test_parse (void)
 {
@@ -76,11 +101,13 @@ test_ours (void)
   {
     const char *name;
     guint64 capacity;
-    guint facts;
-  } ours[] = { { "a100", 80 * GEMEM_GIB, 2 },
-               { "ascend910b", 64 * GEMEM_GIB, 2 },
-               { "generic", 80 * GEMEM_GIB, 1 },
-               { "h200", 143771 * GEMEM_MIB, 2 } };
+    guint facts; /* numbers that are no guesses */
+    guint64 map; /* ns of a page, with its access rights */
+  } ours[] = { { "a100", 80 * GEMEM_GIB, 2, 20000 + 1000 },
+               { "ascend910b", 64 * GEMEM_GIB, 2, 20000 + 1000 },
+               { "generic", 80 * GEMEM_GIB, 1, 20000 + 1000 },
+               { "h100", 81079 * GEMEM_MIB, 21, 1427 + 32506 },
+               { "h200", 143771 * GEMEM_MIB, 2, 20000 + 1000 } };
   g_auto (GStrv) names = gemem_profile_names ();
 
   g_assert_cmpuint (g_strv_length (names), ==, G_N_ELEMENTS (ours));
@@ -97,9 +124,9 @@ test_ours (void)
       g_assert_cmpuint (file->numbers - file->guesses, ==, ours[i].facts);
       g_assert_true (file->calls[GEMEM_CALL_FREE].synchronises);
       g_assert_false (file->calls[GEMEM_CALL_UNMAP].synchronises);
-      g_assert_cmpuint (file->calls[GEMEM_CALL_MAP].base_ns
-                            + file->calls[GEMEM_CALL_MAP].set_access_ns,
-                        ==, 20000);
+      g_assert_cmpuint (
+          gemem_call_cost_ns (&file->calls[GEMEM_CALL_MAP], 2 * GEMEM_MIB, 2 * GEMEM_MIB), ==,
+          ours[i].map);
       g_assert_cmpuint (file->hit_ns, >, 0);
 
       g_unsetenv ("GEMEM_PROFILES");
@@ -148,7 +175,7 @@ test_search (void)
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
   g_assert_cmpstr (error->message, ==,
                    "profile 'h20': not found; did you mean 'h200'? known are a100, ascend910b, "
-                   "generic, h200, mine; "
+                   "generic, h100, h200, mine; "
                    "a path has a '/' or ends in .ini");
   g_clear_error (&error);
   g_assert_null (gemem_profile_load ("./nowhere.ini", &error));
@@ -198,11 +225,27 @@ test_bad (void)
     { DEVICE, "base_ns=1\nper_mb_ns=1\nsource=guess: x\n",
       "x.ini:8: [malloc] per_mb_ns: unknown key; did you mean 'per_mib_ns'?" },
     { DEVICE, "base_ns=1\ncolour=1\nsource=guess: x\n",
-      "x.ini:8: [malloc] colour: unknown key; known are base_ns, per_mib_ns, per_page_ns, "
-      "per_1000_live_ns, synchronises, and their sources" },
+      "x.ini:8: [malloc] colour: unknown key; known are base_ns, per_mib_ns, per_page_ns, sizes, "
+      "synchronises, per_1000_live_ns, shared_ns, and their sources" },
+    { DEVICE, "sizes=2MiB:1 2MiB:2\nsource=guess: x\n",
+      "x.ini:7: [malloc] sizes: '2MiB:2' is no SIZE:NANOSECONDS with a larger size than the one "
+      "before; at most 16 of them, as in 2MiB:40000 32MiB:50000" },
+    { DEVICE,
+      "sizes=1:1 2:1 3:1 4:1 5:1 6:1 7:1 8:1 9:1 10:1 11:1 12:1 13:1 14:1 15:1 16:1 17:1\n"
+      "source=guess: x\n",
+      "x.ini:7: [malloc] sizes: '17:1' is no SIZE:NANOSECONDS with a larger size than the one "
+      "before; at most 16 of them, as in 2MiB:40000 32MiB:50000" },
+    { DEVICE, "sizes=2MiB\nsource=guess: x\n",
+      "x.ini:7: [malloc] sizes: '2MiB' is no SIZE:NANOSECONDS with a larger size than the one "
+      "before; at most 16 of them, as in 2MiB:40000 32MiB:50000" },
+    { DEVICE, "sizes=2MiB:1\nper_mib_ns=1\nsource=guess: x\n",
+      "x.ini:7: [malloc] sizes: stands for base_ns, per_mib_ns and per_page_ns; remove these" },
+    { DEVICE, "sizes=2MiB:1\n",
+      "x.ini:7: [malloc] sizes: has no source; add 'sizes_source=' with 'guess: ', 'fact: ' or "
+      "'measured: ' and the reason" },
     { DEVICE, "base_ns=1\nset_access_ns=1\nsource=guess: x\n",
       "x.ini:8: [malloc] set_access_ns: unknown key; known are base_ns, per_mib_ns, per_page_ns, "
-      "per_1000_live_ns, synchronises, and their sources" },
+      "sizes, synchronises, per_1000_live_ns, shared_ns, and their sources" },
     { DEVICE, "base_ns=1\nsynchronises=perhaps\nsource=guess: x\n",
       "x.ini:8: [malloc] synchronises: 'perhaps' is neither yes nor no" },
     { DEVICE, "base_ns=1\nbase_ns=2\nsource=guess: x\n",
@@ -270,6 +313,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/profile/formula", test_formula);
   g_test_add_func ("/profile/parse", test_parse);
+  g_test_add_func ("/profile/sizes", test_sizes);
   g_test_add_func ("/profile/ours", test_ours);
   g_test_add_func ("/profile/search", test_search);
   g_test_add_func ("/profile/bad", test_bad);

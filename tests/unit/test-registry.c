@@ -218,7 +218,7 @@ test_sweeps (void)
       "paddle:FLAGS_use_virtual_memory_auto_growth=yes,use_stream_safe_cuda_allocator=yes");
   assert_labels ("direct:address=*",
                  "direct:address=bump;direct:address=first-fit;direct:address=recorded;"
-                 "direct:address=descending;direct:address=random");
+                 "direct:address=descending;direct:address=random;direct:address=cuda");
   assert_refused ("direct:capacity=*", "direct: capacity=*: no values are known");
   assert_refused ("direct:qqqqqqqqqqqq=*", "unknown parameter 'qqqqqqqqqqqq'");
   assert_refused ("paddle:FLAGS_gpu_memory_limit_mb=*", "no values are known");
