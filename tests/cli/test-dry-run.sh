@@ -22,6 +22,8 @@ for gpu in 4090 'RTX 4090' 'NVIDIA GeForce RTX 4090'; do run 0 gemem-dry-run --g
 run 2 gemem-dry-run --capacity 0 true; says err '^gemem-dry-run: --capacity=0: a GPU without memory; write more$'
 run 2 gemem-dry-run --capacity 16 true; says err '^gemem-dry-run: --capacity=16: .*write 16GiB'
 run 2 gemem-dry-run --capacity lots true
+run 2 gemem-dry-run --gpcs 18,18 true; says err '^gemem-dry-run: --gpcs=18,18: write how many of the 132 multiprocessors of h100 each GPC has'
+run 2 gemem-dry-run --gpcs 0,132 true
 run 2 gemem-dry-run --gpus 0 true; says err '--gpus=0: write a number from 1 to 16'
 run 2 gemem-dry-run --orders 1000 true; says err '--orders=1000: write a number from 1 to 100'
 run 2 gemem-dry-run --stacks=0 true; says err '--stacks=0: how many frames, 1 to 128'
