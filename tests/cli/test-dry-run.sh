@@ -397,6 +397,22 @@ PY
   try python3 ask.py less; says err '^  h100 +fits: 12\.00 MiB'
   try python3 ask.py ends; says err '^  h100 +fits: 3\.000 MiB'
   try python3 ask.py skips; says err '^  h100 +fits only if '; says err "^ +when they read true at ask\\.py:1[0-9] finite, .*: first for 6291456 bytes by .*--value 'ask.*finite=1'$"
+  # several that a package reads behind one line of the program: a check that ends it does not hide what another decides, and what was needed before an end counts
+  mkdir -p lib/site-packages; cat >lib/site-packages/kernels.py <<'PY'
+import ctypes, sys
+cuda, block = ctypes.CDLL(None), None
+def nan(): number = ctypes.c_int8(9); cuda.cudaMemcpy(ctypes.byref(number), block, ctypes.c_size_t(1), 2); return number.value
+def equal(): number = ctypes.c_int8(9); cuda.cudaMemcpy(ctypes.byref(number), block, ctypes.c_size_t(1), 2); return number.value
+def covariance(take):
+    if nan(): sys.exit(4)
+    if equal(): take(9)
+def grows(take):
+    if equal(): take(9); sys.exit(4)
+PY
+  for how in covariance grows; do
+    { sed '/^def check/,$d' ask.py; printf '%s\n' 'sys.path.insert(0, "lib/site-packages"); import kernels' 'kernels.block = block' "kernels.$how(take)" 'take(2)'; } >behind.py
+    try python3 behind.py "$how"; says err '^  h100 +fits only if '; says err '^ +when they read true at kernels\.py:4 equal, the program asked for other memory: first for 9437184 bytes'
+  done
   try --once python3 ask.py more; says err "^ +- no size follows from truth values .*\('truths', below\); without --once a second run tells$"
   # what an optimizer of PyTorch reads of its state is not zero, by which it would divide
   mkdir -p fake/torch/optim; touch fake/torch/optim/__init__.py
