@@ -233,9 +233,10 @@ static const GememParam params[] = {
   { .name = "profile",
     .type = GEMEM_PARAM_STRING,
     .flags = GEMEM_PARAM_NAME_OR_FILE,
+    .default_text = "generic",
     FIELD (profile),
-    .help = "Cost profile: a name from $GEMEM_PROFILES or the installed ones, or a path. Without "
-            "it that of 'gpu', if there is one of its name, else 'generic'." },
+    .help = "Cost profile: a name from $GEMEM_PROFILES or the installed ones, or a path. With "
+            "'gpu' that of its name, if there is one." },
   { .name = NULL }
 };
 
@@ -675,23 +676,56 @@ assumed_capacity (const GememSimulatedParams *p, const GememProfile *profile)
   return least != G_MAXUINT64 ? least : p->at_least;
 }
 
-/* The profile of @p, whose name becomes that of its GPU where nothing else was said. */
-static GememProfile *
-load_profile (GememSimulatedParams *p, GError **error)
+/* The value of the parameter @name in @settings, or NULL. */
+static const char *
+setting_of (const GPtrArray *settings, const char *name)
 {
-  const GememGpu *gpu = p->gpu != NULL && p->profile == NULL ? gemem_gpu_find (p->gpu, NULL) : NULL;
-  g_auto (GStrv) names = gpu != NULL ? gemem_profile_names () : NULL;
+  const GememParam *param = gemem_params_find (params, name);
 
-  if (gpu != NULL && g_strv_contains ((const char *const *) names, gpu->name))
-    p->profile = (char *) gpu->name; /* static; copied by the device */
-  return gemem_profile_load (p->profile != NULL ? p->profile : "generic", error);
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      if (gemem_params_find (params, setting->key) == param)
+        return setting->value;
+    }
+  return NULL;
+}
+
+/* Settings that say how addresses are chosen, or what rules do not fit. */
+static gboolean
+chooses_addresses (const GPtrArray *settings)
+{
+  static const char *const names[] = { "address", "base",    "step",     "reuse", "va",
+                                       "va_base", "va_step", "va_reuse", "calls", "granularity" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (setting_of (settings, names[i]) != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+/* A GPU has the profile of its name, and one of CUDA the addresses of CUDA's driver. */
+static void
+sim_imply (GPtrArray *settings)
+{
+  const char *name = setting_of (settings, "gpu");
+  const GememGpu *gpu = name != NULL ? gemem_gpu_find (name, NULL) : NULL;
+  g_auto (GStrv) profiles = gpu != NULL ? gemem_profile_names () : NULL;
+
+  if (gpu == NULL)
+    return;
+  if (setting_of (settings, "profile") == NULL
+      && g_strv_contains ((const char *const *) profiles, gpu->name))
+    gemem_settings_add (settings, "profile", gpu->name);
+  if (gpu->major > 0 && !chooses_addresses (settings))
+    gemem_settings_add (settings, "address", "cuda");
 }
 
 static GememDevice *
 sim_create (gconstpointer given, int ordinal, GError **error)
 {
   GememSimulatedParams p = *(const GememSimulatedParams *) given;
-  GememProfile *profile = load_profile (&p, error);
+  GememProfile *profile = gemem_profile_load (p.profile, error);
   GememSimulated *self;
 
   if (profile == NULL || !take_gpu (&p, error))
@@ -763,6 +797,7 @@ const GememDeviceClass gemem_simulated_class = {
   .summary = "simulated device: capacity, address policy and modelled costs",
   .params = params,
   .params_size = sizeof (GememSimulatedParams),
+  .imply = sim_imply,
   .create = sim_create,
   .malloc = sim_malloc,
   .free = sim_free,

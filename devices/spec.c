@@ -120,6 +120,8 @@ new_plain (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrA
 
   if (merged == NULL)
     return NULL;
+  if (klass->imply != NULL)
+    klass->imply (merged);
   if (gemem_params_apply (table, params, &context, what, merged, error))
     device = klass->create (params, ordinal, error);
   gemem_params_clear (table, params);

@@ -109,6 +109,43 @@ test_prices (void)
   gemem_device_destroy (other);
 }
 
+/* What gpu= implies, and what was said instead. */
+static void
+test_default (void)
+{
+  static const struct
+  {
+    const char *spec;
+    gboolean cuda;
+    guint64 hit_ns;
+  } cases[] = {
+    { "h100", TRUE, 104 },
+    { "sim:gpu=H100 80GB HBM3", TRUE, 104 },
+    { "faulty:nth=99,gpu=h100", TRUE, 200 },
+    { "sim:gpu=a30", TRUE, 200 },
+    { "sim:gpu=h100,profile=generic", TRUE, 200 },
+    { "sim:gpu=h100,address=bump", FALSE, 104 },
+    { "sim:gpu=h100,device=bump", FALSE, 104 },
+    { "sim:gpu=h100,vabase=2GiB", FALSE, 104 },
+    { "sim:gpu=h100,granularity=64KiB", FALSE, 104 },
+    { "sim:gpu=mi300x", FALSE, 200 },
+    { "sim", FALSE, 200 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      GememDevice *device = gemem_device_new (cases[i].spec, NULL, 0, &error);
+
+      g_test_message ("%s", cases[i].spec);
+      g_assert_no_error (error);
+      g_assert_cmpint (take (device, MIB (2)) == F - MIB (66), ==, cases[i].cuda);
+      if (device->inner == NULL)
+        g_assert_cmpuint (device->hit_ns, ==, cases[i].hit_ns);
+      gemem_device_destroy (device);
+    }
+}
+
 static void
 test_ranges (void)
 {
@@ -205,6 +242,7 @@ main (int argc, char **argv)
   g_test_add_func ("/arenas/start", test_start);
   g_test_add_func ("/arenas/pages", test_pages);
   g_test_add_func ("/arenas/prices", test_prices);
+  g_test_add_func ("/arenas/default", test_default);
   g_test_add_func ("/arenas/ranges", test_ranges);
   g_test_add_func ("/arenas/adopted", test_adopted);
   g_test_add_func ("/arenas/bounds", test_bounds);
