@@ -118,7 +118,7 @@ struct _GememDeviceClass
    * capacities differ. */
   gboolean (*share) (GememDevice *device, GememDevice *with);
 
-  /* Optional: adds to @settings (GememSetting) what follows from them and is not among them. */
+  /* Optional: adds to @settings (gemem_settings_add()) what follows from them and is not among them. */
   void (*imply) (GPtrArray *settings);
   /* Optional: the program begins to compute; what its context holds may move. */
   void (*compute) (GememDevice *device);

@@ -614,7 +614,9 @@ check_params (const GememSimulatedParams *p, GError **error)
                    "granularity=%" G_GUINT64_FORMAT " is not a power of two; use one, as in 2MiB",
                    p->granularity);
   if (p->address == ADDRESS_CUDA && p->granularity != GEMEM_ARENAS_PAGE)
-    return refuse (error, "address=cuda is known for pages of 2 MiB alone; use granularity=2MiB");
+    return refuse (
+        error,
+        "address=cuda is known for pages of 2 MiB alone; use granularity=2MiB or address=bump");
   return check_steps ("base", p->base, "step", p->step, error)
          && check_steps ("va_base", p->va_base, "va_step", p->va_step, error)
          && check_reuse ("reuse", p->reuse, reuses (p->address), "address",

@@ -116,13 +116,15 @@ new_plain (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrA
   g_autoptr (GPtrArray) merged = gemem_settings_merge (table, defaults, settings, what, error);
   g_autofree guint64 *params = g_malloc0 (MAX (klass->params_size, sizeof (guint64)));
   const GememParamContext context = { 0 };
+  g_autoptr (GPtrArray) all = gemem_settings_new ();
   GememDevice *device = NULL;
 
   if (merged == NULL)
     return NULL;
+  gemem_settings_append (all, merged);
   if (klass->imply != NULL)
-    klass->imply (merged);
-  if (gemem_params_apply (table, params, &context, what, merged, error))
+    klass->imply (all);
+  if (gemem_params_apply (table, params, &context, what, all, error))
     device = klass->create (params, ordinal, error);
   gemem_params_clear (table, params);
   return device;
