@@ -23,6 +23,27 @@ printf 'SQLite format 3\0\020\0' >nsys.sqlite; run 3 gemem-sim nsys.sqlite; says
 printf '# gemem-trace: 4\nalloc 1 size=1MiB tag="out of memory. Tried to allocate"\n# end: 1\n' >tagged.txt
 run 0 gemem-sim info tagged.txt
 
+# ---- text as PowerShell and editors on Windows write it: the same as in UTF-8
+awk 'BEGIN { for (i = 0; i < 200000; i++) print (i % 3 == 2 ? "f n" i - 1 : "a n" i " " 512 * (i % 9 + 1)) }' >plain.ops
+gemem-sim info plain.ops | sed 1d >expected
+same () { # NAME: what is in it is read as plain.ops
+  check "$1: the same as in UTF-8" sh -c "gemem-sim info '$1' | sed 1d | diff expected - && gemem-sim info - <'$1' | sed 1d | diff expected -"
+}
+{ printf '\357\273\277'; cat plain.ops; } >marked.ops; same marked.ops
+if command -v iconv >/dev/null; then
+  { printf '\377\376'; iconv -f UTF-8 -t UTF-16LE plain.ops; } >little.ops; same little.ops
+  { printf '\376\377'; iconv -f UTF-8 -t UTF-16BE plain.ops; } >big.ops; same big.ops
+  gzip -c little.ops >little.ops.gz; same little.ops.gz
+  printf '# gemem-trace: 4\nalloc 1 size=1MiB tag="\303\251\360\237\230\200"\n# end: 1\n' >tag.txt
+  { printf '\377\376'; iconv -f UTF-8 -t UTF-16LE tag.txt; } >wide.txt
+  run 0 gemem-sim convert wide.txt out.txt; check 'characters beyond 16 bits' grep -q "tag=\"$(printf '\303\251\360\237\230\200')" out.txt
+else
+  skip 'UTF-16' 'iconv makes it'
+fi
+printf '\377\376a\0 \0\0\330b' >odd.ops; run 3 gemem-sim info odd.ops
+printf '\377\376' >mark.txt; run 3 gemem-sim info mark.txt; says err 'the file is empty'
+printf '\357\273' >half.txt; run 3 gemem-sim info half.txt; says err 'not recognised'
+
 # ---- torch.profiler on Windows writes paths as they are
 sed 's/@/\\/g' >windows.json <<'END'
 {"schemaVersion": 1, "traceEvents": [
