@@ -75,7 +75,7 @@ K=1024 M=1048576
 # all that is reserved is one page: what was alive before lies in it, before the first request
 kineto $((700 * K)) $((512 * K)) $((1212 * K)) $((2 * M)) $((1212 * K)) $K $((1213 * K)) $((2 * M)) $((1212 * K)) -$K $((1212 * K)) $((2 * M)) >page.json
 run 0 gemem-sim replay -q page.json; says out 'peak reserved +2\.000 MiB'; says out 'reproduces the recording exactly: 2 of 2'
-# no room left for it in the page: a segment more, as before
+# no space left for it in the page: a segment more, as before
 kineto $((512 * K)) $((512 * K)) $((1212 * K)) $((2 * M)) $((1024 * K)) $((512 * K)) $((1724 * K)) $((2 * M)) >full.json
 run 0 gemem-sim replay -q full.json; lacks out 'exactly: 2 of 2'
 # a request that ends up to 1 MiB before another begins is in a segment of its own; one that ends exactly there need not be
