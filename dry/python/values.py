@@ -177,7 +177,7 @@ class _Kinds(object):
     def find(self, address, size):
         found = None, size
         with self.quiet():
-            for kind, each in _arrays(address, size):
+            for kind, each in list(_arrays(address, size)):  # one that stays suspended would keep every object of Python alive
                 if kind in "iu":
                     return "number", each
                 found = ("truth", 1) if kind == "b" else ("value", each) if found[0] is None else found
@@ -279,6 +279,9 @@ class Values(object):
         """Notes the innermost line of the program, and the operator that it called; returns it."""
         own = [line for line in stack if "-packages" not in line and not line.startswith(("<frozen", _HERE, _STANDARD))]
         place = (own or stack)[0]
+        if word == "truth" and stack[0] != place and ":" in stack[0]:
+            # several reads behind one line of the program are turned one by one: a check that ends it would hide what another decides
+            place += " in " + "/".join(stack[0].rpartition("-packages" + os.sep)[2].split(os.sep)[-3:])
         told = word, place + (" (%s)" % operator if operator else "")
         self.places[told] = self.places.get(told, 0) + 1
         if word != "assumed":

@@ -22,6 +22,8 @@ for gpu in 4090 'RTX 4090' 'NVIDIA GeForce RTX 4090'; do run 0 gemem-dry-run --g
 run 2 gemem-dry-run --capacity 0 true; says err '^gemem-dry-run: --capacity=0: a GPU without memory; write more$'
 run 2 gemem-dry-run --capacity 16 true; says err '^gemem-dry-run: --capacity=16: .*write 16GiB'
 run 2 gemem-dry-run --capacity lots true
+run 2 gemem-dry-run --gpcs 18,18 true; says err '^gemem-dry-run: --gpcs=18,18: write how many of the 132 multiprocessors of h100 each GPC has'
+run 2 gemem-dry-run --gpcs 0,132 true
 run 2 gemem-dry-run --gpus 0 true; says err '--gpus=0: write a number from 1 to 16'
 run 2 gemem-dry-run --orders 1000 true; says err '--orders=1000: write a number from 1 to 100'
 run 2 gemem-dry-run --stacks=0 true; says err '--stacks=0: how many frames, 1 to 128'
@@ -316,6 +318,26 @@ PY
   says err '--value=\(\?<a>x\)=1 is left out: '; says err '--value: 300 is no value of 1 bytes; 0 was read there'
   says err '^  truths +1 truth values were read .*values\.py:7 read$'; says err '^  managed +1 allocations of managed memory, .* not counted: 1048576 bytes$'
   check "managed memory is not counted, as is said" grep -Eq '"held": 1048576,' values.json
+  # what is read is looked for among all arrays, of which none lives longer for that
+  sed '/^print/d' values.py >frees.py
+  cat >>frees.py <<'PY'
+import gc, weakref
+class Tensor:
+    is_cuda, dtype = True, "int32"
+    def data_ptr(self): return block.value
+    def numel(self): return 1
+    def element_size(self): return 4
+    def is_floating_point(self): return False
+    is_complex = is_floating_point
+torch.Tensor, torch.bool = Tensor, "bool"
+gc.disable()
+held, freed = Tensor(), Tensor()
+seen = weakref.ref(freed)
+count()
+del freed
+print(seen() is None)
+PY
+  run 0 gemem-dry-run --once -o py.gmt python3 frees.py; says out '^True$'; says err '^  numbers +1 integers were read .*frees\.py:7 read$'
   # integers, of which sizes may follow: the program runs again with others, aside, and says what that changed
   sed '/^print/d' values.py >many.py
   cat >>many.py <<'PY'
@@ -375,6 +397,22 @@ PY
   try python3 ask.py less; says err '^  h100 +fits: 12\.00 MiB'
   try python3 ask.py ends; says err '^  h100 +fits: 3\.000 MiB'
   try python3 ask.py skips; says err '^  h100 +fits only if '; says err "^ +when they read true at ask\\.py:1[0-9] finite, .*: first for 6291456 bytes by .*--value 'ask.*finite=1'$"
+  # several that a package reads behind one line of the program: a check that ends it does not hide what another decides, and what was needed before an end counts
+  mkdir -p lib/site-packages; cat >lib/site-packages/kernels.py <<'PY'
+import ctypes, sys
+cuda, block = ctypes.CDLL(None), None
+def nan(): number = ctypes.c_int8(9); cuda.cudaMemcpy(ctypes.byref(number), block, ctypes.c_size_t(1), 2); return number.value
+def equal(): number = ctypes.c_int8(9); cuda.cudaMemcpy(ctypes.byref(number), block, ctypes.c_size_t(1), 2); return number.value
+def covariance(take):
+    if nan(): sys.exit(4)
+    if equal(): take(9)
+def grows(take):
+    if equal(): take(9); sys.exit(4)
+PY
+  for how in covariance grows; do
+    { sed '/^def check/,$d' ask.py; printf '%s\n' 'sys.path.insert(0, "lib/site-packages"); import kernels' 'kernels.block = block' "kernels.$how(take)" 'take(2)'; } >behind.py
+    try python3 behind.py "$how"; says err '^  h100 +fits only if '; says err '^ +when they read true at kernels\.py:4 equal, the program asked for other memory: first for 9437184 bytes'
+  done
   try --once python3 ask.py more; says err "^ +- no size follows from truth values .*\('truths', below\); without --once a second run tells$"
   # what an optimizer of PyTorch reads of its state is not zero, by which it would divide
   mkdir -p fake/torch/optim; touch fake/torch/optim/__init__.py
