@@ -189,7 +189,7 @@ take_fact (GememMessage *message, const GememFact *fact, const char *line)
 {
   g_auto (GStrv) pieces = g_strsplit (fact->pattern, "#", -1);
   g_autofree char *pattern = g_strjoinv (NUMBER, pieces);
-  g_autoptr (GRegex) regex = g_regex_new (pattern, G_REGEX_RAW | G_REGEX_OPTIMIZE, 0, NULL);
+  g_autoptr (GRegex) regex = g_regex_new (pattern, G_REGEX_RAW, 0, NULL);
   g_autoptr (GMatchInfo) match = NULL;
   gboolean fits = TRUE;
 
