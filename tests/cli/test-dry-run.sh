@@ -425,6 +425,10 @@ def _get_value(block):
 PY
   sed 's/^print.*/from torch.optim.optimizer import _get_value; print(_get_value(block), loss())/' values.py >steps.py
   run 0 gemem-dry-run -o py.gmt python3 steps.py; says out '^0\.5 0\.0$'; says err '^  note +optimizers of PyTorch read their state .* as 0\.5$'
+  mkdir -p fake/torch/amp; touch fake/torch/amp/__init__.py
+  sed 's/_get_value/_maybe_opt_step/' fake/torch/optim/optimizer.py >fake/torch/amp/grad_scaler.py
+  sed 's/^print.*/from torch.amp.grad_scaler import _maybe_opt_step; print(_maybe_opt_step(block), loss())/' values.py >scales.py
+  run 0 gemem-dry-run -o py.gmt python3 scales.py; says out '^0\.0 0\.0$'; says err '^  note +GradScaler finds no overflow and takes every step; a GPU may leave out the first ones, '
   # its checks find what they were given valid; the program's own read zero, and after a bad end the verdict says what to paste
   mkdir -p fake/torch/distributions; touch fake/torch/distributions/__init__.py
   sed 's/_get_value/_validate_sample/; s/c_float(9)/c_int8(9)/; s/c_size_t(4)/c_size_t(1)/' fake/torch/optim/optimizer.py >fake/torch/distributions/distribution.py
