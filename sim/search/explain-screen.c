@@ -105,8 +105,8 @@ static void
 append_pieces (GString *out, const GememExplanation *explanation)
 {
   g_string_append (out,
-                   "Fragmentation, or caches of other streams or pools; the message does not say "
-                   "which: ");
+                   "Fragmentation, or memory in caches of other streams or pools or waiting for "
+                   "streams; the message does not say which: ");
   APPEND ("@ reserved and idle + @ free would be enough for the @ asked for.", F (IDLE), F (FREE),
           F (ASKED));
 }
@@ -234,9 +234,11 @@ append_gains (GString *out, const GememExplanation *explanation)
     {
       const GememPossibleGain *one = &g_array_index (explanation->gains, GememPossibleGain, i);
 
-      g_string_append_printf (
-          out, "  %s\n      at most %s (%s)\n", one->paste != NULL ? one->paste : one->gain->value,
-          gemem_format_size (size, one->at_most), gemem_figure_words (one->gain->bound));
+      g_string_append_printf (out, "  %s\n      at most %s (%s)%s\n",
+                              one->paste != NULL ? one->paste : one->gain->value,
+                              gemem_format_size (size, one->at_most),
+                              gemem_figure_words (one->gain->bound),
+                              one->falls_short ? ", not enough for this request" : "");
     }
 }
 
@@ -295,6 +297,8 @@ append_json_gains (GString *out, const GememExplanation *explanation)
       gemem_json_append_text_member (out, "paste", one->paste);
       gemem_json_append_text_member (out, "do", one->paste != NULL ? NULL : one->gain->value);
       gemem_json_append_number_member (out, "at_most_bytes", one->at_most);
+      gemem_json_append_name (out, "falls_short");
+      g_string_append (out, one->falls_short ? "true" : "false");
       g_string_append_c (out, '}');
     }
   g_string_append_c (out, ']');

@@ -136,6 +136,15 @@ paste_of (const GememMessageKind *kind, const GememGain *gain)
   return gemem_paste_line (klass, gemem_paste_form (klass, NULL), NULL, settings);
 }
 
+static gboolean
+falls_short (const GememExplanation *explanation, const GememFigure *bound)
+{
+  GememFigure unused = { 0 };
+
+  set_sum (&unused, FIGURE (FREE), bound);
+  return exceeds (FIGURE (ASKED), &unused);
+}
+
 static void
 add_gains (GememExplanation *explanation)
 {
@@ -144,13 +153,14 @@ add_gains (GememExplanation *explanation)
 
   for (const GememGain *gain = kind->gains; gain->bound != GEMEM_FIGURE_NONE; gain++)
     {
-      GememPossibleGain possible = { gain, figures[gain->bound].bytes, NULL };
+      GememPossibleGain possible = { gain, figures[gain->bound].bytes, FALSE, NULL };
 
       if (!figures[gain->bound].known || possible.at_most == 0
           || (gain->with != GEMEM_FIGURE_NONE && !figures[gain->with].known)
           || (gain->without != GEMEM_FIGURE_NONE && figures[gain->without].known))
         continue;
       possible.paste = paste_of (kind, gain);
+      possible.falls_short = falls_short (explanation, &figures[gain->bound]);
       g_array_append_val (explanation->gains, possible);
     }
 }
@@ -175,7 +185,8 @@ gemem_explain (GememInput *input, GError **error)
   if (explanation->contradiction == NULL)
     {
       explanation->cause = cause_of (explanation);
-      add_gains (explanation);
+      if (explanation->cause != GEMEM_CAUSE_TOO_LARGE)
+        add_gains (explanation);
     }
   explanation->verdict = explanation->cause == GEMEM_CAUSE_TOO_LARGE ? GEMEM_ADVICE_DOES_NOT_FIT
                                                                      : GEMEM_ADVICE_UNKNOWN;

@@ -30,8 +30,9 @@ typedef enum
 typedef struct
 {
   const GememGain *gain;
-  guint64 at_most; /* bytes */
-  char *paste;     /* the line to paste; NULL: gain->value says what to do */
+  guint64 at_most;      /* bytes */
+  gboolean falls_short; /* even with all of it and what is free the request does not fit */
+  char *paste;          /* the line to paste; NULL: gain->value says what to do */
 } GememPossibleGain;
 
 typedef struct
