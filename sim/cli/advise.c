@@ -40,26 +40,6 @@ run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors)
   gemem_progress_run_jobs ("trying settings", jobs, n, 0, path_of_job, results, errors);
 }
 
-/* The device of -d and --capacity; g_free(), NULL with @error.  A real one cannot be tried on dozens
- * of times at once. */
-static char *
-chosen_device (GError **error)
-{
-  g_autofree char *text = gemem_device_text (device_spec, capacity);
-  g_autoptr (GPtrArray) devices = gemem_device_spec_expand (text, error);
-  const char *spec = devices != NULL ? ((GememDeviceSpec *) devices->pdata[0])->spec : NULL;
-
-  if (spec == NULL)
-    return NULL;
-  if (devices->len > 1 || !g_str_has_prefix (spec, "sim"))
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "-d %s: advice is about one simulated device; give one, or use compare", text);
-      return NULL;
-    }
-  return g_strdup (spec);
-}
-
 /* The advice about one file; NULL with @error. */
 static GememAdvice *
 advise (GememSourceFile *file, const char *device, GError **error)
@@ -105,7 +85,7 @@ run (char **arguments, GError **error)
 
   if (!gemem_want_arguments (&gemem_command_advise, arguments, 1, 1000, error)
       || !gemem_want_table_or_json (format, &json, error)
-      || (device = chosen_device (error)) == NULL)
+      || (device = gemem_want_simulated (device_spec, capacity, error)) == NULL)
     return 2;
   for (char **path = arguments; *path != NULL; path++)
     if (gemem_source_files_add (files, *path, error) == 0)
