@@ -54,6 +54,7 @@ gemem_allocator_spec_free (GememAllocatorSpec *spec)
   if (spec == NULL)
     return;
   g_free (spec->label);
+  g_free (spec->one_of);
   g_ptr_array_unref (spec->settings);
   g_ptr_array_unref (spec->device);
   g_clear_pointer (&spec->variables, g_ptr_array_unref);

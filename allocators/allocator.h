@@ -356,6 +356,7 @@ typedef struct
   GPtrArray *variables;
   /* GememSetting: environment variables without effect here, each with the reason as value */
   GPtrArray *left_out;
+  char *one_of; /* the text with a glob or values that stands for it and others; NULL: it alone */
 } GememAllocatorSpec;
 
 /* Parses @text and appends its specs to @specs: globs in NAME ('ge-*') and value lists

@@ -377,6 +377,7 @@ gemem_allocator_spec_parse_with (const char *text, const GPtrArray *variables, G
 
       if (spec != NULL)
         {
+          spec->one_of = choices->len > 1 ? g_strdup (text) : NULL;
           g_ptr_array_add (specs, spec);
           continue;
         }

@@ -33,6 +33,14 @@
     .summary = its_model ", " #processors " multiprocessors, " #mib " MiB", \
     .source = from },
 #define GEMEM_GPU(...) ROW (__VA_ARGS__)
+#define GEMEM_OTHER_GPU(its_name, its_model, units, mib, from) \
+  { .name = its_name, \
+    .model = its_model, \
+    .multiprocessors = units, \
+    .memory = (guint64) (mib) *GEMEM_MIB, \
+    .nvlinks = -1, \
+    .summary = its_model ", " #units " compute units, " #mib " MiB", \
+    .source = from },
 
 static const GememGpu gpus[] = {
 #include "devices/gpus.def"
@@ -172,5 +180,19 @@ gemem_gpu_find (const char *name, GError **error)
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                "no GPU is called '%s'; %s%s%s'gemem-sim list gpus' shows all", name,
                *near != '\0' ? "nearest: " : "", near, *near != '\0' ? "; " : "");
+  return NULL;
+}
+
+const GememGpu *
+gemem_gpu_find_cuda (const char *name, GError **error)
+{
+  const GememGpu *gpu = gemem_gpu_find (name, error);
+
+  if (gpu == NULL || gpu->major > 0)
+    return gpu;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "%s: not a CUDA GPU, and a dry run stands for one; name one of NVIDIA's and add "
+               "--capacity=%" G_GUINT64_FORMAT "MiB",
+               name, gpu->memory / GEMEM_MIB);
   return NULL;
 }

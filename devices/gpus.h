@@ -17,7 +17,7 @@ typedef struct
 {
   const char *name;  /* "h100" */
   const char *model; /* "NVIDIA H100 80GB HBM3", as the driver calls it */
-  int major, minor;  /* compute capability */
+  int major, minor;  /* compute capability; 0: not of CUDA, so that only the memory is known */
   int multiprocessors, threads_per_multiprocessor, blocks_per_multiprocessor;
   int shared_per_multiprocessor, shared_per_block, shared_per_block_optin; /* bytes */
   int l2;                                                                  /* bytes */
@@ -35,5 +35,7 @@ const GememGpu *gemem_gpus (void);
  * matter, and "rtx" and "GB" may be left out or added.  Errors: GEMEM_ERROR_USAGE with the nearest
  * names, or with those of the sizes in which it is made. */
 const GememGpu *gemem_gpu_find (const char *name, GError **error);
+/* The same, for a dry run: GEMEM_ERROR_USAGE also for one that is not of CUDA. */
+const GememGpu *gemem_gpu_find_cuda (const char *name, GError **error);
 
 GEMEM_END_DECLS

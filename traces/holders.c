@@ -585,7 +585,7 @@ find_summarised (GememTraceReader *reader, GememHolders *result, Pass *pass, GEr
 }
 
 GememHolders *
-gemem_holders_new (GememTraceOpen open, gpointer data, const GememHoldersOptions *options,
+gemem_holders_new (GememTraceSource open, gpointer data, const GememHoldersOptions *options,
                    GError **error)
 {
   GememHolders *result = g_new0 (GememHolders, 1);

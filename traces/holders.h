@@ -99,11 +99,8 @@ typedef struct
   gboolean partial;         /* the end of the trace is missing */
 } GememHolders;
 
-/* Opens the trace at its start; called for each pass. */
-typedef GememTraceReader *(*GememTraceOpen) (gpointer data, GError **error);
-
 /* GEMEM_ERROR_INPUT, also for a moment that the trace does not have.  gemem_holders_free(). */
-GememHolders *gemem_holders_new (GememTraceOpen open, gpointer data,
+GememHolders *gemem_holders_new (GememTraceSource open, gpointer data,
                                  const GememHoldersOptions *options, GError **error);
 void gemem_holders_free (GememHolders *holders); /* may be NULL */
 

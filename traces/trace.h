@@ -248,6 +248,8 @@ struct _GememTraceFormat
   const char *extensions; /* "pickle|pkl", a hint only */
   const char *summary;    /* one line */
   const char *origin;     /* "peers.md 2.1" */
+  /* Read in one pass that costs little, so anew for each replay; others are read once (held.h). */
+  gboolean quick;
   /* Confidence 0..100 that @head (the first decompressed bytes, up to 4096) is this format. */
   int (*probe) (const guint8 *head, gsize size);
   /* Takes ownership of @input in all cases.  NULL for write-only formats. */
@@ -275,6 +277,10 @@ struct _GememTraceReader
    * another thread that shows progress; NULL: nowhere */
   guint64 *delivered;
 };
+
+/* Opens a trace at its start: called for each pass over it, of which a replay may make fifty; from any
+ * thread. */
+typedef GememTraceReader *(*GememTraceSource) (gpointer data, GError **error);
 
 typedef struct _GememTraceWriter GememTraceWriter;
 struct _GememTraceWriter

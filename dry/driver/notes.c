@@ -47,8 +47,8 @@ gemem_dry_gpu (void)
     {
       const char *name = g_getenv (GEMEM_ENV_DRY_GPU);
       g_autoptr (GError) error = NULL;
-      const GememGpu *found = gemem_gpu_find (name != NULL && *name != '\0' ? name : "h100",
-                                              &error);
+      const GememGpu *found = gemem_gpu_find_cuda (name != NULL && *name != '\0' ? name : "h100",
+                                                   &error);
 
       if (found == NULL)
         {

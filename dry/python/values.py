@@ -177,7 +177,7 @@ class _Kinds(object):
     def find(self, address, size):
         found = None, size
         with self.quiet():
-            for kind, each in _arrays(address, size):
+            for kind, each in list(_arrays(address, size)):  # one that stays suspended would keep every object of Python alive
                 if kind in "iu":
                     return "number", each
                 found = ("truth", 1) if kind == "b" else ("value", each) if found[0] is None else found

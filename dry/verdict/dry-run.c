@@ -197,7 +197,7 @@ check_rank (const char *program, GError **error)
 static gboolean
 take_options (const char *program, GError **error)
 {
-  options.gpu = gemem_gpu_find (gpu_name != NULL ? gpu_name : GPU, error);
+  options.gpu = gemem_gpu_find_cuda (gpu_name != NULL ? gpu_name : GPU, error);
   if (options.gpu == NULL)
     return FALSE;
   options.capacity = options.gpu->memory;

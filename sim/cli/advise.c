@@ -47,8 +47,6 @@ advise (GememSourceFile *file, const char *device, GError **error)
   g_autoptr (GArray) ordinals = NULL;
   GememAdviceQuestion question = {
     .name = file->path,
-    .source = gemem_source_file_open,
-    .source_data = file,
     .graph = file->graph,
     .device_spec = device_spec != NULL || capacity != NULL ? device : NULL,
     .system = system_name,
@@ -60,9 +58,12 @@ advise (GememSourceFile *file, const char *device, GError **error)
 
   current = file->path;
   gemem_progress_begin_reading (file->path);
-  ordinals = gemem_source_devices (file, error);
+  if (!gemem_source_file_hold (file, TRUE, error)
+      || (ordinals = gemem_source_devices (file, error)) == NULL)
+    return NULL;
+  question.held = file->held;
   question.ordinals = ordinals;
-  return ordinals != NULL ? gemem_advise (&question, error) : NULL;
+  return gemem_advise (&question, error);
 }
 
 /* Not fitting is worse than not knowing, for a file among several. */

@@ -126,6 +126,15 @@ gemem_batch_collect (GememBatchResults *batch, const GememJob *job, GememResult 
   else if (result == NULL && batch->choices && job->allocator->settings->len > 0
            && g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_USAGE))
     g_error_free (error); /* nobody asked for it, and the program could not choose it */
+  else if (result == NULL && job->allocator->one_of != NULL
+           && g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_USAGE))
+    {
+      keep_not_run (batch, job, error->message);
+      if (!g_hash_table_contains (batch->several, job->allocator->one_of))
+        g_hash_table_insert (batch->several, g_strdup (job->allocator->one_of), error);
+      else
+        g_error_free (error);
+    }
   else if (result == NULL)
     {
       gemem_environment_blame (job->allocator->variables, &error);
@@ -138,6 +147,8 @@ gemem_batch_collect (GememBatchResults *batch, const GememJob *job, GememResult 
   else
     {
       name_results (result, job);
+      if (job->allocator->one_of != NULL)
+        g_hash_table_replace (batch->several, g_strdup (job->allocator->one_of), NULL);
       if (result->failure != NULL && (batch->runs == 1 || !gemem_result_was_interrupted (result)))
         gemem_warn ("%s: %s: %s", result->trace, result->label, result->failure);
       g_ptr_array_add (batch->results, result);
@@ -171,6 +182,32 @@ leave_lone_rows_out (GememBatchResults *batch)
     }
 }
 
+/* One of several that is refused is a row; that all were is an error. */
+static void
+blame_refused (GememBatchResults *batch)
+{
+  GHashTableIter iter;
+  gpointer error;
+
+  g_hash_table_iter_init (&iter, batch->several);
+  while (g_hash_table_iter_next (&iter, NULL, &error))
+    {
+      if (error == NULL)
+        continue;
+      if (g_hash_table_add (batch->said, g_strdup (((GError *) error)->message)))
+        gemem_print_error (error);
+      if (batch->status == 0)
+        batch->status = gemem_error_exit_status (error);
+    }
+}
+
+static void
+free_error (gpointer error)
+{
+  if (error != NULL)
+    g_error_free (error);
+}
+
 /* ---- the list */
 
 GememBatchResults *
@@ -182,6 +219,7 @@ gemem_batch_results_new (guint runs, gboolean choices)
   batch->choices = choices;
   batch->results = g_ptr_array_new ();
   batch->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  batch->several = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, free_error);
   batch->said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   return batch;
 }
@@ -196,6 +234,7 @@ gemem_batch_results_end (GememBatchResults *batch)
   if (batch->choices && batch->ended == batch->runs)
     batch->no_choices = gemem_choices_keep (batch->rows, batch->results);
   leave_lone_rows_out (batch);
+  blame_refused (batch);
 }
 
 void
@@ -204,6 +243,7 @@ gemem_batch_results_free (GememBatchResults *batch)
   g_ptr_array_unref (batch->results);
   g_ptr_array_unref (batch->rows);
   g_hash_table_unref (batch->said);
+  g_hash_table_unref (batch->several);
   g_free (batch);
 }
 

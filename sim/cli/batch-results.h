@@ -29,8 +29,11 @@ typedef struct
   int status;         /* exit status: that of the first failed run */
   guint runs, ended;  /* all runs; those that no interruption cut short */
   GHashTable *said;   /* messages that were printed */
-  gboolean choices;   /* the rows are what the recorded program could choose */
-  guint no_choices;   /* rows that were left out, as they are no better than what it has */
+  /* text that stands for several allocators -> the GError that the first of them was refused with;
+   * NULL: one was not refused */
+  GHashTable *several;
+  gboolean choices; /* the rows are what the recorded program could choose */
+  guint no_choices; /* rows that were left out, as they are no better than what it has */
 } GememBatchResults;
 
 /* For the results of @runs runs, of @choices those of choices.h; end with gemem_batch_results_free(). */

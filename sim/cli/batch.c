@@ -558,6 +558,8 @@ open_files (char **paths, const char *default_allocator, const GPtrArray *variab
       for (guint i = files->len - n; i < files->len && !gemem_share_wanted (); i++)
         {
           GememSourceFile *file = files->pdata[i];
+          if (!gemem_source_file_hold (file, FALSE, error))
+            return FALSE;
           if (*specs == NULL
               && (*specs = choose_allocators (file, default_allocator, variables, choices, error))
                      == NULL)

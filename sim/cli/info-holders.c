@@ -382,9 +382,9 @@ show (const char *path, const char *format, const GememHoldersOptions *options, 
       gboolean *partial, GError **error)
 {
   GememSourceFile *file = gemem_source_file_new (path, error);
-  GememHolders *holders = file != NULL ? gemem_holders_new ((GememTraceOpen) gemem_source_file_open,
-                                                            file, options, error)
-                                       : NULL;
+  GememHolders *holders = file != NULL
+                              ? gemem_holders_new (gemem_source_file_open, file, options, error)
+                              : NULL;
   gboolean ok = holders != NULL;
 
   if (ok)

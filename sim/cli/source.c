@@ -262,6 +262,7 @@ gemem_source_file_free (GememSourceFile *file)
   g_free (file->path);
   g_free (file->file);
   g_free (file->sha256);
+  gemem_held_unref (file->held);
   g_free (file->lowering);
   g_free (file->difference);
   g_clear_pointer (&file->variables, g_ptr_array_unref);
@@ -334,8 +335,9 @@ open_lowered (const GememSourceFile *file, GError **error)
   return reader;
 }
 
-GememTraceReader *
-gemem_source_file_open (gpointer data, GError **error)
+/* From the file. */
+static GememTraceReader *
+open_anew (gpointer data, GError **error)
 {
   GememSourceFile *file = data;
   g_autofree char *graphs = gemem_graph_format_names ();
@@ -362,6 +364,38 @@ gemem_source_file_open (gpointer data, GError **error)
   if (reader != NULL)
     gemem_progress_watch (reader);
   return reader;
+}
+
+GememTraceReader *
+gemem_source_file_open (gpointer data, GError **error)
+{
+  const GememSourceFile *file = data;
+  GememTraceReader *reader;
+
+  if (file->held == NULL)
+    return open_anew (data, error);
+  reader = gemem_held_open (file->held, error);
+  gemem_progress_watch (reader);
+  return reader;
+}
+
+gboolean
+gemem_source_file_hold (GememSourceFile *file, gboolean quick_too, GError **error)
+{
+  GememTraceReader *reader;
+
+  if (file->held != NULL || (file->graph != NULL && !quick_too))
+    return TRUE;
+  reader = open_anew (file, error);
+  if (reader == NULL)
+    return FALSE;
+  if (reader->format != NULL && reader->format->quick && !quick_too)
+    {
+      gemem_trace_close (reader);
+      return TRUE;
+    }
+  file->held = gemem_held_new (reader, error);
+  return file->held != NULL;
 }
 
 gboolean

@@ -3,7 +3,7 @@
 
 #include "graphs/format.h"
 #include "sim/cli/cli.h"
-#include "traces/trace.h"
+#include "traces/held.h"
 
 extern const GOptionEntry gemem_source_entries[];
 
@@ -21,6 +21,7 @@ typedef struct
   GPtrArray *variables;                 /* GememSetting: those of `lowering` from the environment */
   /* GememSetting: variables without effect there; the value is the reason */
   GPtrArray *left_out;
+  GememHeld *held; /* what was read of it, gemem_source_file_hold(); NULL: it is opened anew */
   char *sha256;    /* of the stored bytes, hex; computed when first asked for, */
   gboolean hashed; /* which has happened; there is none for a pipe, and what cannot be read */
 } GememSourceFile;
@@ -33,6 +34,9 @@ void gemem_source_file_free (GememSourceFile *file);
 /* for results: with the lowering of a graph, if it is the only one; g_free() */
 char *gemem_source_file_name (const GememSourceFile *file);
 GememTraceReader *gemem_source_file_open (gpointer file, GError **error); /* a GememTraceSource */
+/* Reads the trace once, so that gemem_source_file_open() delivers it from memory from now on.  Unless
+ * @quick_too, graphs and formats that are quick to read stay as they are.  FALSE with @error. */
+gboolean gemem_source_file_hold (GememSourceFile *file, gboolean quick_too, GError **error);
 /* TRUE if it can be opened as a trace */
 gboolean gemem_source_is_trace (GememSourceFile *file, GError **error);
 const char *

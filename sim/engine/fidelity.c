@@ -5,7 +5,8 @@
  * and returns in the recording, and those of the simulated allocator.  The recording may list a
  * call before or after the request that caused it, so each side queues for the other.  When one
  * side is ahead by more than QUEUE_MAX calls, the two no longer match and the comparison of calls
- * ends (memory stays bounded).  Only the first epoch is compared.
+ * ends (memory stays bounded).  Only the first epoch is compared, and on a device that the user chose
+ * nothing after the first request that one side alone was refused.
  *
  * Most traces say nothing of what an allocator decided; the probe, a seventh of the time of a
  * replay, is attached with the first events that do (gemem_ledger_begins()).
@@ -201,17 +202,38 @@ before (GememProbe *probe, GememRun *run, const GememTraceEvent *event)
   ((Ledger *) probe)->seq = run->seq;
 }
 
+/* What follows is the program on another machine. */
+static void
+part (Ledger *ledger)
+{
+  ledger->fidelity->parted = ledger->seq;
+  ledger->compares_calls = FALSE;
+  g_queue_clear_full (&ledger->recorded, g_free);
+  g_queue_clear_full (&ledger->simulated, g_free);
+}
+
+/* Refused on one side alone, on a device that is not the recorded one. */
+static gboolean
+differs_by_device (const GememRun *run, const GememDecision *decision)
+{
+  const GememTraceEvent *event = decision->event;
+  const gboolean refused = (event->flags & GEMEM_EVENT_FAILED) != 0
+                           || event->id == GEMEM_REFUSED_ID;
+
+  return (refused || event->address != 0) && refused != (decision->block == NULL)
+         && gemem_setup_names_device (run->job);
+}
+
 /* A request: was it served at the recorded address, or refused as recorded? */
 static void
-decided (GememProbe *probe, GememRun *run, const GememDecision *decision)
+compare (GememFidelity *fidelity, const GememRun *run, const GememDecision *decision)
 {
-  GememFidelity *fidelity = ((Ledger *) probe)->fidelity;
   const GememTraceEvent *event = decision->event;
   const GememBlock *block = decision->block;
   const gboolean failed = (event->flags & GEMEM_EVENT_FAILED) != 0;
   gboolean equal;
 
-  if (!decision->request || (event->address == 0 && !failed))
+  if (event->address == 0 && !failed)
     return;
   fidelity->compared++;
   if (failed || block == NULL)
@@ -226,6 +248,19 @@ decided (GememProbe *probe, GememRun *run, const GememDecision *decision)
       fidelity->expected_address = event->address;
       fidelity->got_address = block != NULL ? block->address : 0;
     }
+}
+
+static void
+decided (GememProbe *probe, GememRun *run, const GememDecision *decision)
+{
+  Ledger *ledger = (Ledger *) probe;
+
+  if (!decision->request || ledger->fidelity->parted != G_MAXUINT64)
+    return;
+  if (differs_by_device (run, decision))
+    part (ledger);
+  else
+    compare (ledger->fidelity, run, decision);
 }
 
 /* A SEGMENT_* event of the recording.  The simulated allocator makes no calls for initial ones. */

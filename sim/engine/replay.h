@@ -19,10 +19,6 @@
 
 GEMEM_BEGIN_DECLS
 
-/* Opens the trace anew: called once per epoch, once more for the map, and some 50 times for the
- * least capacity; from any thread. */
-typedef GememTraceReader *(*GememTraceSource) (gpointer data, GError **error);
-
 /* The times at which events are replayed. */
 typedef enum
 {

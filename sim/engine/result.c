@@ -21,7 +21,8 @@ gemem_result_new (void)
   result->classes = g_array_new (FALSE, FALSE, sizeof (GememSizeClassUse));
   result->epochs = g_array_new (FALSE, FALSE, sizeof (GememEpoch));
   result->shares = g_array_new (FALSE, FALSE, sizeof (GememShare));
-  result->fidelity.first_difference = result->fidelity.first_segment_difference = G_MAXUINT64;
+  result->fidelity.first_difference = result->fidelity.first_segment_difference =
+      result->fidelity.parted = G_MAXUINT64;
   return result;
 }
 

@@ -137,6 +137,9 @@ typedef struct
   guint64 compared, equal;  /* ALLOCs with a recorded address, or recorded as failed */
   guint64 first_difference; /* seq of the first unequal one; G_MAXUINT64: none */
   guint64 expected_address, got_address;
+  /* seq of the first request that was refused on one side alone, on a device that the user chose: it is
+   * another machine, and what follows is not compared; G_MAXUINT64: none */
+  guint64 parted;
   /* device calls, in order; a call without a partner is unequal */
   guint64 segments_compared, segments_equal;
   guint64 first_segment_difference; /* seq; G_MAXUINT64: none */

@@ -124,6 +124,7 @@ const GememJsonField gemem_json_fidelity[] = {
   NUMBER (GememFidelity, first_difference),
   HEX (GememFidelity, expected_address),
   HEX (GememFidelity, got_address),
+  NUMBER (GememFidelity, parted),
   NUMBER (GememFidelity, segments_compared),
   NUMBER (GememFidelity, segments_equal),
   NUMBER (GememFidelity, first_segment_difference),

@@ -157,17 +157,22 @@ char *
 gemem_report_fidelity (const GememResult *result)
 {
   const GememFidelity *f = &result->fidelity;
+  const gboolean parted = f->parted != G_MAXUINT64;
   GString *text;
 
   if ((f->compared == 0 && f->segments_compared == 0)
       || !gemem_device_settings_recorded (result->device_settings))
     return NULL;
-  text = g_string_new (f->equal == f->compared && f->segments_equal == f->segments_compared
-                           ? "reproduces the recording exactly: "
-                           : "reproduces the recording in part: ");
-  g_string_append_printf (text, "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions",
+  text = g_string_new (f->equal == f->compared
+                               && (parted || f->segments_equal == f->segments_compared)
+                           ? "reproduces the recording exactly"
+                           : "reproduces the recording in part");
+  if (parted)
+    g_string_append_printf (text, " up to event %" G_GUINT64_FORMAT ", %s here alone", f->parted,
+                            result->ooms > 0 ? "refused" : "served");
+  g_string_append_printf (text, ": %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions",
                           f->equal, f->compared);
-  if (f->segments_compared > 0)
+  if (f->segments_compared > 0 && !parted)
     g_string_append_printf (text, ", %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " device calls",
                             f->segments_equal, f->segments_compared);
   return g_string_free (text, FALSE);

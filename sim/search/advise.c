@@ -21,16 +21,15 @@ extern const GememAllocatorClass gemem_direct_class, gemem_rmm_limiting_class;
 typedef struct
 {
   const GememAdviceQuestion *question;
-  GememHeld *held;
   GArray *jobs;
   GememResult **results;
   GError **errors;
 } Round;
 
 static void
-round_begin (Round *round, const GememAdviceQuestion *question, GememHeld *held)
+round_begin (Round *round, const GememAdviceQuestion *question)
 {
-  *round = (Round){ question, held, g_array_new (FALSE, TRUE, sizeof (GememJob)), NULL, NULL };
+  *round = (Round){ question, g_array_new (FALSE, TRUE, sizeof (GememJob)), NULL, NULL };
 }
 
 static GememJob *
@@ -42,7 +41,7 @@ round_add (Round *round, const GememAllocatorSpec *spec, int ordinal)
     .device_spec = question->device_spec,
     .device_ordinal = ordinal,
     .source = gemem_held_open,
-    .source_data = round->held,
+    .source_data = round->question->held,
     .graph = question->graph,
     .use_trace_settings = !question->ignores_settings,
     .allow_partial = question->allow_partial,
@@ -249,7 +248,7 @@ replay_now (GememAdvice *advice, const GememAdviceQuestion *question, int *ordin
   Round round;
   guint worst = G_MAXUINT;
 
-  round_begin (&round, question, advice->held);
+  round_begin (&round, question);
   for (guint i = 0; i < question->ordinals->len; i++)
     {
       GememJob *job = round_add (&round, advice->spec,
@@ -414,7 +413,7 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
                                                      settings_now (advice, question))
                           : g_ptr_array_new_with_free_func (gemem_candidate_free);
   n = tried->candidates->len;
-  round_begin (&round, question, advice->held);
+  round_begin (&round, question);
   for (guint i = 0; i < n; i++)
     round_add (&round, ((GememCandidate *) tried->candidates->pdata[i])->spec, ordinal);
   for (guint i = 0; i < others->len; i++)
@@ -451,7 +450,7 @@ try_pairs (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal
       if (!known)
         g_ptr_array_add (best, candidate);
     }
-  round_begin (&round, question, advice->held);
+  round_begin (&round, question);
   for (guint i = 0; i < best->len; i++)
     for (guint j = i + 1; j < best->len; j++)
       {
@@ -568,25 +567,49 @@ advice_new (const GememAdviceQuestion *question)
   GememAdvice *advice = g_new0 (GememAdvice, 1);
 
   advice->name = g_strdup (question->name);
+  advice->held = gemem_held_ref (question->held);
   advice->device = g_strdup (question->device_spec);
   advice->devices = question->ordinals->len;
   advice->lines = g_array_new (FALSE, TRUE, sizeof (GememAdviceLine));
   return advice;
 }
 
+/* A size that nobody said is no reason to fail: where that is what failed, the device gets what any
+ * allocator would do with.  g_free(); NULL: the device stays. */
+static char *
+larger_device (const GememAdvice *advice)
+{
+  const GememResult *now = advice->now;
+
+  return now->device_assumed && now->ooms > 0 && gemem_held_refused (advice->held) == 0
+                 && now->lower_bound < G_MAXINT64 / 16
+             ? g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT, 4 * now->lower_bound)
+             : NULL;
+}
+
 GememAdvice *
-gemem_advise (const GememAdviceQuestion *question, GError **error)
+gemem_advise (const GememAdviceQuestion *asked, GError **error)
 {
   const GememHoldersOptions at_peak = { .by = GEMEM_HOLD_BY_LINE };
-  g_autoptr (GememAdvice) advice = advice_new (question);
+  g_autoptr (GememAdvice) advice = advice_new (asked);
+  GememAdviceQuestion larger = *asked;
+  const GememAdviceQuestion *question = &larger;
+  g_autofree char *device = NULL;
   int ordinal = -1;
 
-  advice->held = gemem_held_new (question->source, question->source_data, error);
-  if (advice->held == NULL || !choose_allocator (advice, question, error)
+  if (!choose_allocator (advice, question, error)
       || !replay_now (advice, question, &ordinal, error))
     return NULL;
-  advice->versions = advice->assumed ? NULL : versions_of (gemem_held_info (advice->held));
   advice->device_assumed = advice->now->device_assumed;
+  device = larger_device (advice);
+  if (device != NULL)
+    {
+      larger.device_spec = device;
+      g_clear_pointer (&advice->now, gemem_result_free);
+      if (!replay_now (advice, question, &ordinal, error))
+        return NULL;
+    }
+  advice->versions = advice->assumed ? NULL : versions_of (gemem_held_info (advice->held));
   advice->least = advice->now->lower_bound;
   judge (advice, question);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);
@@ -611,7 +634,7 @@ gemem_advice_free (GememAdvice *advice)
   gemem_result_free (advice->now);
   if (advice->spec != NULL)
     gemem_allocator_spec_free (advice->spec);
-  gemem_held_free (advice->held);
+  gemem_held_unref (advice->held);
   g_free (advice->name);
   g_free (advice->device);
   g_free (advice->system);

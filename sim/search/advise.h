@@ -14,7 +14,7 @@
 #include "base/macros.h"
 #include "sim/engine/replay.h"
 #include "sim/search/candidates.h"
-#include "sim/search/held.h"
+#include "traces/held.h"
 #include "traces/holders.h"
 
 GEMEM_BEGIN_DECLS
@@ -29,10 +29,9 @@ typedef enum
 
 typedef struct
 {
-  const char *name; /* of the trace, in texts */
-  GememTraceSource source;
-  gpointer source_data;
-  const GememGraph *graph;   /* from which the source lowers the trace; NULL: none */
+  const char *name;          /* of the trace, in texts */
+  GememHeld *held;           /* the trace */
+  const GememGraph *graph;   /* from which it was lowered; NULL: none */
   const char *device_spec;   /* NULL: "sim" */
   const GArray *ordinals;    /* guint16: the devices of the trace, at least one */
   const char *system;        /* "pytorch": whose allocator; "any"; NULL: the recorder's */

@@ -89,6 +89,9 @@ gemem_advice_reason (const GememAdvice *advice)
     return g_strdup ("the allocator did not get what it takes at the beginning");
   if (oom->wake)
     return g_strdup ("memory that slept cannot wake");
+  if (now->lower_bound > now->capacity)
+    return g_strdup_printf ("truly too little (%s in use at once, whatever the settings)",
+                            gemem_format_size (a, now->lower_bound));
   if (!oom->avoidable)
     return g_strdup_printf (
         "truly too little (%s in use, and with the request %s more than there is)",
@@ -199,7 +202,7 @@ append_head (GString *out, const GememAdvice *advice)
     append_line (out, "The recording does not name its allocator: PyTorch's is assumed; --for "
                       "chooses another.");
   /* on another device it may decide otherwise; none equal: the segments lie elsewhere */
-  if (now->fidelity.equal > 0
+  if (now->fidelity.equal > 0 && now->fidelity.parted == G_MAXUINT64
       && (now->fidelity.equal == now->fidelity.compared || advice->device == NULL))
     g_string_append_printf (out, "%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions.\n",
                             now->fidelity.equal == now->fidelity.compared

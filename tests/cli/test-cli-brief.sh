@@ -47,6 +47,11 @@ run 0 gemem-sim compare "$data/refused-2.11.pickle.gz"
 check 'what fails now is the first row' sh -c 'grep -A1 "^allocator" "$1" | tail -n 1 | grep -Eq "^pytorch-caching \(now\) .*\(failed\)$"' sh "$out"
 run 0 gemem-sim compare "$data/expandable-2.6.pickle.gz" --find-capacity; says out '^allocator .* least capacity'
 
+# ---- a value that is refused among others is a row; that all are is an error
+run 0 gemem-sim compare waste.txt -a 'tf-bfc:enable_spatial_partitioning=*'; says out '^enable_spatial_partitioning=yes +- .*\(not run\)$'
+run 2 gemem-sim compare waste.txt -a 'tf-bfc:enable_spatial_partitioning=yes,garbage_collection=*' -a direct; says err 'needs allow_growth=no$'
+run 2 gemem-sim compare waste.txt -a 'tf-bfc:enable_spatial_partitioning=yes' -a direct
+
 # ---- a search: the best ten, no row wider than a page
 run 0 gemem-sim compare "$data/max-split-2.6.pickle.gz" -a 'pytorch-caching:max_split_size_mb=unlimited|32|64|128|256|512|1024,roundup_power2_divisions=0|1|2|4|8,garbage_collection_threshold=*' -a pytorch-caching -d 80GiB
 rows=$(sed -n '/^allocator/,/^$/p' "$out" | grep -c MiB)

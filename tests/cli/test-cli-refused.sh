@@ -49,6 +49,18 @@ for file in there.gmt hidden.gmt; do run 4 gemem-sim replay -v "$file" -a direct
 run 0 gemem-sim plan went-on.txt -p best-fit-by-size; says out '^best-fit-by-size +500\.0 MiB +500\.0 MiB'
 run 0 gemem-sim replay -v went-on.txt -a plan; says out '^  peak reserved +500\.0 MiB '; says out '^  failed +0$'
 
+# ---- on a smaller or larger device than the recorded one the comparison ends where the two part
+recorded=$GEMEM_SRCDIR/traces/recorded
+run 0 gemem-sim replay "$recorded/gpt2-train.gmt" -d 2GiB; says out '^reproduces the recording exactly up to event 2032, refused here alone: 1108 of 1108 decisions$'
+run 0 gemem-sim replay "$recorded/gpt2-train-too-short.gmt" -d 4GiB; says out '^reproduces the recording exactly up to event 1668, served here alone: 775 of 775 decisions$'
+run 0 gemem-sim replay "$recorded/gpt2-train-too-short.gmt"; says out '^reproduces the recording exactly: 776 of 776 decisions, 43 of 43 device calls$'
+run 4 gemem-sim advise "$recorded/gpt2-train.gmt" -d 2GiB; says out '^  192 more\. Why: truly too little \(2\.381 GiB in use at once, whatever the settings\)'
+
+# ---- a device that nobody named is not too small for anything
+trace huge.txt 'alloc 1 size=60GiB' 'alloc 2 size=60GiB' 'free 1' 'free 2'
+run 3 gemem-sim advise huge.txt; says out '^It needs 120\.0 GiB with default settings\. How large its device is was not recorded'
+run 4 gemem-sim advise huge.txt -d 80GiB; says out '^It does not fit in 80\.00 GiB with default settings: a request of 60\.00 GiB fails, event 1\.'
+
 # ---- on a shared device
 run 4 gemem-sim replay -v --share-device went-on.txt ends.txt -a direct -d sim:capacity=600MiB --fail-on-oom
 run 0 gemem-sim replay --share-device went-on.txt ends.txt -a direct -d sim:capacity=2GiB --share-order=turns --format json

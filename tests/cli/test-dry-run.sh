@@ -324,6 +324,26 @@ PY
   says err '--value=\(\?<a>x\)=1 is left out: '; says err '--value: 300 is no value of 1 bytes; 0 was read there'
   says err '^  truths +1 truth values were read .*values\.py:7 read$'; says err '^  managed +1 allocations of managed memory, .* not counted: 1048576 bytes$'
   check "managed memory is not counted, as is said" grep -Eq '"held": 1048576,' values.json
+  # what is read is looked for among all arrays, of which none lives longer for that
+  sed '/^print/d' values.py >frees.py
+  cat >>frees.py <<'PY'
+import gc, weakref
+class Tensor:
+    is_cuda, dtype = True, "int32"
+    def data_ptr(self): return block.value
+    def numel(self): return 1
+    def element_size(self): return 4
+    def is_floating_point(self): return False
+    is_complex = is_floating_point
+torch.Tensor, torch.bool = Tensor, "bool"
+gc.disable()
+held, freed = Tensor(), Tensor()
+seen = weakref.ref(freed)
+count()
+del freed
+print(seen() is None)
+PY
+  run 0 gemem-dry-run --once -o py.gmt python3 frees.py; says out '^True$'; says err '^  numbers +1 integers were read .*frees\.py:7 read$'
   # integers, of which sizes may follow: the program runs again with others, aside, and says what that changed
   sed '/^print/d' values.py >many.py
   cat >>many.py <<'PY'

@@ -244,12 +244,10 @@ static GememAdvice *
 ask (TestTrace *trace, const char *device, const char *system)
 {
   g_autoptr (GArray) ordinals = gemem_trace_devices (test_trace_open, trace, NULL);
-  const GememAdviceQuestion question = { .name = "t.gmt",
-                                         .source = test_trace_open,
-                                         .source_data = trace,
-                                         .device_spec = device,
-                                         .ordinals = ordinals,
-                                         .system = system };
+  g_autoptr (GememHeld) held = gemem_held_new (test_trace_open (trace, NULL), NULL);
+  const GememAdviceQuestion question = {
+    .name = "t.gmt", .held = held, .device_spec = device, .ordinals = ordinals, .system = system
+  };
   g_autoptr (GError) error = NULL;
   GememAdvice *advice = gemem_advise (&question, &error);
 

@@ -148,10 +148,12 @@ test_late_decisions (void)
   trace.batch = 2;
   job.repeat = 2;
   result = test_job_run (&job);
-  equal (result->fidelity.compared, 2);
+  equal (result->fidelity.compared, 1);
   equal (result->fidelity.equal, 0);
   equal (result->fidelity.first_difference, 2);
   equal (result->fidelity.expected_address, SEGMENT);
+  equal (result->fidelity.parted,
+         4); /* served on this device alone, which is one that was chosen */
   gemem_result_free (result);
 
   trace.n = 2;

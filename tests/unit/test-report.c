@@ -649,7 +649,7 @@ test_details (void)
   result->cost_guesses = 30;
   result->leaked_blocks = 3;
   result->failure = g_strdup ("x.gmt: event 9: broken");
-  result->fidelity = (GememFidelity){ 5, 4, 7, 0x1000, 0x2000, 4, 4, G_MAXUINT64 };
+  result->fidelity = (GememFidelity){ 5, 4, 7, 0x1000, 0x2000, G_MAXUINT64, 4, 4, G_MAXUINT64 };
   gemem_settings_add (result->device_settings, "address", "recorded");
   g_autofree char *text = report (GEMEM_FORMAT_TABLE, &result, 1, TRUE, 0);
   assert_contains (text, "x.gmt through direct on sim:capacity=8GiB\n  10 events, 5 allocations, 4 "
@@ -979,7 +979,8 @@ fill_numbers (GememResult *result)
   result->not_allowed = g_strdup ("event 3: why");
   result->partial = result->capacity_monotone = result->time_weighted = TRUE;
   result->device_ordinal = GEMEM_DEVICE_HOST;
-  result->fidelity = (GememFidelity){ 5, 4, 7, 0xffffffffffff0000, 0x2000, 4, 3, G_MAXUINT64 };
+  result->fidelity = (GememFidelity){ 5,           4, 7, 0xffffffffffff0000, 0x2000,
+                                      G_MAXUINT64, 4, 3, G_MAXUINT64 };
 }
 
 static void

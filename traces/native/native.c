@@ -738,6 +738,7 @@ const GememTraceFormat gemem_format_native = {
   .extensions = "gmt",
   .summary = "gemem's own format: compressed, checksummed, seekable",
   .origin = "gemem; doc/trace-formats.md",
+  .quick = TRUE,
   .probe = native_probe,
   .open = native_open,
   .create = native_create,

@@ -605,6 +605,7 @@ const GememTraceFormat gemem_format_ops = {
   .summary = "plain operations 'a ID SIZE', 'f ID', 'r', 'm GRAPH OFFSET:SIZE', 'b GRAPH', "
              "'e GRAPH', 'F', with recorded decisions or without",
   .origin = "vectors/README.md",
+  .quick = TRUE,
   .probe = ops_probe,
   .open = ops_open,
 };

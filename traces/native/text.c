@@ -594,6 +594,7 @@ const GememTraceFormat gemem_format_text = {
   .extensions = "txt",
   .summary = "the native format as text, one event a line, loss-free both ways",
   .origin = "gemem; doc/trace-formats.md",
+  .quick = TRUE,
   .probe = text_probe,
   .open = text_open,
   .create = gemem_text_create,

@@ -4,22 +4,27 @@
  * takes longer than replaying it.
  *
  * Invariants: what is held never changes, so threads share it; the facts of the trace are those of
- * its end.  A trace of more than GEMEM_HELD_EVENTS events is not kept: its file is read each time.
- * Cost: 64 bytes per event.
+ * its end.
+ * Cost: 64 bytes per event up to GEMEM_HELD_UNPACKED; those after it are packed as in a native file,
+ * about 5 bytes each, which takes longer once than it takes to unpack them for each replay.
  */
 #pragma once
 
-#include "sim/engine/replay.h"
+#include "base/macros.h"
+#include "traces/trace.h"
 
-#define GEMEM_HELD_EVENTS 2000000 /* 122 MiB */
+GEMEM_BEGIN_DECLS
+
+#define GEMEM_HELD_UNPACKED 524288 /* 32 MiB */
 
 typedef struct _GememHeld GememHeld;
 
-/* Reads what @source delivers, and counts its events and devices.  NULL with the error of the
- * reader; gemem_held_free(). */
-GememHeld *gemem_held_new (GememTraceSource source, gpointer data, GError **error);
-void gemem_held_free (GememHeld *held);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememHeld, gemem_held_free)
+/* Reads all that @reader delivers, and counts its events; takes ownership of @reader, also on error.
+ * NULL with the error of the reader; gemem_held_unref(). */
+GememHeld *gemem_held_new (GememTraceReader *reader, GError **error);
+GememHeld *gemem_held_ref (GememHeld *held);
+void gemem_held_unref (GememHeld *held); /* both from one thread */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememHeld, gemem_held_unref)
 
 /* A GememTraceSource; @held must outlive the readers. */
 GememTraceReader *gemem_held_open (gpointer held, GError **error);
@@ -30,3 +35,5 @@ guint64 gemem_held_events (const GememHeld *held);
 guint64 gemem_held_count (const GememHeld *held, GememEventKind kind);
 /* Requests that were refused when they were recorded, or events that say so. */
 guint64 gemem_held_refused (const GememHeld *held);
+
+GEMEM_END_DECLS
