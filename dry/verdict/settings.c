@@ -63,20 +63,24 @@ gemem_library_setting_new (const DryOptions *options, const DryVerdict *verdict)
                                              ",reserved_by_others=%" G_GUINT64_FORMAT,
                                              options->capacity, options->context);
   GememAdviceQuestion question = {
-    .source = gemem_library_trace_open,
     .device_spec = device,
     .ordinals = ordinals,
     .allow_partial = TRUE,
   };
   g_autoptr (GememAdvice) advice = NULL;
+  g_autoptr (GememHeld) held = NULL;
   const GememAdviceLine *line;
+  GememTraceReader *reader;
   guint16 ordinal;
 
-  if (found == NULL)
+  reader = found != NULL ? gemem_library_trace_open (found->path, NULL) : NULL;
+  held = reader != NULL ? gemem_held_new (reader, NULL) : NULL;
+  if (held == NULL)
     return NULL;
   ordinal = (guint16) found->device;
   g_array_append_val (ordinals, ordinal);
-  question.name = question.source_data = found->path;
+  question.name = found->path;
+  question.held = held;
   advice = gemem_advise (&question, NULL);
   line = advice != NULL && advice->need > 0 ? first_line (advice) : NULL;
   return line != NULL ? setting_new (advice, line) : NULL;

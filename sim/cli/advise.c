@@ -11,7 +11,7 @@
 #include "sim/search/advise.h"
 
 static char *device_spec, *capacity, *system_name, *format;
-static gboolean no_trace_settings;
+static gboolean no_trace_settings, all;
 
 static const GOptionEntry entries[] = {
   { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec,
@@ -20,6 +20,10 @@ static const GOptionEntry entries[] = {
   { "for", 0, 0, G_OPTION_ARG_STRING, &system_name,
     "Whose allocator the program would have (default: the one that made the recording)",
     "pytorch|torch-npu|tensorflow|paddle|ge|rmm|cupy|any" },
+  { "all", 0, 0, G_OPTION_ARG_NONE, &all,
+    "Try pairs of settings and other systems even where the recording has more than " G_STRINGIFY (
+        GEMEM_ADVICE_MANY_EVENTS) " events",
+    NULL },
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format, "Form of the answer", "table|json" },
   { "no-trace-settings", 0, 0, G_OPTION_ARG_NONE, &no_trace_settings,
     "Ignore the allocator settings recorded in the trace", NULL },
@@ -52,6 +56,7 @@ advise (GememSourceFile *file, const char *device, GError **error)
     .system = system_name,
     .ignores_settings = no_trace_settings,
     .allow_partial = gemem_source_allow_partial (),
+    .all = all,
     .interrupted = &gemem_interrupted,
     .run = run_jobs,
   };
