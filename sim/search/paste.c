@@ -1,7 +1,7 @@
 /* paste.c - see paste.h.
  *
  * A string of settings and the arguments of a call replace all that was there, so what is as by
- * default is left out.  Variables and options stand beside what the program sets otherwise: those
+ * default is left out, but where the real default is another one.  Variables and options stand beside what the program sets otherwise: those
  * that were asked for are written even then.
  */
 #include "config.h"
@@ -129,7 +129,8 @@ pairs_of (const GememAllocatorClass *klass, const GememForm *form, gconstpointer
       g_autofree char *value = NULL;
       const gboolean asked = is_among (own, param, klass->params);
 
-      if (gemem_param_is_default (param, params) && !(beside && asked))
+      if (gemem_param_is_default (param, params) && !(beside && asked)
+          && !gemem_name_listed (form->always, param->name))
         continue;
       if (key != NULL && (asked || !beside))
         value = native_value (form, param, params);
@@ -268,6 +269,31 @@ settings_text (const GememForm *form, const char *line, GError **error)
   return g_string_free (out, FALSE);
 }
 
+/* FALSE with @error if @settings, of a line, leave out what is another value by default in the real system
+ * than here. */
+static gboolean
+says_all (const GememForm *form, const char *line, const char *settings, GError **error)
+{
+  g_autoptr (GPtrArray) given = gemem_settings_parse (settings, NULL);
+  g_auto (GStrv) keys = g_strsplit (form->always != NULL ? form->always : "", "|", -1);
+
+  for (char **key = keys; given != NULL && *key != NULL; key++)
+    {
+      gboolean said = FALSE;
+
+      for (guint i = 0; i < given->len; i++)
+        said |= strcmp (((GememSetting *) given->pdata[i])->key, *key) == 0;
+      if (!said)
+        {
+          g_autofree char *what = g_strdup_printf ("its %s by default is not known here; add it",
+                                                   *key);
+          fail (error, line, what);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
 GememAllocatorSpec *
 gemem_paste_read (const GememAllocatorClass *klass, const GememForm *form, const char *line,
                   GError **error)
@@ -282,7 +308,8 @@ gemem_paste_read (const GememAllocatorClass *klass, const GememForm *form, const
     variables = assignments (form, line, error);
   else
     settings = settings_text (form, line, error);
-  if (variables == NULL && settings == NULL)
+  if ((variables == NULL && settings == NULL)
+      || (settings != NULL && !says_all (form, line, settings, error)))
     return NULL;
   text = settings != NULL && *settings != '\0' ? g_strconcat (klass->name, ":", settings, NULL)
                                                : g_strdup (klass->name);

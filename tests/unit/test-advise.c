@@ -10,8 +10,8 @@
 #include "tests/util/engine-job.h"
 
 extern const GememAllocatorClass gemem_pytorch_caching_class, gemem_rmm_pool_class,
-    gemem_paddle_auto_growth_class, gemem_paddle_vmm_auto_growth_class, gemem_ge_class,
-    gemem_tf_bfc_class, gemem_cuda_async_class, gemem_rmm_cuda_async_class;
+    gemem_rmm_binning_class, gemem_paddle_auto_growth_class, gemem_paddle_vmm_auto_growth_class,
+    gemem_ge_class, gemem_tf_bfc_class, gemem_cuda_async_class, gemem_rmm_cuda_async_class;
 
 /* Settings of "key=value,...". */
 static GPtrArray *
@@ -67,6 +67,14 @@ test_lines (void)
   assert_line (&gemem_rmm_pool_class, "rmm", NULL, "initial_pool_size=64MiB",
                "rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource("
                "rmm.mr.CudaMemoryResource(), initial_pool_size=67108864))");
+  assert_line (&gemem_rmm_pool_class, "rmm", NULL,
+               "maximum_pool_size=64MiB", /* RMM begins with half of the device */
+               "rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource("
+               "rmm.mr.CudaMemoryResource(), initial_pool_size=0, maximum_pool_size=67108864))");
+  assert_line (&gemem_rmm_binning_class, "rmm", NULL,
+               "max_size_exponent=18", /* RMM has no bins by default */
+               "rmm.mr.set_current_device_resource(rmm.mr.BinningMemoryResource("
+               "rmm.mr.CudaMemoryResource(), min_size_exponent=18, max_size_exponent=18))");
   assert_line (&gemem_rmm_cuda_async_class, "rmm", NULL, "",
                "rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())");
   assert_line (&gemem_ge_class, "ge", NULL, "static_memory_policy=2",
@@ -94,6 +102,12 @@ test_refused (void)
   assert_refused (&gemem_rmm_pool_class,
                   "rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource("
                   "rmm.mr.CudaMemoryResource(), no_such=1))");
+  assert_refused (&gemem_rmm_pool_class, /* half of what is free, which depends on the moment */
+                  "rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource("
+                  "rmm.mr.CudaMemoryResource(), maximum_pool_size=67108864))");
+  assert_refused (&gemem_rmm_binning_class,
+                  "rmm.mr.set_current_device_resource(rmm.mr.BinningMemoryResource("
+                  "rmm.mr.CudaMemoryResource(), max_size_exponent=18))");
 }
 
 /* ---- replays */
