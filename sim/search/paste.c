@@ -117,11 +117,14 @@ append_pair (GString *out, const GememForm *form, const char *key, const char *v
 
 /* The settings in @params that can and have to be said; NULL: one of them cannot. */
 static GString *
-pairs_of (const GememAllocatorClass *klass, const GememForm *form, gconstpointer params,
-          const GPtrArray *own)
+pairs_of (const GememAllocatorClass *klass, const GememForm *form, gboolean instead,
+          gconstpointer params, const GPtrArray *own)
 {
   const gboolean beside = form->kind == GEMEM_FORM_VARIABLES || form->kind == GEMEM_FORM_OPTIONS;
-  GString *out = g_string_new (beside ? form->text : NULL);
+  GString *out = g_string_new (beside && instead ? form->instead : NULL);
+
+  if (beside && form->text != NULL)
+    g_string_append_printf (out, "%s%s", out->len > 0 ? " " : "", form->text);
 
   for (const GememParam *param = klass->params; param != NULL && param->name != NULL; param++)
     {
@@ -146,8 +149,8 @@ pairs_of (const GememAllocatorClass *klass, const GememForm *form, gconstpointer
 }
 
 char *
-gemem_paste_line (const GememAllocatorClass *klass, const GememForm *form, const char *defaults,
-                  const GPtrArray *own)
+gemem_paste_line (const GememAllocatorClass *klass, const GememForm *form, gboolean instead,
+                  const char *defaults, const GPtrArray *own)
 {
   const GememParamContext context = { 0 };
   g_autoptr (GPtrArray) given = gemem_settings_parse (defaults != NULL ? defaults : "", NULL);
@@ -161,7 +164,7 @@ gemem_paste_line (const GememAllocatorClass *klass, const GememForm *form, const
       || (klass->params != NULL
           && !gemem_params_apply (klass->params, params, &context, klass->name, settings, NULL)))
     return NULL;
-  pairs = pairs_of (klass, form, params, own);
+  pairs = pairs_of (klass, form, instead, params, own);
   if (klass->params != NULL)
     gemem_params_clear (klass->params, params);
   if (pairs == NULL)
@@ -203,6 +206,7 @@ assignments (const GememForm *form, const char *line, GError **error)
   g_auto (GStrv) words = NULL;
   g_auto (GStrv) choice = g_strsplit (
       form->kind != GEMEM_FORM_STRING && form->text != NULL ? form->text : "", " ", -1);
+  g_auto (GStrv) also = g_strsplit (form->instead != NULL ? form->instead : "", " ", -1);
   guint chosen = 0;
 
   if (g_str_has_prefix (line, "export "))
@@ -215,6 +219,8 @@ assignments (const GememForm *form, const char *line, GError **error)
 
       if (g_strv_contains ((const char *const *) choice, *word))
         chosen++;
+      else if (g_strv_contains ((const char *const *) also, *word))
+        continue;
       else if (pair[0] != NULL && pair[1] != NULL)
         gemem_settings_add (settings, pair[0], pair[1]);
       else

@@ -11,7 +11,8 @@
 
 extern const GememAllocatorClass gemem_pytorch_caching_class, gemem_rmm_pool_class,
     gemem_rmm_binning_class, gemem_paddle_auto_growth_class, gemem_paddle_vmm_auto_growth_class,
-    gemem_ge_class, gemem_tf_bfc_class, gemem_cuda_async_class, gemem_rmm_cuda_async_class;
+    gemem_ge_class, gemem_tf_bfc_class, gemem_cuda_async_class, gemem_rmm_cuda_async_class,
+    gemem_paddle_buddy_class;
 
 /* Settings of "key=value,...". */
 static GPtrArray *
@@ -33,7 +34,7 @@ assert_line (const GememAllocatorClass *klass, const char *system, const char *n
   g_autofree char *line = NULL;
 
   g_assert_nonnull (form);
-  line = gemem_paste_line (klass, form, now, wanted);
+  line = gemem_paste_line (klass, form, FALSE, now, wanted);
   g_assert_cmpstr (line, ==, expected);
 }
 
@@ -252,6 +253,24 @@ test_candidates (void)
     g_assert_true (g_str_has_prefix (((GememCandidate *) rmm->pdata[i])->klass->name, "rmm-"));
 }
 
+/* What the program has chosen by a variable stays so unless the line says otherwise. */
+static void
+test_instead (void)
+{
+  g_autoptr (GPtrArray) buddy = gemem_candidates_single (&gemem_paddle_buddy_class, "paddle", NULL);
+  g_autoptr (GPtrArray)
+      growth = gemem_candidates_single (&gemem_paddle_auto_growth_class, "paddle", NULL);
+  g_autoptr (GPtrArray)
+      cuda = gemem_candidates_single (&gemem_cuda_async_class, "tensorflow", NULL);
+
+  g_assert_nonnull (
+      find_line (buddy, "export FLAGS_allocator_strategy=auto_growth "
+                        "FLAGS_use_virtual_memory_auto_growth=false FLAGS_free_idle_chunk=true"));
+  g_assert_null (find_line (buddy, "export FLAGS_free_idle_chunk=true"));
+  g_assert_nonnull (find_line (growth, "export FLAGS_free_idle_chunk=true"));
+  g_assert_cmpuint (cuda->len, ==, 0); /* no line takes TF_GPU_ALLOCATOR back */
+}
+
 /* ---- the verdict */
 
 static GememAdvice *
@@ -356,6 +375,7 @@ main (int argc, char **argv)
   g_test_add_func ("/advise/refused", test_refused);
   g_test_add_func ("/advise/every-line", test_every_line);
   g_test_add_func ("/advise/candidates", test_candidates);
+  g_test_add_func ("/advise/instead", test_instead);
   g_test_add_func ("/advise/verdict", test_verdict);
   g_test_add_func ("/advise/saves", test_saves);
   g_test_add_func ("/advise/other-system", test_other_system);
