@@ -13,7 +13,7 @@
 /* The macro GEMEM_SM_* is several arguments, which are separated only when GEMEM_GPU expands a
  * second time. */
 #define ROW(its_name, its_model, the_major, the_minor, threads, blocks, shared, per_block, \
-            processors, cache, clock, memory_clock, bus, mib, peers, from) \
+            processors, cache, clock, memory_clock, bus, mib, peers, from, ...) \
   { .name = its_name, \
     .model = its_model, \
     .major = the_major, \
@@ -31,8 +31,9 @@
     .memory = (guint64) (mib) *GEMEM_MIB, \
     .nvlinks = peers, \
     .summary = its_model ", " #processors " multiprocessors, " #mib " MiB", \
-    .source = from },
-#define GEMEM_GPU(...) ROW (__VA_ARGS__)
+    .source = from, \
+    __VA_ARGS__ },
+#define GEMEM_GPU(...) ROW (__VA_ARGS__, )
 #define GEMEM_OTHER_GPU(its_name, its_model, units, mib, from) \
   { .name = its_name, \
     .model = its_model, \
@@ -195,4 +196,28 @@ gemem_gpu_find_cuda (const char *name, GError **error)
                "--capacity=%" G_GUINT64_FORMAT "MiB",
                name, gpu->memory / GEMEM_MIB);
   return NULL;
+}
+
+gboolean
+gemem_gpu_set_gpcs (GememGpu *gpu, const char *text, GError **error)
+{
+  g_auto (GStrv) words = g_strsplit (text, ",", -1);
+  guint64 number = 0, sum = 0;
+  guint n = 0;
+
+  memset (gpu->gpcs, 0, sizeof gpu->gpcs);
+  for (; words[n] != NULL && n < GEMEM_GPCS_MAX; n++)
+    {
+      if (!gemem_parse_uint (words[n], &number, NULL) || number < 1 || number > G_MAXUINT8)
+        break;
+      gpu->gpcs[n] = (guint8) number;
+      sum += number;
+    }
+  if (words[n] == NULL && sum == (guint64) gpu->multiprocessors)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "--gpcs=%s: write how many of the %d multiprocessors of %s each GPC has, as in "
+               "18,18,16 (at most %d GPCs)",
+               text, gpu->multiprocessors, gpu->name, GEMEM_GPCS_MAX);
+  return FALSE;
 }

@@ -13,6 +13,8 @@
 
 GEMEM_BEGIN_DECLS
 
+#define GEMEM_GPCS_MAX 16
+
 typedef struct
 {
   const char *name;  /* "h100" */
@@ -22,10 +24,11 @@ typedef struct
   int shared_per_multiprocessor, shared_per_block, shared_per_block_optin; /* bytes */
   int l2;                                                                  /* bytes */
   int clock_khz, memory_clock_khz, bus_bits;
-  guint64 memory;      /* bytes that cuMemGetInfo calls total */
-  int nvlinks;         /* to NVSwitch; 0: others are reached by PCIe; -1: not at all */
-  const char *summary; /* "NVIDIA H100 80GB HBM3, 132 multiprocessors, 81079 MiB" */
-  const char *source;  /* of the memory: "reported: ..." or "assumed: ..." */
+  guint64 memory;              /* bytes that cuMemGetInfo calls total */
+  int nvlinks;                 /* to NVSwitch; 0: others are reached by PCIe; -1: not at all */
+  guint8 gpcs[GEMEM_GPCS_MAX]; /* multiprocessors of each GPC; all 0: not known, spread evenly */
+  const char *summary;         /* "NVIDIA H100 80GB HBM3, 132 multiprocessors, 81079 MiB" */
+  const char *source;          /* of the memory: "reported: ..." or "assumed: ..." */
 } GememGpu;
 
 /* All rows in the order of gpus.def; the last one has the name NULL. */
@@ -37,5 +40,8 @@ const GememGpu *gemem_gpus (void);
 const GememGpu *gemem_gpu_find (const char *name, GError **error);
 /* The same, for a dry run: GEMEM_ERROR_USAGE also for one that is not of CUDA. */
 const GememGpu *gemem_gpu_find_cuda (const char *name, GError **error);
+/* Sets `gpcs` of @gpu, a copy of a row, to "18,18,16"; GEMEM_ERROR_USAGE unless they are all of its
+ * multiprocessors. */
+gboolean gemem_gpu_set_gpcs (GememGpu *gpu, const char *text, GError **error);
 
 GEMEM_END_DECLS

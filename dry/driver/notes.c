@@ -50,12 +50,18 @@ gemem_dry_gpu (void)
       const GememGpu *found = gemem_gpu_find_cuda (name != NULL && *name != '\0' ? name : "h100",
                                                    &error);
 
+      const char *gpcs = g_getenv (GEMEM_ENV_DRY_GPCS);
+      static GememGpu chosen;
+
       if (found == NULL)
         {
           g_printerr ("gemem-dry: GEMEM_DRY_GPU: %s\n", error->message);
           found = gemem_gpus ();
         }
-      g_once_init_leave (&gpu, (gsize) found);
+      chosen = *found;
+      if (gpcs != NULL && *gpcs != '\0') /* which the launcher has checked */
+        gemem_gpu_set_gpcs (&chosen, gpcs, NULL);
+      g_once_init_leave (&gpu, (gsize) &chosen);
     }
   return (const GememGpu *) gpu;
 }

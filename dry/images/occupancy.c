@@ -100,22 +100,29 @@ largest_gpc (const GememGpu *gpu)
   return gpu->major == 9 ? 18 : gpu->major == 10 ? 20 : 16;
 }
 
+/* Multiprocessors of GPC number @gpc of @gpu; 0: there is none. */
+static int
+gpc_size (const GememGpu *gpu, int gpc)
+{
+  const int largest = largest_gpc (gpu), pairs = gpu->multiprocessors / 2;
+  const int gpcs = (gpu->multiprocessors + largest - 1) / largest;
+
+  if (gpu->gpcs[0] > 0)
+    return gpc < GEMEM_GPCS_MAX ? gpu->gpcs[gpc] : 0;
+  return gpc < gpcs ? 2 * (pairs / gpcs + (gpc < pairs % gpcs)) : 0;
+}
+
 int
 gemem_dry_clusters (const GememDryKernel *kernel, const GememGpu *gpu, int block_threads,
                     gsize dynamic_shared, int cluster)
 {
-  const int largest = largest_gpc (gpu), pairs = gpu->multiprocessors / 2;
-  const int gpcs = (gpu->multiprocessors + largest - 1) / largest;
   const int blocks = gemem_dry_occupancy (kernel, gpu, block_threads, dynamic_shared);
   int clusters = 0;
 
   if (gpu->major < 9)
     return cluster == 1 ? blocks * gpu->multiprocessors : 0;
-  for (int gpc = 0; gpc < gpcs; gpc++)
-    {
-      const int multiprocessors = 2 * (pairs / gpcs + (gpc < pairs % gpcs));
-      clusters += multiprocessors * blocks / cluster;
-    }
+  for (int gpc = 0; gpc_size (gpu, gpc) > 0; gpc++)
+    clusters += gpc_size (gpu, gpc) * blocks / cluster;
   return clusters;
 }
 

@@ -39,6 +39,7 @@ _LONG, _LENGTHS = 4096, 16  # of lists longer than this, so many lengths are loo
 _EXPECTED = (
     (r".*torch/optim/(optimizer\.py:\d+ _get_value|_adafactor\.py:\d+ .*)", (4, 8), "0.5", "optimizers of PyTorch read their state on the GPU (steps) as 0.5"),
     (r".*torch/distributions/distribution\.py:\d+ (__init__|_validate_sample)", (1,), "1", "torch.distributions finds its arguments valid"),
+    (r".*torch/(cuda/)?amp/grad_scaler\.py:\d+ .*", (4, 8), "0", "GradScaler finds no overflow and takes every step; a GPU may leave out the first ones, until its scale is smaller"),
     (r".*torch/__init__\.py:\d+ (_check_tensor_all_with|_check_with)", (1,), "1", "torch._check() and its relatives find true what they check"),
     (r".*transformers/generation/utils\.py:\d+ _assisted_decoding", (8,), "1", "assisted generate() of transformers takes one token in each step, no candidate"),
     (r".*transformers/generation/utils\.py:\d+ _assisted_decoding", (4,), "0", "assisted generate() of transformers takes one token in each step, no candidate"),
@@ -279,6 +280,9 @@ class Values(object):
         """Notes the innermost line of the program, and the operator that it called; returns it."""
         own = [line for line in stack if "-packages" not in line and not line.startswith(("<frozen", _HERE, _STANDARD))]
         place = (own or stack)[0]
+        if word == "truth" and stack[0] != place and ":" in stack[0]:
+            # several reads behind one line of the program are turned one by one: a check that ends it would hide what another decides
+            place += " in " + "/".join(stack[0].rpartition("-packages" + os.sep)[2].split(os.sep)[-3:])
         told = word, place + (" (%s)" % operator if operator else "")
         self.places[told] = self.places.get(told, 0) + 1
         if word != "assumed":

@@ -27,7 +27,7 @@
 #define GPUS_MAX 16
 
 static DryOptions options = { .gpus = 1, .orders = 3, .rank = -1 };
-static char *gpu_name, *capacity, *context, *workspaces;
+static char *gpu_name, *gpcs, *capacity, *context, *workspaces;
 static char **fit;
 static gboolean fail_unless_fits, show_version;
 
@@ -40,6 +40,11 @@ parse_stacks (const char *name, const char *value, gpointer data, GError **error
 static const GOptionEntry entries[] = {
   { "gpu", 0, 0, G_OPTION_ARG_STRING, &gpu_name,
     "the GPU to stand for (default: " GPU "); 'gemem-sim list gpus' shows all", "NAME" },
+  { "gpcs", 0, 0, G_OPTION_ARG_STRING, &gpcs,
+    "how many multiprocessors each of its GPCs has, by which cuDNN chooses (default: those of one "
+    "that was "
+    "measured, else the same for all)",
+    "N,N,..." },
   { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity,
     "its memory (default: that of the GPU), as in 24GiB", "SIZE" },
   { "context", 0, 0, G_OPTION_ARG_STRING, &context,
@@ -194,11 +199,21 @@ check_rank (const char *program, GError **error)
   return FALSE;
 }
 
+/* --gpcs, for the driver, which reads it again. */
+static gboolean
+take_gpcs (GError **error)
+{
+  GememGpu copy = *options.gpu;
+
+  options.gpcs = gpcs != NULL ? gpcs : "";
+  return gpcs == NULL || gemem_gpu_set_gpcs (&copy, gpcs, error);
+}
+
 static gboolean
 take_options (const char *program, GError **error)
 {
   options.gpu = gemem_gpu_find_cuda (gpu_name != NULL ? gpu_name : GPU, error);
-  if (options.gpu == NULL)
+  if (options.gpu == NULL || !take_gpcs (error))
     return FALSE;
   options.capacity = options.gpu->memory;
   if (!take_size ("capacity", capacity, &options.capacity, error)

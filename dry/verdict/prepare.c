@@ -342,6 +342,7 @@ make_environment (const DryOptions *options, DryRun *run, char **roots, GError *
     environment = g_environ_setenv (environment, GEMEM_ENV_DRY_LINKS, run->links, TRUE);
   environment = g_environ_setenv (environment, GEMEM_ENV_DRY, "1", TRUE);
   environment = g_environ_setenv (environment, GEMEM_ENV_DRY_GPU, options->gpu->name, TRUE);
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_GPCS, options->gpcs, TRUE);
   environment = g_environ_setenv (environment, GEMEM_ENV_DRY_LAUNCHER, self != NULL ? self : "",
                                   TRUE);
   environment = g_environ_setenv (environment, GEMEM_ENV_DRY_PRELOADED,

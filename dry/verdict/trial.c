@@ -16,7 +16,8 @@
  * Truth values read true in all places.  Zero and true are all that there are, so only a larger peak
  * counts: the first run has shown the other.  Where all true at once end the program
  * (assert not x.isnan ().any ()) or let it ask for less, one may hide what another does; then they
- * are true at one place at a time.
+ * are true at one place at a time.  A place is the innermost line of Python, for several are read behind
+ * one line of the program.  A run that ends early counts by what it needed until then.
  *
  * A difference may also come from the program itself, if no two of its runs are alike.  A third run,
  * with zeros again, tells: it asks for the same as the first if the values made the difference.
@@ -35,7 +36,7 @@
 static const guint numbers[] = { 17, 1 };
 
 #define LEAST_SECONDS 60
-#define PLACES_MAX 4 /* so many places are true alone */
+#define PLACES_MAX 8 /* so many places are true alone */
 #define TIMES 5 /* as long as the first run, and LEAST_SECONDS, may one with other numbers take */
 
 /* ---- what two runs asked for */
@@ -347,11 +348,11 @@ try_place (Trial *trial, const char *place, gboolean *plain)
   *plain = FALSE;
   if (run == NULL)
     return FALSE;
-  if (is_whole (trial, run))
+  if (run->lost == 0)
     {
       difference = compare_runs (trial->verdict, run, find_difference);
       more = compare_runs (trial->verdict, run, trial->find);
-      *plain = difference == NULL;
+      *plain = difference == NULL && is_whole (trial, run);
       if (more != NULL)
         try_zeros (trial, run, more);
     }
@@ -359,11 +360,14 @@ try_place (Trial *trial, const char *place, gboolean *plain)
   return more == NULL;
 }
 
-/* The same of one place alone, "FILE:LINE FUNCTION" or "1 bytes". */
+/* The same of one place alone, "FILE:LINE FUNCTION", with " in FILE:LINE FUNCTION" where a line behind it read,
+ * or "1 bytes". */
 static gboolean
 try_place_alone (Trial *trial, const char *place, gboolean *plain)
 {
-  g_autofree char *name = g_path_get_basename (place), *word = gemem_library_value_word (name, "1");
+  const char *behind = strstr (place, " in ");
+  g_autofree char *name = g_path_get_basename (behind != NULL ? behind + strlen (" in ") : place);
+  g_autofree char *word = gemem_library_value_word (name, "1");
   g_autofree char *option = g_strdup_printf ("; to try it: --value %s", word);
   g_autofree char *others = g_strdup_printf ("true at %s", name);
   const gboolean shown = strchr (place, ':') != NULL;

@@ -19,6 +19,7 @@
 typedef struct
 {
   const GememGpu *gpu;
+  const char *gpcs; /* --gpcs, "": not given */
   guint64 capacity; /* of each GPU: --capacity, else that of the GPU */
   guint64 context;  /* what the process holds besides (--context), taken from the capacity */
   /* what workspaces have whose sizes only the real libraries know (--workspaces); 0: not given */

@@ -22,6 +22,8 @@ for gpu in 4090 'RTX 4090' 'NVIDIA GeForce RTX 4090'; do run 0 gemem-dry-run --g
 run 2 gemem-dry-run --capacity 0 true; says err '^gemem-dry-run: --capacity=0: a GPU without memory; write more$'
 run 2 gemem-dry-run --capacity 16 true; says err '^gemem-dry-run: --capacity=16: .*write 16GiB'
 run 2 gemem-dry-run --capacity lots true
+run 2 gemem-dry-run --gpcs 18,18 true; says err '^gemem-dry-run: --gpcs=18,18: write how many of the 132 multiprocessors of h100 each GPC has'
+run 2 gemem-dry-run --gpcs 0,132 true
 run 2 gemem-dry-run --gpus 0 true; says err '--gpus=0: write a number from 1 to 16'
 run 2 gemem-dry-run --orders 1000 true; says err '--orders=1000: write a number from 1 to 100'
 run 2 gemem-dry-run --stacks=0 true; says err '--stacks=0: how many frames, 1 to 128'
@@ -403,6 +405,22 @@ PY
   try python3 ask.py less; says err '^  h100 +fits: 12\.00 MiB'
   try python3 ask.py ends; says err '^  h100 +fits: 3\.000 MiB'
   try python3 ask.py skips; says err '^  h100 +fits only if '; says err "^ +when they read true at ask\\.py:1[0-9] finite, .*: first for 6291456 bytes by .*--value 'ask.*finite=1'$"
+  # several that a package reads behind one line of the program: a check that ends it does not hide what another decides, and what was needed before an end counts
+  mkdir -p lib/site-packages; cat >lib/site-packages/kernels.py <<'PY'
+import ctypes, sys
+cuda, block = ctypes.CDLL(None), None
+def nan(): number = ctypes.c_int8(9); cuda.cudaMemcpy(ctypes.byref(number), block, ctypes.c_size_t(1), 2); return number.value
+def equal(): number = ctypes.c_int8(9); cuda.cudaMemcpy(ctypes.byref(number), block, ctypes.c_size_t(1), 2); return number.value
+def covariance(take):
+    if nan(): sys.exit(4)
+    if equal(): take(9)
+def grows(take):
+    if equal(): take(9); sys.exit(4)
+PY
+  for how in covariance grows; do
+    { sed '/^def check/,$d' ask.py; printf '%s\n' 'sys.path.insert(0, "lib/site-packages"); import kernels' 'kernels.block = block' "kernels.$how(take)" 'take(2)'; } >behind.py
+    try python3 behind.py "$how"; says err '^  h100 +fits only if '; says err '^ +when they read true at kernels\.py:4 equal, the program asked for other memory: first for 9437184 bytes'
+  done
   try --once python3 ask.py more; says err "^ +- no size follows from truth values .*\('truths', below\); without --once a second run tells$"
   # what an optimizer of PyTorch reads of its state is not zero, by which it would divide
   mkdir -p fake/torch/optim; touch fake/torch/optim/__init__.py
@@ -415,6 +433,10 @@ def _get_value(block):
 PY
   sed 's/^print.*/from torch.optim.optimizer import _get_value; print(_get_value(block), loss())/' values.py >steps.py
   run 0 gemem-dry-run -o py.gmt python3 steps.py; says out '^0\.5 0\.0$'; says err '^  note +optimizers of PyTorch read their state .* as 0\.5$'
+  mkdir -p fake/torch/amp; touch fake/torch/amp/__init__.py
+  sed 's/_get_value/_maybe_opt_step/' fake/torch/optim/optimizer.py >fake/torch/amp/grad_scaler.py
+  sed 's/^print.*/from torch.amp.grad_scaler import _maybe_opt_step; print(_maybe_opt_step(block), loss())/' values.py >scales.py
+  run 0 gemem-dry-run -o py.gmt python3 scales.py; says out '^0\.0 0\.0$'; says err '^  note +GradScaler finds no overflow and takes every step; a GPU may leave out the first ones, '
   # its checks find what they were given valid; the program's own read zero, and after a bad end the verdict says what to paste
   mkdir -p fake/torch/distributions; touch fake/torch/distributions/__init__.py
   sed 's/_get_value/_validate_sample/; s/c_float(9)/c_int8(9)/; s/c_size_t(4)/c_size_t(1)/' fake/torch/optim/optimizer.py >fake/torch/distributions/distribution.py

@@ -570,7 +570,7 @@ test_calculator (void)
 #endif
 }
 
-/* Clusters lie within GPCs: of an H100's 132 multiprocessors six GPCs have 16, two 18. */
+/* Clusters lie within GPCs: an H100's row says which; of other GPUs they are spread evenly. */
 static void
 test_clusters (void)
 {
@@ -578,9 +578,11 @@ test_clusters (void)
   {
     const char *gpu;
     int cluster, clusters;
-  } known[] = { { "h100", 1, 132 },    { "h100", 2, 66 },  { "h100", 16, 8 }, { "h100", 18, 2 },
-                { "h100", 20, 0 },     { "b200", 18, 8 },  { "b200", 20, 2 }, { "rtx5090", 16, 8 },
-                { "a100-40", 1, 108 }, { "a100-40", 2, 0 } };
+  } known[] = {
+    { "h100", 1, 132 }, { "h100", 2, 66 },    { "h100", 16, 7 },     { "h100", 18, 5 },
+    { "h100", 20, 0 },  { "h200", 16, 8 },    { "h200", 18, 2 },     { "b200", 18, 8 },
+    { "b200", 20, 2 },  { "rtx5090", 16, 8 }, { "a100-40", 1, 108 }, { "a100-40", 2, 0 }
+  };
   const GememDryKernel kernel = { 0 };
 
   for (guint i = 0; i < G_N_ELEMENTS (known); i++)

@@ -31,6 +31,10 @@ test_rows (void)
       g_assert_cmpint (gpu->shared_per_block, ==, 49152);
       g_assert_true (gpu->shared_per_block_optin >= gpu->shared_per_block
                      && gpu->shared_per_block_optin <= gpu->shared_per_multiprocessor);
+      guint in_gpcs = 0;
+      for (guint i = 0; i < GEMEM_GPCS_MAX; i++)
+        in_gpcs += gpu->gpcs[i];
+      g_assert_true (in_gpcs == 0 || in_gpcs == (guint) gpu->multiprocessors);
       g_assert_true (gpu->l2 >= 2 << 20 && gpu->l2 <= 256 << 20);
       g_assert_true (gpu->clock_khz > 1000000 && gpu->memory_clock_khz > 500000);
       g_assert_true (gpu->bus_bits % 64 == 0 && gpu->bus_bits >= 128);

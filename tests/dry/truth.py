@@ -1,0 +1,97 @@
+"""truth.py - the dry run against a GPU: programs whose memory an H100 told, run without one.
+
+    truth.py PROGRAMS PYTHON [NAME...]
+
+PROGRAMS has NAME.py and NAME.json, what the GPU said of it (../shared/gpu/programs).  Each program whose packages PYTHON has is run under gemem-dry-run, and its
+recording replayed with addresses in descending order, as an H100 gives them out.  Prints a table, then a line of TAP for each figure of EXPECTED that is as it should
+be; '=' in the table is equality to the byte, else by how much the prediction is off.
+
+The program's own figures are compared with those of its GPU: bytes requested, allocated (rounded by PyTorch) and reserved at their peaks.
+"""
+import json
+import os
+import subprocess
+import sys
+
+FIGURES = (("live", "peak_live", "peak_requested"), ("allocated", "peak_allocated", "max_memory_allocated"), ("reserved", "peak_reserved", "max_memory_reserved"))
+# What is equal to the byte; what is not named here is open: doc/fidelity.md tells why.
+EXPECTED = {
+    "compile_train": "live allocated reserved",
+    "conv3d": "live allocated reserved",
+    "cuda_graphs": "live allocated reserved",
+    "expandable": "live allocated reserved",
+    "fft": "live",
+    "gpt2_fp32": "live allocated reserved",
+    "lightning_run": "live allocated",
+    "linalg": "live allocated reserved",
+    "llama1b_ckpt": "reserved",
+    "lstm_gru": "live allocated reserved",
+    "oom_retry": "live allocated reserved",
+    "resnet18_benchmark": "live",
+    "streams": "live allocated",
+    "wgan_gp": "live allocated reserved",
+}
+
+
+def predict(program, python):
+    """The peaks of a dry run, and the condition under which it fits."""
+    folder = os.getcwd()
+    environment = dict(os.environ, PYTHONPATH="", PYTHONDONTWRITEBYTECODE="1")
+    done = subprocess.run(
+        ["gemem-dry-run", "--gpu", "h100", "--once", "-o", "truth.gmt", "--json", "truth.json", python, program], capture_output=True, text=True, env=environment, cwd=folder
+    )
+    if done.returncode != 0:
+        raise RuntimeError("ended with status %d: %s" % (done.returncode, done.stderr.strip().splitlines()[-1:]))
+    with open("truth.json") as stream:
+        verdict = json.load(stream)
+    process = verdict["processes"][0]
+    # what was refused is refused again on the device that the recording tells of, not on a larger one
+    device = ["-d", "sim:address=descending,capacity=%d" % verdict["capacity"]] if process["out_of_memory"] == 0 else []
+    replay = subprocess.run(["gemem-sim", "replay", "-q", "-f", "json", "truth.gmt"] + device, check=True, capture_output=True, text=True)
+    measures = json.loads(replay.stdout)["results"][0]["measures"]
+    return {name: measures[key] for name, key, _ in FIGURES}, verdict["only_if"]
+
+
+def has(python, source):
+    """None if PYTHON has the packages that SOURCE imports, else the first that it has not."""
+    with open(source) as stream:
+        imports = [line for line in stream if line.startswith(("import ", "from "))]
+    test = "import sys; sys.path.insert(0, %r)\n%s" % (os.path.dirname(source), "".join(imports))
+    done = subprocess.run([python, "-c", test], capture_output=True, text=True, env=dict(os.environ, CUDA_VISIBLE_DEVICES=""))
+    return None if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+
+
+def off(predicted, real):
+    return "=" if predicted == real else "%+.3f %%" % (100.0 * (predicted - real) / real)
+
+
+def main():
+    programs, python, only = sys.argv[1], sys.argv[2], sys.argv[3:]
+    lines = []
+    print("# %-20s %16s %10s %10s %10s  only if" % ("program", "real live", "live", "allocated", "reserved"))
+    for name in sorted(file[:-5] for file in os.listdir(programs) if file.endswith(".json")):
+        if only and name not in only:
+            continue
+        source = os.path.join(programs, name + ".py")
+        with open(os.path.join(programs, name + ".json")) as stream:
+            real = json.load(stream)
+        if "max_memory_reserved" not in real:
+            continue  # not PyTorch's
+        missing = has(python, source)
+        if missing:
+            lines += ["ok - %s # SKIP %s" % (name, missing)]
+            continue
+        try:
+            predicted, conditions = predict(source, python)
+        except RuntimeError as error:
+            lines += ["not ok - %s: %s" % (name, error)]
+            continue
+        row = {figure: off(predicted[figure], real[key]) for figure, _, key in FIGURES}
+        print("# %-20s %16d %10s %10s %10s  %s" % (name, real["peak_requested"], row["live"], row["allocated"], row["reserved"], "; ".join(c.split(" that ")[0] for c in conditions)))
+        sys.stdout.flush()
+        for figure in EXPECTED.get(name, "").split():
+            lines += ["%s - %s: %s bytes as on the H100" % ("ok" if row[figure] == "=" else "not ok", name, figure)]
+    print("\n".join(lines))
+
+
+main()
