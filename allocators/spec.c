@@ -461,9 +461,12 @@ gemem_allocator_effective (const GememAllocatorSpec *spec, const char *defaults,
 void
 gemem_allocator_spec_notes (const GememAllocatorSpec *spec, GememNoteFunc func, gpointer data)
 {
+  g_autofree char *release = gemem_params_release_note (spec->klass->params, spec->settings, NULL);
   GememDevice *device;
   g_autofree gpointer params = NULL;
 
+  if (release != NULL)
+    func (release, data);
   if (spec->klass->notes == NULL)
     return;
   device = gemem_device_new ("sim", NULL, 0, NULL); /* for values in percent */

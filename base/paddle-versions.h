@@ -64,41 +64,37 @@ typedef enum
   GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_SYMBOL_)
 } GememPaddleVersion;
 
-/* Synonyms for the choices of a parameter.  Releases that were run are known by their full number,
- * too. */
-#define GEMEM_PADDLE_FULL_NUMBERS_SINCE_2_3 "|2.5.2=2.5|2.6.2=2.6|3=3.x|3.0=3.x|3.1=3.x|3.2=3.x"
-#define GEMEM_PADDLE_FULL_NUMBERS_SINCE_2_0 \
-  "|2.0.2=2.0|2.1.3=2.1|2.2.2=2.2" GEMEM_PADDLE_FULL_NUMBERS_SINCE_2_3
-#define GEMEM_PADDLE_FULL_NUMBERS_SINCE_1_6 \
-  "|1.7.0=1.7|1.8.5=1.8" GEMEM_PADDLE_FULL_NUMBERS_SINCE_2_0
+/* A synonym for the last choice of a parameter. */
+#define GEMEM_PADDLE_NEWEST "|3=3.x"
 
 /* Of a GEMEM_PARAM_CHOICE whose default is "default": the index of a choice is 1 more than the
  * GememPaddleVersion. */
 #define GEMEM_PADDLE_VERSION_CHOICES \
-  "default" GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_NAME_) GEMEM_PADDLE_FULL_NUMBERS_SINCE_1_6
+  "default" GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_NAME_) GEMEM_PADDLE_NEWEST
 
 /* The choices of a class: a run of releases, then presets and full numbers as synonyms. */
 #define GEMEM_PADDLE_VERSIONS_UNTIL_1_5 \
   GEMEM_PADDLE_UNTIL_1_5 (GEMEM_PADDLE_CHOICE_) "P13=1.3|P14=1.5"
 #define GEMEM_PADDLE_VERSIONS_SINCE_2_3 \
   GEMEM_PADDLE_SINCE_2_3 (GEMEM_PADDLE_CHOICE_) \
-  "P2=2.6|P3=3.x|P2/P3=3.x" GEMEM_PADDLE_FULL_NUMBERS_SINCE_2_3
+  "P2=2.6|P3=3.x|P2/P3=3.x" GEMEM_PADDLE_NEWEST
 #define GEMEM_PADDLE_VERSIONS_SINCE_2_0 \
   GEMEM_PADDLE_SINCE_2_0 (GEMEM_PADDLE_CHOICE_) \
-  "P16=2.0|P2=2.6|P3=3.x|P2/P3=3.x" GEMEM_PADDLE_FULL_NUMBERS_SINCE_2_0
+  "P16=2.0|P2=2.6|P3=3.x|P2/P3=3.x" GEMEM_PADDLE_NEWEST
 #define GEMEM_PADDLE_VERSIONS_SINCE_1_6 \
   GEMEM_PADDLE_SINCE_1_6 (GEMEM_PADDLE_CHOICE_) \
-  "P16=2.0|P2=2.6|P3=3.x|P2/P3=3.x" GEMEM_PADDLE_FULL_NUMBERS_SINCE_1_6
+  "P16=2.0|P2=2.6|P3=3.x|P2/P3=3.x" GEMEM_PADDLE_NEWEST
 #define GEMEM_PADDLE_VERSIONS \
   GEMEM_PADDLE_RELEASES (GEMEM_PADDLE_CHOICE_) \
-  "P13=1.3|P14=1.5|P16=2.0|P2=2.6|P3=3.x|P2/P3=3.x" GEMEM_PADDLE_FULL_NUMBERS_SINCE_1_6
+  "P13=1.3|P14=1.5|P16=2.0|P2=2.6|P3=3.x|P2/P3=3.x" GEMEM_PADDLE_NEWEST
 
 /* The row, an int @field of @Type; @versions: GEMEM_PADDLE_VERSIONS...; @one_each: one release of
  * each kind that the class tells apart; @text: what they differ in. */
 #define GEMEM_PADDLE_VERSION_ROW(Type, field, versions, standard, one_each, text) \
   { \
-    .name = "version", .type = GEMEM_PARAM_CHOICE, .default_text = standard, .choices = versions, \
-    .sweep = one_each, .aliases = "preset", .offset = G_STRUCT_OFFSET (Type, field), .help = text \
+    .name = "version", .type = GEMEM_PARAM_CHOICE, .flags = GEMEM_PARAM_RELEASE, \
+    .default_text = standard, .choices = versions, .sweep = one_each, .aliases = "preset", \
+    .offset = G_STRUCT_OFFSET (Type, field), .help = text \
   }
 
 /* The group of @version. */

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/params.h"
+#include "base/releases.h"
 #include "base/units.h"
 
 typedef union
@@ -185,6 +186,12 @@ parse_choice (const GememParam *param, const char *text, int *choice, GError **e
   g_autoptr (GString) known = g_string_new (NULL);
 
   *choice = choice_index (words, text);
+  if (*choice < 0 && (param->flags & GEMEM_PARAM_RELEASE) != 0)
+    {
+      g_autofree char *release = gemem_release_stand_in (param->choices, text,
+                                                         (param->flags & GEMEM_PARAM_NEAREST) != 0);
+      *choice = release != NULL ? choice_index (words, release) : -1;
+    }
   if (*choice >= 0)
     return TRUE;
 
@@ -704,4 +711,26 @@ gemem_params_clear (const GememParam *table, gpointer dest)
   for (const GememParam *param = table; param->name != NULL; param++)
     if (param->type == GEMEM_PARAM_STRING)
       g_clear_pointer ((char **) field_of (param, dest), g_free);
+}
+
+char *
+gemem_params_release_note (const GememParam *table, const GPtrArray *settings, const char *possible)
+{
+  for (guint i = 0; settings != NULL && i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      const GememParam *param = table != NULL ? gemem_params_find (table, setting->key) : NULL;
+      g_autofree char *name = NULL;
+      int choice;
+
+      if (param == NULL || (param->flags & GEMEM_PARAM_RELEASE) == 0
+          || !parse_choice (param, setting->value, &choice, NULL))
+        continue;
+      name = choice_text (param, choice);
+      if (!gemem_release_is (setting->value, name)
+          && (possible == NULL || !gemem_release_among (possible, name)))
+        return g_strdup_printf ("%s=%s: the rules of %s are used, the nearest release known",
+                                setting->key, setting->value, name);
+    }
+  return NULL;
 }

@@ -48,6 +48,11 @@ enum
   /* SIZE: the real system's own text, too, may be a percentage of the device; it is computed as
    * there, in double precision. */
   GEMEM_PARAM_PERCENT = 1 << 4,
+  /* CHOICE: releases.  "2.6.1" and "2.6.0+cu124" are 2.6 where they are not known by themselves. */
+  GEMEM_PARAM_RELEASE = 1 << 5,
+  /* RELEASE: one that is not known is the newest known before it, else the oldest;
+   * gemem_params_release_note() says so. */
+  GEMEM_PARAM_NEAREST = 1 << 6,
 };
 
 typedef struct
@@ -122,6 +127,12 @@ typedef GError *(*GememObjection) (const GPtrArray *settings, gpointer data);
 void gemem_settings_add_variables (const GememParam *table, GPtrArray *settings,
                                    const GPtrArray *variables, GPtrArray *used, GPtrArray *left_out,
                                    GememObjection object, gpointer data);
+
+/* "version=2.2: the rules of 2.6 are used, ..." for the first of @settings (may be NULL) that names
+ * another release than the one of @table that stands for it, unless that is among @possible ("2.5 to
+ * 2.7", may be NULL); NULL: none does; g_free(). */
+char *gemem_params_release_note (const GememParam *table, const GPtrArray *settings,
+                                 const char *possible);
 
 /* @value in the form that gemem_settings_parse() reads after "key=", quoted where needed. */
 char *gemem_settings_quote (const char *value);

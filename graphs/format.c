@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/io/output.h"
-#include "base/io/unrecognised.h"
 #include "graphs/format.h"
+#include "traces/unrecognised.h"
 
 #define PROBE_SIZE 4096
 

@@ -12,10 +12,10 @@
 
 #include "base/error.h"
 #include "base/io/input.h"
-#include "base/io/unrecognised.h"
 #include "base/params.h"
 #include "traces/initial.h"
 #include "traces/trace.h"
+#include "traces/unrecognised.h"
 
 #define PROBE_SIZE 4096
 #define GUESS 5 /* confidence of a probe that saw little more than a bracket */
@@ -93,12 +93,21 @@ path_extension (const char *path)
 
 /* ---- reading */
 
+static void
+fail_unrecognised (GememInput *input, const char *others, GError **error)
+{
+  g_autofree char *names = format_names (FALSE, others);
+
+  gemem_fail_unrecognised (input, others != NULL ? "trace or graph" : "trace", names, error);
+}
+
+/* The format of @input; NULL with @error.  *@by_name: nothing but its name speaks for it. */
 static const GememTraceFormat *
-recognise (GememInput *input, const char *others, GError **error)
+recognise (GememInput *input, const char *others, gboolean *by_name, GError **error)
 {
   const GememTraceFormat *best = NULL;
   const guint8 *head;
-  int best_score = 1;
+  int best_score = 0;
   gssize size = gemem_input_fill (input, PROBE_SIZE, &head, error);
 
   if (size < 0) /* damage within the first bytes: the bytes before it may suffice */
@@ -115,10 +124,7 @@ recognise (GememInput *input, const char *others, GError **error)
         continue;
       int confidence = formats[i]->probe (head, MIN ((gsize) size, PROBE_SIZE));
       gboolean hinted = extension != NULL && gemem_name_listed (formats[i]->extensions, extension);
-      /* A file that no format recognises is still opened by its name, because that reader can tell
-       * which line is wrong. */
-      int score = 2 * (confidence == 0 && hinted ? 1 : confidence)
-                  + (confidence > 0 && hinted ? 1 : 0);
+      int score = 2 * confidence + (hinted ? 1 : 0);
       if (score > best_score)
         {
           best = formats[i];
@@ -130,11 +136,29 @@ recognise (GememInput *input, const char *others, GError **error)
           && gemem_is_foreign (head,
                                (gsize) size))) /* recognised by its name at most, or a brace */
     {
-      g_autofree char *names = format_names (FALSE, others);
-      gemem_fail_unrecognised (input, others != NULL ? "trace or graph" : "trace", names, error);
+      fail_unrecognised (input, others, error);
       best = NULL;
     }
+  *by_name = best_score == 1;
   return best;
+}
+
+/* Opens @input as the format that its name alone speaks for: a log may begin with other lines.  Where
+ * that reader finds nothing, the name was no reason. */
+static GememTraceReader *
+open_by_name (GememInput *input, const GememTraceFormat *format, const GememReadOptions *options,
+              GError **error)
+{
+  g_autoptr (GError) refused = NULL, found = NULL;
+  GememTraceReader *reader;
+
+  fail_unrecognised (input, options->others, &refused);
+  reader = format->open (input, options, &found);
+  if (reader == NULL)
+    g_propagate_error (error, g_error_matches (found, GEMEM_ERROR, GEMEM_ERROR_INPUT)
+                                  ? g_steal_pointer (&refused)
+                                  : g_steal_pointer (&found));
+  return reader;
 }
 
 GememTraceReader *
@@ -143,8 +167,10 @@ gemem_trace_open_input (GememInput *input, const char *format, const GememReadOp
 {
   static const GememReadOptions defaults = GEMEM_READ_OPTIONS_DEFAULT;
   const GememReadOptions *chosen = options != NULL ? options : &defaults;
-  const GememTraceFormat *found = format != NULL ? find (format, chosen->others, error)
-                                                 : recognise (input, chosen->others, error);
+  gboolean by_name = FALSE;
+  const GememTraceFormat *found = format != NULL
+                                      ? find (format, chosen->others, error)
+                                      : recognise (input, chosen->others, &by_name, error);
 
   if (found != NULL && found->open == NULL)
     {
@@ -158,7 +184,8 @@ gemem_trace_open_input (GememInput *input, const char *format, const GememReadOp
       gemem_input_close (input);
       return NULL;
     }
-  GememTraceReader *reader = found->open (input, chosen, error);
+  GememTraceReader *reader = by_name ? open_by_name (input, found, chosen, error)
+                                     : found->open (input, chosen, error);
   if (reader != NULL)
     reader->format = found;
   if (reader != NULL && options != NULL && options->without_initial)

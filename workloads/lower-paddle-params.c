@@ -53,7 +53,7 @@ const GememParam gemem_lower_paddle_params[] = {
     .help = "Group of releases, in place of version: P13 (1.2-1.3), P14 (1.4-1.5), P16 (1.6-2.0), "
             "P2 (2.1-2.6), P3 (3.x)." },
   { ROW ("version", GEMEM_PARAM_CHOICE, version), .default_text = "default",
-    .choices = GEMEM_PADDLE_VERSION_CHOICES, .conflicts = "preset",
+    .flags = GEMEM_PARAM_RELEASE, .choices = GEMEM_PADDLE_VERSION_CHOICES, .conflicts = "preset",
     .help = "Release of Paddle (default: 3.x, or what preset says): its flags, defaults, in-place "
             "pass and rules of fusion." },
   GEMEM_RULES_ROW (

@@ -62,6 +62,7 @@ static const GememParam params[] = {
             "recording has, if it has one of them. CuPy goes by the identity of its own objects." },
   { .name = "version",
     .type = GEMEM_PARAM_CHOICE,
+    .flags = GEMEM_PARAM_RELEASE | GEMEM_PARAM_NEAREST,
     .default_text = "14.2",
     .choices = "13.6|14.2",
     .offset = G_STRUCT_OFFSET (Params, version),

@@ -24,12 +24,8 @@
 
 /* The choices, and other releases that decide as one of them. */
 #define CACHING_VERSIONS \
-  "2.6|2.8|2.9|2.10|2.11|2.12.1|2.13|2.15|2.0=2.6|2.1=2.6|2.2=2.6|2.3=2.6|2.4=2.6|2.5=2.6|2.7=2." \
-  "6|2.12=2.12.1|2.14=2.13|" \
-  "2.0.0=2.6|2.0.1=2.6|2.1.0=2.6|2.1.1=2.6|2.1.2=2.6|2.2.0=2.6|2.2.1=2.6|2.2.2=2.6|2.3.0=2.6|" \
-  "2.3.1=2.6|2.4.0=2.6|2.4.1=2.6|2.5.0=2.6|2.5.1=2.6|2.6.0=2.6|2.7.0=2.6|2.7.1=2.6|2.8.0=2.8|" \
-  "2.9.0=2.9|2.9.1=2.9|2.10.0=2.10|2.11.0=2.11|2.12.0=2.12.1|2.13.0=2.13|2.14.0=2.13|" \
-  "2.14.1=2.13|2.15.0=2.15"
+  "2.6|2.8|2.9|2.10|2.11|2.12.1|2.13|2.15|2.0=2.6|2.1=2.6|2.2=2.6|2.3=2.6|2.4=2.6|2.5=2.6|" \
+  "2.7=2.6|2.12=2.12.1|2.14=2.13"
 
 #define PARAM(field) .offset = G_STRUCT_OFFSET (CachingParams, field)
 #define CONF_KEYS \
@@ -40,6 +36,7 @@
 const GememParam gemem_caching_params[] = {
   { .name = "version",
     .type = GEMEM_PARAM_CHOICE,
+    .flags = GEMEM_PARAM_RELEASE | GEMEM_PARAM_NEAREST,
     .default_text = "2.15",
     .choices = CACHING_VERSIONS,
     CACHING_FIELD (version),

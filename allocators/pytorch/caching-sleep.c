@@ -8,7 +8,7 @@
  *
  * Invariants: `sleepers` has every segment of these pools, in the order of their creation; one that
  * is asleep has no page; `host` is the sum of what the sleepers keep there.  Waking is all or
- * nothing.
+ * nothing for the device, but what was woken before a refusal has lost its copy.
  * Assumed: what sleeps already stays as it is when all are put to sleep, and what is awake when
  * they are woken; the host waits for the device before memory is unmapped.
  * Cost: O(segments of these pools) per event; an ordinary pool pays a test per segment obtained.
@@ -222,6 +222,13 @@ wakes (const CachingSleeper *sleeper, const char *const *tags)
   return sleeper->page == 0 && !sleeper->dropped && (*tags == NULL || names (tags, sleeper));
 }
 
+static void
+forget_copy (CachingSleep *sleep, CachingSleeper *sleeper)
+{
+  sleep->host -= sleeper->host;
+  sleeper->host = 0;
+}
+
 gboolean
 gemem_caching_wake (GememAllocator *allocator, const char *const *tags, guint64 *needed)
 {
@@ -240,17 +247,13 @@ gemem_caching_wake (GememAllocator *allocator, const char *const *tags, guint64 
     {
       CachingSleeper *sleeper = g_ptr_array_index (woken, i);
       ok = put_page (caching, sleeper, sleeper->segment->address);
+      if (ok)
+        forget_copy (caching->sleep, sleeper);
       for (guint j = i; !ok && j-- > 0;)
         {
           CachingSleeper *before = g_ptr_array_index (woken, j);
           drop_page (caching, before, before->segment->address);
         }
-    }
-  for (guint i = 0; ok && i < woken->len; i++)
-    {
-      CachingSleeper *sleeper = g_ptr_array_index (woken, i);
-      caching->sleep->host -= sleeper->host;
-      sleeper->host = 0;
     }
   return ok;
 }

@@ -35,6 +35,7 @@ enum
 const GememParam gemem_npu_params[] = {
   { .name = "version",
     .type = GEMEM_PARAM_CHOICE,
+    .flags = GEMEM_PARAM_RELEASE,
     .default_text = "master",
     .choices = "2.1.0-6.0.0|2.5.1-7.1.0|2.1.0-7.2.0|2.7.1-7.3.0|2.7.1.post11|2.9.0.post9|master|"
                "2.1=2.1.0-6.0.0|6.0=2.1.0-6.0.0|6.0.0=2.1.0-6.0.0|2.1.0.post10=2.1.0-6.0.0|"

@@ -48,7 +48,8 @@ typedef struct
         "settings in brackets: upstream=[rmm-pool:initial_pool_size=1GiB].  It has the same " \
         "version unless it says otherwise." }, \
   { \
-    .name = "version", .type = GEMEM_PARAM_CHOICE, .default_text = "26.10", \
+    .name = "version", .type = GEMEM_PARAM_CHOICE, \
+    .flags = GEMEM_PARAM_RELEASE | GEMEM_PARAM_NEAREST, .default_text = "26.10", \
     .choices = "24.12|26.10", .offset = G_STRUCT_OFFSET (Type, field.version), \
     .help = \
         "The release of RMM.  24.12 rounds what it asks of its upstream up to 16 bytes, 26.10 " \

@@ -1,5 +1,5 @@
-/* input-private.h - the parts of an input, shared by input.c (window, lines, seeking) and
- * input-decode.c (stored bytes, decompression). */
+/* input-private.h - the parts of an input, shared by input.c (window, lines, seeking), input-text.c
+ * (marks, UTF-16) and input-decode.c (stored bytes, decompression). */
 #pragma once
 
 #include <zstd.h>
@@ -15,6 +15,15 @@ typedef enum
   CODEC_ZIP, /* one file in an archive */
   CODEC_ZIP_STORED
 } Codec;
+
+typedef enum
+{
+  ENCODING_UNKNOWN,
+  ENCODING_PLAIN,
+  ENCODING_MARKED, /* UTF-8 behind a byte order mark */
+  ENCODING_UTF16_LE,
+  ENCODING_UTF16_BE
+} Encoding;
 
 struct _GememInput
 {
@@ -41,6 +50,12 @@ struct _GememInput
   gboolean raw_ended, in_frame, ended;
   GError *failure;
 
+  /* text */
+  Encoding encoding;
+  GByteArray *units;   /* decoded bytes of UTF-16 that are not converted yet */
+  GByteArray *text;    /* bytes that are ready */
+  gboolean text_ended; /* nothing comes behind all these */
+
   /* window */
   guint8 *buffer;
   gsize capacity, start, end;
@@ -50,3 +65,5 @@ struct _GememInput
 /* Writes up to @size decoded bytes to @to; FALSE with input->failure set.  May produce 0 bytes
  * before the end. */
 gboolean gemem_input_decode (GememInput *input, guint8 *to, gsize size, gsize *produced);
+/* The same, as UTF-8 without a byte order mark where the bytes begin with one. */
+gboolean gemem_input_decode_text (GememInput *input, guint8 *to, gsize size, gsize *produced);

@@ -1,9 +1,8 @@
 /* input.c - bytes from a file, standard input or memory, decompressed on the way (see input.h).
  *
- * Three layers, each with its own small buffer:
- *   raw     stored bytes: a descriptor (with a spool for a pipe) or a GBytes; input-decode.c decode
- *   nothing, gzip or zstd; input-decode.c window  decoded bytes not consumed yet: [start, end) of
- *   `buffer`; this file
+ * Four layers, each with its own small buffer: stored bytes, of a descriptor (with a spool for a pipe)
+ * or a GBytes, and their decompression (input-decode.c); UTF-16 as UTF-8 (input-text.c); the window of
+ * bytes not consumed yet, [start, end) of `buffer` (this file).
  *
  * Invariants: the first error is kept and reported whenever more bytes are requested than the
  * window holds, so bytes decoded before the damage can still be read; the window is doubled only
@@ -56,8 +55,8 @@ gemem_input_fill (GememInput *input, gsize want, const guint8 **data, GError **e
     {
       gsize produced;
       make_space (input);
-      if (!gemem_input_decode (input, input->buffer + input->end, input->capacity - input->end,
-                               &produced))
+      if (!gemem_input_decode_text (input, input->buffer + input->end, input->capacity - input->end,
+                                    &produced))
         break;
       input->end += produced;
     }
@@ -195,6 +194,8 @@ input_new (const char *name)
 {
   GememInput *input = g_new0 (GememInput, 1);
   input->name = g_strdup (name);
+  input->units = g_byte_array_new ();
+  input->text = g_byte_array_new ();
   input->fd = -1;
   input->spool = -1;
   input->capacity = WINDOW_SIZE;
@@ -275,6 +276,8 @@ gemem_input_close (GememInput *input)
   g_clear_object (&input->gzip);
   ZSTD_freeDStream (input->zstd);
   g_clear_error (&input->failure);
+  g_byte_array_unref (input->units);
+  g_byte_array_unref (input->text);
   g_free (input->raw);
   g_free (input->buffer);
   g_free (input->name);
@@ -301,6 +304,10 @@ restart (GememInput *input, guint64 position)
   input->raw_start = input->raw_end = 0;
   input->raw_ended = input->in_frame = input->ended = FALSE;
   g_clear_error (&input->failure);
+  input->encoding = ENCODING_UNKNOWN;
+  input->text_ended = FALSE;
+  g_byte_array_set_size (input->units, 0);
+  g_byte_array_set_size (input->text, 0);
   input->start = input->end = 0;
   input->offset = input->lines = input->line_offset = 0;
 }
@@ -343,7 +350,7 @@ gemem_input_size (GememInput *input, guint64 *size)
     return FALSE;
   if (input->codec == CODEC_UNKNOWN && gemem_input_fill (input, 1, &data, NULL) < 0)
     return FALSE;
-  if (input->codec != CODEC_PLAIN)
+  if (input->codec != CODEC_PLAIN || input->encoding > ENCODING_PLAIN)
     return FALSE;
   if (input->fd < 0)
     *size = g_bytes_get_size (input->bytes);
@@ -374,6 +381,7 @@ gemem_input_seek (GememInput *input, guint64 offset, GError **error)
     }
   restart (input, offset);
   input->codec = CODEC_PLAIN;
+  input->encoding = ENCODING_PLAIN;
   input->offset = offset;
   return TRUE;
 }

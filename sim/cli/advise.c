@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "sim/cli/explain.h"
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/source.h"
@@ -71,6 +72,31 @@ advise (GememSourceFile *file, const char *device, GError **error)
   return gemem_advise (&question, error);
 }
 
+/* Appends the answer about @file to @out: advice, or, where it holds no recording but a message about
+ * memory, what that says.  Returns the exit status, -1 with @error. */
+static int
+answer (GememSourceFile *file, const char *device, gboolean json, GString *out, GError **error)
+{
+  g_autoptr (GError) refused = NULL;
+  g_autoptr (GememAdvice) advice = advise (file, device, &refused);
+  int status = -1;
+
+  gemem_progress_end ();
+  if (advice == NULL)
+    {
+      if (g_error_matches (refused, GEMEM_ERROR, GEMEM_ERROR_INPUT))
+        status = gemem_explain_file (file, json, out, NULL);
+      if (status < 0)
+        g_propagate_error (error, g_steal_pointer (&refused));
+      return status;
+    }
+  if (json)
+    gemem_advice_append_json (out, advice);
+  else
+    gemem_advice_append (out, advice);
+  return (int) advice->verdict;
+}
+
 /* Not fitting is worse than not knowing, for a file among several. */
 static int
 worse (int a, int b)
@@ -99,20 +125,14 @@ run (char **arguments, GError **error)
   gemem_catch_interrupts ();
   for (guint i = 0; i < files->len; i++)
     {
-      g_autoptr (GememAdvice) advice = advise (files->pdata[i], device, error);
+      int one;
 
-      gemem_progress_end ();
-      if (advice == NULL)
+      if (json || i > 0)
+        g_string_append (out, !json ? "\n" : i == 0 ? "[" : ",\n");
+      one = answer (files->pdata[i], device, json, out, error);
+      if (one < 0)
         return 1;
-      if (json)
-        g_string_append (out, i == 0 ? "[" : ",\n");
-      else if (i > 0)
-        g_string_append (out, "\n");
-      if (json)
-        gemem_advice_append_json (out, advice);
-      else
-        gemem_advice_append (out, advice);
-      status = worse (status, (int) advice->verdict);
+      status = worse (status, one);
     }
   gemem_interrupts_over ();
   if (json)

@@ -218,6 +218,7 @@ add_recorder (GememSourceFile *first, const GPtrArray *variables, GPtrArray *spe
 {
   GememTraceReader *reader = gemem_source_file_open (first, error);
   const GememTraceEvent *events;
+  g_autofree char *release = NULL;
   gboolean assumed, found;
 
   if (reader == NULL)
@@ -230,7 +231,11 @@ add_recorder (GememSourceFile *first, const GPtrArray *variables, GPtrArray *spe
     }
   found = gemem_recorder_parse (&reader->info, no_trace_settings, variables, specs, &assumed,
                                 error);
+  if (found && !no_trace_settings)
+    release = gemem_recorder_release_note (&reader->info, specs->pdata[0]);
   gemem_trace_close (reader);
+  if (release != NULL)
+    gemem_note ("%s: %s", first->path, release);
   if (found && assumed)
     gemem_note ("%s does not say which allocator recorded it: %s is assumed; -a NAME chooses "
                 "another",

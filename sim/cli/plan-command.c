@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "planners/check.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/options.h"
@@ -241,6 +242,39 @@ put_logs (const GArray *planned, GememReportFormat format, GError **error)
   return TRUE;
 }
 
+/* TRUE if the alignment that the planner of @result chose makes the lifetimes of a trace larger. */
+static gboolean
+rounds_sizes (const GememPlanResult *result)
+{
+  const GememLifetimes *lifetimes = result->of->graph == NULL ? result->of->lifetimes : NULL;
+  const guint64 alignment = MAX (result->plan->alignment, 1);
+
+  for (guint i = 0; lifetimes != NULL && i < lifetimes->items->len; i++)
+    if (gemem_lifetimes_get (lifetimes, i)->alignment == 0
+        && gemem_lifetimes_get (lifetimes, i)->size % alignment != 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* Says which alignment was assumed, for the first planner that was not told one and for which it
+ * matters. */
+static void
+note_alignment (const GArray *planned)
+{
+  for (guint i = 0; i < planned->len; i++)
+    {
+      const GememPlanResult *result = &g_array_index (planned, GememPlanResult, i);
+      char size[GEMEM_FORMAT_MAX];
+
+      if (strstr (result->plan->planner, "alignment=") != NULL || !rounds_sizes (result))
+        continue;
+      gemem_note ("sizes are rounded up to multiples of %s, as %s assumes; where a planner has it, "
+                  "-p NAME:alignment=1 plans to the byte",
+                  gemem_format_size (size, result->plan->alignment), result->plan->planner);
+      return;
+    }
+}
+
 static gboolean
 report (const GArray *planned, GememReportFormat format, GError **error)
 {
@@ -252,6 +286,8 @@ report (const GArray *planned, GememReportFormat format, GError **error)
   if (!put_logs (planned, format, error))
     return FALSE;
   gemem_plan_report (text, format, results, planned->len, &options);
+  if (format == GEMEM_FORMAT_TABLE)
+    note_alignment (planned);
   return gemem_put (output, text->str, text->len, error)
          && gemem_plan_command_write_outputs (results, planned->len, error);
 }

@@ -39,3 +39,16 @@ gemem_recorder_parse (const GememTraceInfo *info, gboolean ignores_settings,
         info->path, text);
   return FALSE;
 }
+
+char *
+gemem_recorder_release_note (const GememTraceInfo *info, const GememAllocatorSpec *spec)
+{
+  g_autoptr (GPtrArray)
+      settings = info->settings != NULL ? gemem_settings_parse (info->settings, NULL) : NULL;
+
+  return info->allocator != NULL
+                 && gemem_name_is (spec->klass->name, spec->klass->aliases, info->allocator)
+             ? gemem_params_release_note (spec->klass->params, settings,
+                                          gemem_trace_info_said (info, "PyTorch"))
+             : NULL;
+}

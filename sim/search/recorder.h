@@ -21,4 +21,7 @@ gboolean gemem_recorder_parse (const GememTraceInfo *info, gboolean ignores_sett
                                const GPtrArray *variables, GPtrArray *specs, gboolean *assumed,
                                GError **error);
 
+/* That the release which recorded @info is replayed as another by @spec; g_free(); NULL: it is not. */
+char *gemem_recorder_release_note (const GememTraceInfo *info, const GememAllocatorSpec *spec);
+
 GEMEM_END_DECLS

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "sim/report/notes.h"
 #include "sim/search/advise.h"
+#include "sim/search/recorder.h"
 
 #define HOLDERS 5
 
@@ -184,6 +185,7 @@ append_head (GString *out, const GememAdvice *advice)
   const guint64 steps = gemem_held_count (advice->held, GEMEM_EVENT_STEP);
   g_autofree char *name = g_path_get_basename (advice->name);
   g_autoptr (GString) head = g_string_new (NULL);
+  g_autofree char *release = NULL;
 
   g_string_append_printf (head, "%s: %s, ", name, info->format);
   append_allocator (head, advice);
@@ -198,6 +200,9 @@ append_head (GString *out, const GememAdvice *advice)
     g_string_append_printf (head, "; device %d, which needs most of %u", now->device_ordinal,
                             advice->devices);
   gemem_text_wrap (out, head->str, "  ");
+  release = gemem_recorder_release_note (info, advice->spec);
+  if (release != NULL)
+    append_line (out, release);
   if (advice->assumed)
     append_line (out, "The recording does not name its allocator: PyTorch's is assumed; --for "
                       "chooses another.");

@@ -112,4 +112,9 @@ for file in "$samples"/*.pickle.gz "$GEMEM_SHARED"/traces/pytorch/with-stacks/*.
   done
 done
 check "there were $held" test $held -ge 50
+# ---- ids that are names, in a list of operations: who holds, and which request failed
+printf 'a weights 2147483648\na activations 9663676416\nf weights\na 7 1024\n' >named.ops
+run 0 gemem-sim replay named.ops -a pytorch-caching -d sim:capacity=8GiB; says out 'of 9\.000 GiB \[activations\] failed'
+run 0 gemem-sim info --by=category named.ops; says out '2\.000 GiB .* weights$'; says out '9\.000 GiB .* activations$'
+
 done_testing

@@ -59,4 +59,31 @@ for page in "$GEMEM_SRCDIR"/tests/data/memory-viz/profile-plot-*; do
 done
 run 3 gemem-sim info "$data/timeline-2.6.0.html.gz"
 says err 'a page of export_memory_timeline\(\) holds only a picture; record '
+
+# ---- a profiler's trace tells the state only by addresses and totals
+kineto () { # ADDRESS BYTES ALLOCATED RESERVED, four words an event
+  printf '{"schemaVersion": 1, "traceEvents": ['
+  time=100
+  while [ $# -ge 4 ]; do
+    printf '%s{"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": %s, "args": {"Device Type": 1, "Device Id": 0, "Addr": %s, "Bytes": %s, "Total Allocated": %s, "Total Reserved": %s}}' \
+      "$([ $time -eq 100 ] || echo ,)" $time $((0x7f0000000000 + $1)) "$2" "$3" "$4"
+    time=$((time + 1)); shift 4
+  done
+  printf ']}\n'
+}
+K=1024 M=1048576
+# all that is reserved is one page: what was alive before lies in it, before the first request
+kineto $((700 * K)) $((512 * K)) $((1212 * K)) $((2 * M)) $((1212 * K)) $K $((1213 * K)) $((2 * M)) $((1212 * K)) -$K $((1212 * K)) $((2 * M)) >page.json
+run 0 gemem-sim replay -q page.json; says out 'peak reserved +2\.000 MiB'; says out 'reproduces the recording exactly: 2 of 2'
+# no space left for it in the page: a segment more, as before
+kineto $((512 * K)) $((512 * K)) $((1212 * K)) $((2 * M)) $((1024 * K)) $((512 * K)) $((1724 * K)) $((2 * M)) >full.json
+run 0 gemem-sim replay -q full.json; lacks out 'exactly: 2 of 2'
+# a request that ends up to 1 MiB before another begins is in a segment of its own; one that ends exactly there need not be
+for first in 33 34; do
+  kineto 0 $((first * M)) $(((first + 2) * M)) $((68 * M)) $((34 * M)) $((32 * M)) $(((first + 34) * M)) $((68 * M)) >two.json
+  run 0 gemem-sim convert -q two.json "two-$first.txt"
+done
+check 'two segments' grep -q 'segment-alloc size=35651584 addr=0x7f0000000000' two-33.txt
+check 'one, as far as the file tells' grep -q 'segment-alloc size=69206016 addr=0x7f0000000000' two-34.txt
+
 done_testing

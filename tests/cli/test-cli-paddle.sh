@@ -126,7 +126,7 @@ for flag in fraction_of_gpu_memory_to_use initial_gpu_memory_in_mb reallocate_gp
     run 0 gemem-sim replay -v small.txt -a "$a:$flag=0"
   done
 done
-for value in 02 2 '' -5 text 1.9 2.2.1; do bad "paddle:version=$value" "version='$value': not one of "; done
+for value in 02 2 '' -5 text 1.9 9.1; do bad "paddle:version=$value" "version='$value': not one of "; done
 for value in '' 1 yes document; do bad "paddle:rules=$value" "rules='$value': not one of "; done
 
 # ---- versions: a release, its full number, a preset; what it was is said

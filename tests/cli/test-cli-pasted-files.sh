@@ -5,25 +5,44 @@
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 data=$GEMEM_SRCDIR/tests/data/pytorch
 
-# ---- messages, whatever their extension
+# ---- messages, whatever their extension: refused by name where requests are needed (test-cli-messages.sh reads them)
 message () { # NAME PATTERN TEXT
   printf '%s\n' "$3" >"$1"
-  run 3 gemem-sim "$1"; says err "^gemem-sim: error: $1: $2"; lines 1
+  run 3 gemem-sim info "$1"; says err "^gemem-sim: error: $1: $2, which holds no requests; 'gemem-sim explain'"; lines 1
 }
 for extension in txt log csv pickle; do
-  message "oom.$extension" "PyTorch's out-of-memory message, .*_record_memory_history" \
+  message "oom.$extension" "PyTorch's out-of-memory message" \
     'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 62.00 MiB. GPU 0 has a total capacity of 24.00 GiB of which 10.00 MiB is free.'
 done
-message hip.txt "PyTorch's out-of-memory message" 'torch.cuda.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB (GPU 0; 15.98 GiB total capacity; 9.08 GiB already allocated)'
-message old.log "PyTorch's out-of-memory message" 'RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 4.00 GiB total capacity; 3.10 GiB already allocated; 0 bytes free)'
 message summary.txt 'what torch.cuda.memory_summary\(\) prints' '|                  PyTorch CUDA memory summary, device ID 0                 |'
-message rmm.log "RMM's debug log, .*rmm\.enable_logging" '[  1234][08:00:00:000001][info  ] ----- RMM LOG BEGIN [PTDS DISABLED] -----'
-message llama.log 'what llama\.cpp prints of its buffers' 'load_tensors:        CUDA0 model buffer size =  5000.00 MiB'
-message hlo.txt "XLA's buffer assignment" 'BufferAssignment:'
+message rmm.log "RMM's debug log" '[  1234][08:00:00:000001][info  ] ----- RMM LOG BEGIN [PTDS DISABLED] -----'
+message llama.log "llama\.cpp's lines about its buffers" 'load_tensors:        CUDA0 model buffer size =  5000.00 MiB'
+message hlo.txt "XLA's buffer assignment, a plan.*" 'BufferAssignment:'
 printf 'SQLite format 3\0\020\0' >nsys.sqlite; run 3 gemem-sim nsys.sqlite; says err 'an SQLite database \(as nsys export writes\)'
 # the words in a recording's own texts do not make it a message
 printf '# gemem-trace: 4\nalloc 1 size=1MiB tag="out of memory. Tried to allocate"\n# end: 1\n' >tagged.txt
 run 0 gemem-sim info tagged.txt
+
+# ---- text as PowerShell and editors on Windows write it: the same as in UTF-8
+awk 'BEGIN { for (i = 0; i < 200000; i++) print (i % 3 == 2 ? "f n" i - 1 : "a n" i " " 512 * (i % 9 + 1)) }' >plain.ops
+gemem-sim info plain.ops | sed 1d >expected
+same () { # NAME: what is in it is read as plain.ops
+  check "$1: the same as in UTF-8" sh -c "gemem-sim info '$1' | sed 1d | diff expected - && gemem-sim info - <'$1' | sed 1d | diff expected -"
+}
+{ printf '\357\273\277'; cat plain.ops; } >marked.ops; same marked.ops
+if command -v iconv >/dev/null; then
+  { printf '\377\376'; iconv -f UTF-8 -t UTF-16LE plain.ops; } >little.ops; same little.ops
+  { printf '\376\377'; iconv -f UTF-8 -t UTF-16BE plain.ops; } >big.ops; same big.ops
+  gzip -c little.ops >little.ops.gz; same little.ops.gz
+  printf '# gemem-trace: 4\nalloc 1 size=1MiB tag="\303\251\360\237\230\200"\n# end: 1\n' >tag.txt
+  { printf '\377\376'; iconv -f UTF-8 -t UTF-16LE tag.txt; } >wide.txt
+  run 0 gemem-sim convert wide.txt out.txt; check 'characters beyond 16 bits' grep -q "tag=\"$(printf '\303\251\360\237\230\200')" out.txt
+else
+  skip 'UTF-16' 'iconv makes it'
+fi
+printf '\377\376a\0 \0\0\330b' >odd.ops; run 3 gemem-sim info odd.ops
+printf '\377\376' >mark.txt; run 3 gemem-sim info mark.txt; says err 'the file is empty'
+printf '\357\273' >half.txt; run 3 gemem-sim info half.txt; says err 'not recognised'
 
 # ---- torch.profiler on Windows writes paths as they are
 sed 's/@/\\/g' >windows.json <<'END'

@@ -64,4 +64,12 @@ run 2 gemem-sim plan "$graphs/resnet50-inference.json.gz" -o x.gmt --trace x.gmt
 run 2 gemem-sim plan "$graphs/resnet50-inference.json.gz" -p ge-hybrid --trace x.unknown
 says err 'x.unknown: the name does not tell the format'
 check 'nothing was written' sh -c 'test ! -e x.gmt && test ! -e x.unknown'
+# ---- an alignment that nobody chose, where it makes sizes larger
+printf 'id,lower,upper,size\nA,0,2,100\nB,1,3,80\nC,2,4,60\n' >odd.csv
+run 0 gemem-sim plan odd.csv; says err 'note: sizes are rounded up to multiples of 512 B, as no-reuse assumes; .* -p NAME:alignment=1'
+check 'once' test "$(wc -l <"$err")" -eq 1
+run 0 gemem-sim plan odd.csv -p best-fit-by-size:alignment=1; says out ' 180 B '; silent err
+printf 'id,lower,upper,size\nA,0,2,1024\nB,1,3,512\n' >even.csv
+run 0 gemem-sim plan even.csv; silent err
+
 done_testing

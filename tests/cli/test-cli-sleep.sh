@@ -89,4 +89,20 @@ run 4 gemem-sim replay -v --share-device awake-rollout.gmt awake-training.gmt -a
 run 0 gemem-sim generate rlhf:level=2,steps=2 -o both.gmt; run 0 gemem-sim replay -v both.gmt -a pytorch-caching --check; says out '^  host copies +16.00 MiB'
 run 0 gemem-sim replay -v both.gmt -a pytorch-caching --repeat=2 --check
 run 2 gemem-sim generate rlhf:level=3; says err 'level'
+# ---- a wake that the device refuses: what was woken before it sleeps again, without its copy
+cat >refused.txt <<'END'
+# gemem-trace: 3
+region-begin pool=1 tag="weights"
+alloc 1 size=10GiB pool=1
+alloc 2 size=10GiB pool=1
+alloc 3 size=10GiB pool=1
+region-end pool=1 aux=1
+sleep tag="weights"
+alloc 20 size=15GiB
+wake tag="weights"
+# end: 8
+END
+run 0 gemem-sim replay refused.txt -a pytorch-caching -d sim:capacity=32GiB --check -f json
+says out '"sleep\.host_bytes\.current": 21474836480'; says out '"sleep\.host_bytes\.peak": 32212254720'; says out '"ooms": 1'
+
 done_testing

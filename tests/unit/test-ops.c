@@ -178,7 +178,7 @@ test_runs (void)
   assert_event (events, 2, (GememTraceEvent){ .kind = GEMEM_EVENT_FREE, .id = w });
   assert_event (events, 3,
                 (GememTraceEvent){
-                    .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 1, .size = 100, .aux = 2, .tag = 1 });
+                    .kind = GEMEM_EVENT_GRAPH_LOAD, .id = 1, .size = 100, .aux = 2, .tag = 2 });
   assert_event (
       events, 5,
       (GememTraceEvent){ .kind = GEMEM_EVENT_GRAPH_SEGMENT,
@@ -191,7 +191,7 @@ test_runs (void)
   assert_graph (events, 3, "Lbe"); /* the latest load of the name */
   g_assert_cmpuint (g_array_index (events, GememTraceEvent, events->len - 3).id, ==, w + 1);
   assert_event (events, events->len - 1,
-                (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC, .id = w, .size = 4 });
+                (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC, .id = w, .size = 4, .tag = 1 });
   gemem_trace_close (reader);
 }
 

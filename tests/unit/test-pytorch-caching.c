@@ -590,7 +590,7 @@ test_settings (void)
                   "backend=cudaMallocAsync: this is a device without virtual memory");
   assert_refused ("pytorch:use_on_oom=yes", "sim", "use_on_oom");
   assert_refused ("pytorch:no_split=yes", "sim", "no_split");
-  assert_refused ("pytorch:version=2.3.9", "sim", "version");
+  assert_refused ("pytorch:version=two", "sim", "version");
   assert_refused ("pytorch:version=2.10,large_segment_size_mb=32", "sim",
                   "PyTorch 2.10 does not have it");
   assert_refused ("pytorch:version=2.11,throw_on_cudamalloc_oom=yes", "sim", "version=2.12.1");
@@ -598,7 +598,7 @@ test_settings (void)
   assert_refused ("pytorch:expandable_segments_reserve=1M", "sim", "40G");
   assert_refused ("pytorch:version=2.6,max_split_size_mb=20", "sim", "above 20");
   assert_refused ("pytorch:large_segment_size_mb=10", "sim", "above 10");
-  assert_refused ("pytorch:version=2.16", "sim", "not one of the choices; use 2.6, ");
+  assert_refused ("pytorch:version=two", "sim", "not one of the choices; use 2.6, ");
   assert_refused ("pytorch:version=2.9,alloc_conf=max_split_size_mb:30", "sim",
                   "is read since version=2.10; use PYTORCH_CUDA_ALLOC_CONF");
   assert_refused ("pytorch:conf=max_split_size_mb:30,alloc_conf=max_split_size_mb:30", "sim",

@@ -237,7 +237,7 @@ test_wrong (void)
     { "rmm-pool:upstream=[rmm-pool:initial=2GiB,maximum=1GiB]", "above maximum_pool_size" },
     { "rmm-pool:upstream=[rmm-pool:initial=1GiB|2GiB]", "stands for 2 resources" },
     { "rmm-pool:upstream=[rmm-pool:capacity=1GiB]", "capacity is a setting of the device" },
-    { "rmm-pool:version=25.02", "24.12, 26.10" },
+    { "rmm-pool:version=new", "24.12, 26.10" },
     { "rmm-binning:min_size_exponent=none", "no bins" },
     { "rmm-binning:min_size_exponent=9,max_size_exponent=8", "no bins" },
     { "rmm-binning:bins=[],min_size_exponent=none", "no bins" },

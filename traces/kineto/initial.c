@@ -15,6 +15,7 @@
 #define PAGE (2 * GEMEM_MIB)
 /* The largest block in a small segment, and the largest remainder that is not split off a block. */
 #define SMALL GEMEM_MIB
+#define OWN_SIZE (10 * GEMEM_MIB) /* from here on a segment is as large as its first block */
 #define HIGHEST (G_GUINT64_CONSTANT (1) << 62) /* no device has higher addresses */
 
 typedef struct
@@ -34,6 +35,17 @@ typedef struct
   guint64 end;
 } Segment;
 
+/* What is known of the beginning of a page (initial->edges). */
+enum
+{
+  EDGE_STARTS = 1 << 0,          /* a block begins there */
+  EDGE_FOLLOWS = 1 << 1,         /* a large block ends up to SMALL before it */
+  EDGE_FOLLOWS_INITIAL = 1 << 2, /* an initial one */
+  EDGE_MAY_END = 1 << 3          /* one large enough for a segment of its own size */
+};
+
+#define ENDS (EDGE_STARTS | EDGE_MAY_END) /* the segment ends there */
+
 /* The address ranges from which the segments are built. */
 typedef enum
 {
@@ -49,6 +61,8 @@ gemem_kineto_initial_init (GememKinetoInitial *initial)
   memset (initial, 0, sizeof *initial);
   initial->blocks = g_array_new (FALSE, FALSE, sizeof (Block));
   initial->pages = g_array_new (FALSE, FALSE, sizeof (Span));
+  initial->ranges = g_array_new (FALSE, FALSE, sizeof (Span));
+  initial->edges = g_hash_table_new (NULL, NULL);
   initial->merge_at = 4096;
   gemem_slab_init (&initial->segments, sizeof (Segment));
 }
@@ -58,6 +72,8 @@ gemem_kineto_initial_clear (GememKinetoInitial *initial)
 {
   g_array_unref (initial->blocks);
   g_array_unref (initial->pages);
+  g_array_unref (initial->ranges);
+  g_hash_table_unref (initial->edges);
   gemem_tree_clear (&initial->obtained);
   gemem_slab_clear (&initial->segments);
 }
@@ -120,16 +136,6 @@ is_small (guint64 size)
   return size <= SMALL;
 }
 
-/* Returns the end of the pages of a block.  The remainder after a large block exceeds 1 MiB: a
- * smaller one would not have been split off the block. */
-static guint64
-pages_end (guint64 address, guint64 size)
-{
-  const guint64 end = page_end (address + size), left = end - (address + size);
-
-  return !is_small (size) && left > 0 && left <= SMALL ? end + PAGE : end;
-}
-
 /* Updates the highest address; FALSE for a range that no device can have. */
 static gboolean
 note_end (GememKinetoInitial *initial, guint64 address, guint64 size)
@@ -153,6 +159,33 @@ obtained_at (const GememKinetoInitial *initial, guint64 address, guint64 end)
   return node != NULL && node->size < end ? GEMEM_TREE_ENTRY (node, Segment, node) : NULL;
 }
 
+static guint
+edges_at (const GememKinetoInitial *initial, guint64 address)
+{
+  return GPOINTER_TO_UINT (g_hash_table_lookup (initial->edges, GSIZE_TO_POINTER (address / PAGE)));
+}
+
+static void
+add_edge (GememKinetoInitial *initial, guint64 address, guint edge)
+{
+  g_hash_table_insert (initial->edges, GSIZE_TO_POINTER (address / PAGE),
+                       GUINT_TO_POINTER (edges_at (initial, address) | edge));
+}
+
+/* Notes where a block begins, and the page behind it where a remainder of up to 1 MiB is left: that
+ * would not have been split off, so it is longer, or the segment ends there. */
+static void
+note_edges (GememKinetoInitial *initial, guint64 address, guint64 size, guint follows)
+{
+  const guint64 end = page_end (address + size), left = end - (address + size);
+
+  if (address % PAGE == 0)
+    add_edge (initial, address, EDGE_STARTS);
+  if (!is_small (size) && left > 0 && left <= SMALL
+      && obtained_at (initial, end - PAGE, end + PAGE) == NULL)
+    add_edge (initial, end, follows | (size >= OWN_SIZE ? (guint) EDGE_MAY_END : 0));
+}
+
 void
 gemem_kineto_initial_use (GememKinetoInitial *initial, guint64 address, guint64 size)
 {
@@ -160,7 +193,9 @@ gemem_kineto_initial_use (GememKinetoInitial *initial, guint64 address, guint64 
 
   if (!note_end (initial, address, size))
     return;
-  end = pages_end (address, size);
+  end = page_end (address + size);
+  add_span (initial->ranges, address, address + size, FALSE);
+  note_edges (initial, address, size, EDGE_FOLLOWS);
   while (start < end)
     {
       const Segment *segment = obtained_at (initial, start, end);
@@ -169,10 +204,11 @@ gemem_kineto_initial_use (GememKinetoInitial *initial, guint64 address, guint64 
         add_span (initial->pages, start, stop, is_small (size));
       start = segment != NULL ? segment->end : end;
     }
-  if (initial->pages->len >= initial->merge_at)
+  if (initial->ranges->len >= initial->merge_at)
     {
       merge (initial->pages);
-      initial->merge_at = MAX (2 * initial->pages->len, 4096);
+      merge (initial->ranges);
+      initial->merge_at = MAX (2 * MAX (initial->pages->len, initial->ranges->len), 4096);
     }
 }
 
@@ -205,7 +241,11 @@ gemem_kineto_initial_add (GememKinetoInitial *initial, guint64 id, guint64 addre
 {
   const Block block = { id, address, size };
 
-  note_end (initial, address, size);
+  if (note_end (initial, address, size))
+    {
+      add_span (initial->ranges, address, address + size, FALSE);
+      note_edges (initial, address, size, EDGE_FOLLOWS_INITIAL);
+    }
   g_array_append_val (initial->blocks, block);
 }
 
@@ -234,6 +274,50 @@ blocks_are_sound (const GememKinetoInitial *initial)
   return TRUE;
 }
 
+/* Adds the pages into which the segments of large blocks go on. */
+static void
+add_longer (const GememKinetoInitial *initial, guint edges, GArray *spans)
+{
+  GHashTableIter iter;
+  gpointer page, known;
+
+  g_hash_table_iter_init (&iter, initial->edges);
+  while (g_hash_table_iter_next (&iter, &page, &known))
+    if ((GPOINTER_TO_UINT (known) & edges) != 0 && (GPOINTER_TO_UINT (known) & ENDS) != ENDS)
+      add_span (spans, (GPOINTER_TO_SIZE (page) - 1) * PAGE, (GPOINTER_TO_SIZE (page) + 1) * PAGE,
+                FALSE);
+}
+
+/* Cuts @spans, which are merged, where segments end. */
+static void
+cut (const GememKinetoInitial *initial, GArray *spans)
+{
+  GHashTableIter iter;
+  gpointer page, known;
+  g_autoptr (GArray) at = g_array_new (FALSE, FALSE, sizeof (Span));
+  const guint n = spans->len;
+
+  g_hash_table_iter_init (&iter, initial->edges);
+  while (g_hash_table_iter_next (&iter, &page, &known))
+    if ((GPOINTER_TO_UINT (known) & ENDS) == ENDS)
+      add_span (at, GPOINTER_TO_SIZE (page) * PAGE, 0, FALSE);
+  g_array_sort (at, compare_spans);
+  for (guint i = 0, next = 0; i < n; i++)
+    {
+      Span span = g_array_index (spans, Span, i);
+
+      for (; next < at->len && g_array_index (at, Span, next).start < span.end; next++)
+        if (g_array_index (at, Span, next).start > span.start && !span.small)
+          {
+            const guint64 edge = g_array_index (at, Span, next).start;
+            add_span (spans, span.start, edge, FALSE);
+            span.start = edge;
+          }
+      g_array_index (spans, Span, i) = span;
+    }
+  g_array_sort (spans, compare_spans);
+}
+
 /* Fills @spans with the ranges of the segments under @detail; returns their bytes. */
 static guint64
 lay_out (const GememKinetoInitial *initial, Detail detail, GArray *spans)
@@ -247,7 +331,7 @@ lay_out (const GememKinetoInitial *initial, Detail detail, GArray *spans)
       const guint64 end = block->address + block->size;
       const gboolean exact = detail == DETAIL_BLOCKS;
       add_span (spans, exact ? block->address : page_start (block->address),
-                exact ? end : pages_end (block->address, block->size), is_small (block->size));
+                exact ? end : page_end (end), is_small (block->size));
     }
   for (guint i = 0; detail != DETAIL_BLOCKS && i < initial->pages->len; i++)
     {
@@ -255,7 +339,12 @@ lay_out (const GememKinetoInitial *initial, Detail detail, GArray *spans)
       if (detail == DETAIL_ALL || span->small)
         add_span (spans, span->start, span->end, span->small);
     }
+  if (detail != DETAIL_BLOCKS)
+    add_longer (initial, EDGE_FOLLOWS_INITIAL | (detail == DETAIL_ALL ? (guint) EDGE_FOLLOWS : 0),
+                spans);
   merge (spans);
+  if (detail != DETAIL_BLOCKS)
+    cut (initial, spans);
   for (guint i = 0; i < spans->len; i++)
     bytes += g_array_index (spans, Span, i).end - g_array_index (spans, Span, i).start;
   return bytes;
@@ -300,6 +389,36 @@ add_block (GArray *events, guint16 device, const Block *block)
   event->aux = device != GEMEM_DEVICE_HOST ? block->size : 0;
 }
 
+/* The lowest gap of @rest bytes in @spans that no block of the file uses; 0: none. */
+static guint64
+find_gap (const GememKinetoInitial *initial, const GArray *spans, guint64 rest)
+{
+  guint next = 0;
+
+  merge (initial->ranges);
+  for (guint i = 0; i < spans->len; i++)
+    {
+      const Span *span = &g_array_index (spans, Span, i);
+      guint64 free = span->start; /* where the gap begins */
+
+      for (; next < initial->ranges->len; next++)
+        {
+          const Span *used = &g_array_index (initial->ranges, Span, next);
+
+          if (used->start >= span->end)
+            break;
+          if (used->start > free && used->start - free >= rest)
+            break;
+          free = MAX (free, used->end);
+          if (free >= span->end)
+            break;
+        }
+      if (free < span->end && span->end - free >= rest && (!span->small || is_small (rest)))
+        return free;
+    }
+  return 0;
+}
+
 /* Adds segments for the blocks and for @rest bytes; returns the address of these bytes, or 0 if no
  * segments can be derived. */
 static guint64
@@ -307,7 +426,7 @@ add_reserved (const GememKinetoInitial *initial, guint16 device, guint64 rest, G
 {
   g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (Span));
   const guint64 above = page_end (MAX (initial->end, 1));
-  guint64 bytes = 0;
+  guint64 bytes = 0, gap = 0;
   Detail detail = DETAIL_ALL;
 
   if (!initial->knows_reserved || initial->reserved > HIGHEST - MIN (above, HIGHEST)
@@ -315,7 +434,7 @@ add_reserved (const GememKinetoInitial *initial, guint16 device, guint64 rest, G
     return 0;
   for (; detail < DETAIL_NONE; detail++)
     if ((bytes = lay_out (initial, detail, spans)) <= initial->reserved
-        && initial->reserved - bytes >= rest)
+        && (initial->reserved - bytes >= rest || (gap = find_gap (initial, spans, rest)) != 0))
       break;
   if (detail == DETAIL_NONE)
     return 0;
@@ -323,7 +442,7 @@ add_reserved (const GememKinetoInitial *initial, guint16 device, guint64 rest, G
   if (initial->reserved > bytes)
     add_event (events, GEMEM_EVENT_SEGMENT_ALLOC, device, above, initial->reserved - bytes)
         ->flags |= GEMEM_EVENT_AMBIGUOUS;
-  return above;
+  return gap != 0 ? gap : above;
 }
 
 guint64

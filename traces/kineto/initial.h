@@ -6,13 +6,14 @@
  * initial block; all other initial bytes become one block named GEMEM_KINETO_BEFORE.  The addresses
  * of the blocks tell the segments: PyTorch obtains segments of multiples of 2 MiB, aligned to 2
  * MiB, and separate ones for blocks of up to 1 MiB (peers.md 1a).  Reserved bytes beyond these
- * become one segment above all others, with GEMEM_KINETO_BEFORE at its start.
+ * become one segment above all others, with GEMEM_KINETO_BEFORE at its start; where they are too few
+ * for it, it lies in the first gap that no block of the file ever uses.
  *
  * Invariants: the blocks add up to the bytes allocated and the segments to the bytes reserved,
  * exactly; every block lies in a segment; blocks do not overlap, and segments do not overlap.  If
  * the file does not tell the bytes reserved, or contradicts itself, only the blocks are delivered
  * and replayed as ordinary requests.
- * Memory: the blocks, and the pages that the file uses, neighbours merged.
+ * Memory: the blocks, and the ranges that the file uses, neighbours merged.
  */
 #pragma once
 
@@ -26,7 +27,9 @@ typedef struct
 {
   GArray *blocks;     /* live before, freed in the file */
   GArray *pages;      /* used by blocks of the file, in segments not obtained in the file */
-  guint merge_at;     /* length of `pages` at which they are merged next */
+  GArray *ranges;     /* used by blocks of the file, exactly */
+  GHashTable *edges;  /* number of a page -> what is known of its beginning */
+  guint merge_at;     /* length of `ranges` at which they are merged next */
   GememTree obtained; /* segments that were obtained in the file */
   GememSlab segments;
   guint64 end; /* highest end address of a block or segment */

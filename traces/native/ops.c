@@ -15,7 +15,8 @@
  *   # anything              comment; empty lines too are skipped
  *   # SYSTEM KEY=VALUE...   as first line: the allocator and settings that RESULT comes from
  *
- * Numbers are decimal or 0x.  An ID may also be a name, which gets a number above 2^62.  ADDR and
+ * Numbers are decimal or 0x.  An ID may also be a name, which gets a number above 2^62 and is the
+ * tag of its allocations.  ADDR and
  * BLOCK become the event's address and aux; in its place may be CHUNK:OFFSET (ggml-alloc), which is
  * no address and sets none; NULL and ? set GEMEM_EVENT_FAILED; the other figures (reserved, pool,
  * real, split, the word newva) are checked for syntax only, because the tests use them.  The keys
@@ -83,19 +84,21 @@ is_name (const char *p, const char *end)
   return p < end && g_ascii_isalpha (*p);
 }
 
-/* Parses a number or a name. */
+/* Parses a number or a name, which an allocation keeps as its tag. */
 static gboolean
-parse_id (GememLineReader *reader, const char **p, const char *end, guint64 *id)
+parse_id (GememLineReader *reader, const char **p, const char *end, GememTraceEvent *event)
 {
   GHashTable *ids = ((OpsReader *) reader)->ids;
   guint64 *known;
 
   scan_blanks (p, end);
   if (!is_name (*p, end))
-    return parse_number (reader, p, end, "id", id);
+    return parse_number (reader, p, end, "id", &event->id);
   g_autofree char *name = g_strndup (*p, (gsize) (scan_word_end (*p, end) - *p));
 
   *p = scan_word_end (*p, end);
+  if (event->kind == GEMEM_EVENT_ALLOC && g_utf8_validate (name, -1, NULL))
+    event->tag = gemem_trace_info_intern (&reader->base.info, name);
   known = g_hash_table_lookup (ids, name);
   if (known == NULL)
     {
@@ -103,7 +106,7 @@ parse_id (GememLineReader *reader, const char **p, const char *end, guint64 *id)
       *known = FIRST_NAMED + g_hash_table_size (ids);
       g_hash_table_insert (ids, g_steal_pointer (&name), known);
     }
-  *id = *known;
+  event->id = *known;
   return TRUE;
 }
 
@@ -314,7 +317,7 @@ parse_operation (GememLineReader *reader, const char *p, const char *end)
   event->kind = *word == 'a'   ? GEMEM_EVENT_ALLOC
                 : *word == 'f' ? GEMEM_EVENT_FREE
                                : GEMEM_EVENT_TRIM;
-  if (*word != 'r' && !parse_id (reader, &p, end, &event->id))
+  if (*word != 'r' && !parse_id (reader, &p, end, event))
     return FALSE;
   if (*word == 'a' && !parse_number (reader, &p, end, "size", &event->size))
     return FALSE;

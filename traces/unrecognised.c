@@ -4,19 +4,16 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/io/unrecognised.h"
+#include "traces/messages/message.h"
+#include "traces/unrecognised.h"
 
 #define HEAD_SIZE 4096 /* bytes that are looked at */
 
 typedef struct
 {
-  const char *begin, *within; /* first bytes of the file, bytes near its beginning; or NULL */
+  const char *begin, *within; /* first bytes of the file; bytes near its beginning, or NULL */
   const char *what;           /* the kind of file, and what to do */
 } Foreign;
-
-#define RECORD_PYTORCH \
-  "record what led to it: torch.cuda.memory._record_memory_history() before, " \
-  "torch.cuda.memory._dump_snapshot('snapshot.pickle') when it fails"
 
 static const Foreign foreign[] = {
   { "version https://git-lfs.github.com/spec/", NULL,
@@ -27,19 +24,6 @@ static const Foreign foreign[] = {
   { "SQLite format 3", NULL,
     "an SQLite database (as nsys export writes); gemem-sim does not read it. Record the program "
     "with gemem-record" },
-  { NULL, "out of memory. Tried to allocate",
-    "PyTorch's out-of-memory message, which does not say what came before; " RECORD_PYTORCH },
-  { NULL, "memory summary, device ID",
-    "what torch.cuda.memory_summary() prints, which holds no requests; " RECORD_PYTORCH },
-  { NULL, "RMM LOG BEGIN",
-    "RMM's debug log, which holds no allocations that succeeded; log them with "
-    "rmm.enable_logging(log_file_name='rmm.csv')" },
-  { NULL, "buffer size = ",
-    "what llama.cpp prints of its buffers, which is not each request; record the program with "
-    "gemem-record" },
-  { NULL, "BufferAssignment:",
-    "XLA's buffer assignment, which gemem-sim does not read; record the program with "
-    "gemem-record, or try it with gemem-dry-run" },
   { "\n",
     "\x05space2\x05"
     "bytes",
@@ -53,24 +37,32 @@ is_within (const guint8 *head, gsize size, const char *bytes)
   return memmem (head, MIN (size, HEAD_SIZE), bytes, strlen (bytes)) != NULL;
 }
 
-static const char *
+/* The kind of file and what to do, g_free(); NULL: it is not known. */
+static char *
 find_foreign (const guint8 *head, gsize size)
 {
+  const GememMessageKind *message = gemem_message_find ((const char *) head, MIN (size, HEAD_SIZE));
+
   for (guint i = 0; i < G_N_ELEMENTS (foreign); i++)
     {
-      const char *begin = foreign[i].begin != NULL ? foreign[i].begin : "";
+      const char *begin = foreign[i].begin;
 
       if (size >= strlen (begin) && memcmp (head, begin, strlen (begin)) == 0
           && (foreign[i].within == NULL || is_within (head, size, foreign[i].within)))
-        return foreign[i].what;
+        return g_strdup (foreign[i].what);
     }
-  return size == 0 ? "the file is empty; name a recorded trace or a graph" : NULL;
+  if (message != NULL)
+    return g_strdup_printf ("%s, which holds no requests; 'gemem-sim explain' says what it means",
+                            message->title);
+  return size == 0 ? g_strdup ("the file is empty; name a recorded trace or a graph") : NULL;
 }
 
 gboolean
 gemem_is_foreign (const guint8 *head, gsize size)
 {
-  return find_foreign (head, size) != NULL;
+  g_autofree char *what = find_foreign (head, size);
+
+  return what != NULL;
 }
 
 void
@@ -78,14 +70,15 @@ gemem_fail_unrecognised (GememInput *input, const char *what, const char *format
 {
   const guint8 *head;
   gssize size = gemem_input_fill (input, HEAD_SIZE, &head, NULL);
+  g_autofree char *known = NULL;
 
   if (size < 0) /* damaged: the bytes before the damage may tell more */
     size = gemem_input_fill (input, 1, &head, error);
   if (size < 0)
     return;
-  if (gemem_is_foreign (head, (gsize) size))
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s", gemem_input_name (input),
-                 find_foreign (head, (gsize) size));
+  known = find_foreign (head, (gsize) size);
+  if (known != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s", gemem_input_name (input), known);
   else
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                  "%s: not recognised as a %s; name its format if it is one of: %s",

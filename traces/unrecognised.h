@@ -1,7 +1,7 @@
 /* unrecognised.h - the error message for a file that no format recognises: the kind of file if
  * known, else the list of formats.
  *
- * Used for traces and graphs.  Messages end with advice.
+ * Used for traces and graphs.  What people paste is in messages/messages.def.
  */
 #pragma once
 

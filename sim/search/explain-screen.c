@@ -1,0 +1,333 @@
+/* explain-screen.c - an explanation for a person, the answer first, and the same fields as JSON.
+ *
+ * Invariants: no figure is computed here; no line is longer than GEMEM_TEXT_WIDTH, but for those to
+ * paste, which stay whole.
+ */
+#include "config.h"
+
+#include <stdarg.h>
+
+#include "base/io/json-text.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "sim/search/explain.h"
+
+/* ---- pieces */
+
+static const GememFigure *
+figure_of (const GememExplanation *explanation, GememFigureKind kind)
+{
+  return &explanation->message.figures[kind];
+}
+
+/* Appends @format with the sizes of figures (GememFigureKind) for its "%s". */
+static void
+append_sizes (GString *out, const GememExplanation *explanation, const char *format, ...)
+{
+  va_list kinds;
+  char size[GEMEM_FORMAT_MAX];
+
+  va_start (kinds, format);
+  for (const char *c = format; *c != '\0'; c++)
+    if (*c == '@')
+      g_string_append (
+          out, gemem_format_size (size, figure_of (explanation, va_arg (kinds, int))->bytes));
+    else
+      g_string_append_c (out, *c);
+  va_end (kinds);
+}
+
+static gboolean
+knows (const GememExplanation *explanation, GememFigureKind kind)
+{
+  return figure_of (explanation, kind)->known;
+}
+
+#define KNOWS(name) knows (explanation, GEMEM_FIGURE_##name)
+#define APPEND(...) append_sizes (out, explanation, __VA_ARGS__)
+#define F(name) GEMEM_FIGURE_##name
+
+/* ---- the sentence */
+
+/* " It does not say what is free on the device, ..."; nothing is missing: nothing. */
+static void
+append_missing (GString *out, const GememExplanation *explanation)
+{
+  guint n = 0;
+
+  if (!KNOWS (TOTAL))
+    g_string_append (out, n++ == 0 ? " Not in it: how much the device has" : "");
+  if (!KNOWS (FREE))
+    g_string_append (out, n++ == 0 ? " Not in it: how much was free" : ", how much was free");
+  if (!KNOWS (RESERVED))
+    g_string_append (out,
+                     n++ == 0 ? " Not in it: how much was reserved" : ", how much was reserved");
+  if (n > 0)
+    g_string_append_c (out, '.');
+}
+
+/* What a message without a request says. */
+static void
+append_state (GString *out, const GememExplanation *explanation)
+{
+  const char *who = explanation->message.kind->who;
+
+  if (KNOWS (USED) && KNOWS (TOTAL))
+    APPEND ("The fullest device has @ free of @; @ are in use by all processes together.", F (FREE),
+            F (TOTAL), F (USED));
+  else if (KNOWS (NEEDED))
+    {
+      g_string_append_printf (out, "%s takes", who);
+      APPEND (" @ for its buffers", F (NEEDED));
+      if (KNOWS (MODEL))
+        APPEND (": @ the model, @ its context, @ computation", F (MODEL), F (CONTEXT), F (WORK));
+      g_string_append (out, ". How much the device has is not in it.");
+    }
+  else if (KNOWS (RESERVED) && KNOWS (ALLOCATED))
+    {
+      g_string_append_printf (out, "No request is in it. %s", who);
+      APPEND (" has @ in use and @ reserved and idle", F (ALLOCATED), F (IDLE));
+      if (KNOWS (PEAK))
+        APPEND ("; at most @ were in use at once", F (PEAK));
+      if (KNOWS (REFUSALS))
+        g_string_append_printf (out, "; requests refused: %" G_GUINT64_FORMAT,
+                                figure_of (explanation, F (REFUSALS))->bytes);
+      if (KNOWS (FLUSHES))
+        g_string_append_printf (out, "; caches emptied to serve one: %" G_GUINT64_FORMAT,
+                                figure_of (explanation, F (FLUSHES))->bytes);
+      g_string_append_c (out, '.');
+    }
+  else
+    g_string_append (out, "Memory was refused; how much was asked for is not in it.");
+}
+
+static void
+append_pieces (GString *out, const GememExplanation *explanation)
+{
+  g_string_append (out,
+                   "Fragmentation, or memory in caches of other streams or pools or waiting for "
+                   "streams; the message does not say which: ");
+  APPEND ("@ reserved and idle + @ free would be enough for the @ asked for.", F (IDLE), F (FREE),
+          F (ASKED));
+}
+
+static void
+append_free (GString *out, const GememExplanation *explanation)
+{
+  APPEND ("The device had enough free: @, and @ were asked for. A limit refused it, or others used "
+          "that memory at the time; the message does not say which.",
+          F (FREE), F (ASKED));
+}
+
+static void
+append_outside (GString *out, const GememExplanation *explanation)
+{
+  g_string_append_printf (out, "Memory outside %s is in the way: ", explanation->message.kind->who);
+  if (KNOWS (BESIDE))
+    APPEND ("@ of this process (CUDA, other libraries) and @ of other processes.", F (BESIDE),
+            F (ELSEWHERE));
+  else
+    APPEND ("@ of other processes, or of this one (CUDA, other libraries); the message does not "
+            "say of which.",
+            F (OUTSIDE));
+  APPEND (" @ were asked for, @ are free.", F (ASKED), F (FREE));
+}
+
+static void
+append_limit (GString *out, const GememExplanation *explanation)
+{
+  g_string_append_printf (out, "A limit stops it, not the device: %s",
+                          explanation->message.kind->limit);
+  if (KNOWS (ALLOWED))
+    APPEND (" allows @", F (ALLOWED));
+  if (KNOWS (RESERVED))
+    APPEND (", @ are reserved", F (RESERVED));
+  if (KNOWS (ASKED))
+    APPEND (", @ were asked for", F (ASKED));
+  g_string_append_c (out, '.');
+  if (KNOWS (FREE))
+    APPEND (" Raising it gains at most the @ that are free on the device.", F (FREE));
+}
+
+static void
+append_cause (GString *out, const GememExplanation *explanation)
+{
+  switch (explanation->cause)
+    {
+    case GEMEM_CAUSE_TOO_LARGE:
+      APPEND ("It does not fit: one request of @ is larger than the whole device of @.", F (ASKED),
+              F (TOTAL));
+      break;
+    case GEMEM_CAUSE_LIMIT:
+      append_limit (out, explanation);
+      break;
+    case GEMEM_CAUSE_TOO_LITTLE:
+      APPEND (
+          "Truly too little: @ in use and the @ asked for are more than the device's @, whoever "
+          "else uses it. Less has to be in use at once.",
+          F (ALLOCATED), F (ASKED), F (TOTAL));
+      break;
+    case GEMEM_CAUSE_PIECES:
+      append_pieces (out, explanation);
+      break;
+    case GEMEM_CAUSE_FREE:
+      append_free (out, explanation);
+      break;
+    case GEMEM_CAUSE_OUTSIDE:
+      append_outside (out, explanation);
+      break;
+    case GEMEM_CAUSE_UNTOLD:
+    default:
+      if (KNOWS (ASKED))
+        {
+          APPEND ("A request of @ was refused; why cannot be told.", F (ASKED));
+          if (KNOWS (FREE))
+            APPEND (" @ were free.", F (FREE));
+          append_missing (out, explanation);
+        }
+      else
+        append_state (out, explanation);
+    }
+}
+
+char *
+gemem_explanation_sentence (const GememExplanation *explanation)
+{
+  GString *out = g_string_new (NULL);
+
+  if (explanation->contradiction != NULL)
+    g_string_append_printf (out,
+                            "Its figures do not add up: %s. Nothing can be told from it; was it "
+                            "changed, or put together of two?",
+                            explanation->contradiction);
+  else
+    append_cause (out, explanation);
+  return g_string_free (out, FALSE);
+}
+
+/* ---- the screen */
+
+/* "Sum: 4.040 GiB in use + ... = 6.000 GiB." */
+static void
+append_sum (GString *out, const GememExplanation *explanation)
+{
+  g_autoptr (GString) line = g_string_new (NULL);
+
+  if (!KNOWS (OUTSIDE) || !KNOWS (IDLE))
+    return;
+  append_sizes (line, explanation,
+                "Sum: @ in use + @ reserved and idle + @ outside + @ free = @, all there is.",
+                F (ALLOCATED), F (IDLE), F (OUTSIDE), F (FREE), F (TOTAL));
+  if (KNOWS (POOLS))
+    append_sizes (line, explanation, " In private pools: @.", F (POOLS));
+  gemem_text_wrap (out, line->str, "     ");
+}
+
+static void
+append_gains (GString *out, const GememExplanation *explanation)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  if (explanation->gains->len > 0)
+    g_string_append (out, "\nThe most that could be gained:\n");
+  for (guint i = 0; i < explanation->gains->len; i++)
+    {
+      const GememPossibleGain *one = &g_array_index (explanation->gains, GememPossibleGain, i);
+
+      g_string_append_printf (out, "  %s\n      at most %s (%s)%s\n",
+                              one->paste != NULL ? one->paste : one->gain->value,
+                              gemem_format_size (size, one->at_most),
+                              gemem_figure_words (one->gain->bound),
+                              one->falls_short ? ", not enough for this request" : "");
+    }
+}
+
+/* How to record what the message does not say: lines to paste. */
+static void
+append_next (GString *out, const GememMessageKind *kind)
+{
+  g_auto (GStrv) lines = g_strsplit (kind->record, "\n", -1);
+
+  g_string_append (out, "\nNext: record what the message does not say\n");
+  for (char **line = lines; *line != NULL; line++)
+    g_string_append_printf (out, "  %s\n", *line);
+  g_string_append_printf (out, "  gemem-sim %s\n", kind->recording);
+}
+
+void
+gemem_explanation_append (GString *out, const GememExplanation *explanation)
+{
+  const GememMessage *message = &explanation->message;
+  const gboolean several = message->times > 1 && !message->kind->lines;
+  g_autofree char *sentence = gemem_explanation_sentence (explanation);
+  g_autofree char *name = g_path_get_basename (explanation->name);
+  g_autofree char *head = g_strdup_printf ("%s: %s%s", name, message->kind->title,
+                                           several ? ", the first of several" : "");
+
+  gemem_text_wrap (out, head, "  ");
+  g_string_append_c (out, '\n');
+  gemem_text_wrap (out, sentence, "  ");
+  append_sum (out, explanation);
+  append_gains (out, explanation);
+  append_next (out, message->kind);
+}
+
+/* ---- JSON */
+
+static const char *
+cause_name (GememCause cause)
+{
+  static const char *const names[] = { "untold",     "request-too-large", "limit",
+                                       "too-little", "fragmentation",     "held-outside",
+                                       "enough-free" };
+
+  return names[cause];
+}
+
+static void
+append_json_gains (GString *out, const GememExplanation *explanation)
+{
+  gemem_json_append_name (out, "gains");
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < explanation->gains->len; i++)
+    {
+      const GememPossibleGain *one = &g_array_index (explanation->gains, GememPossibleGain, i);
+
+      g_string_append (out, i == 0 ? "{" : ", {");
+      gemem_json_append_text_member (out, "paste", one->paste);
+      gemem_json_append_text_member (out, "do", one->paste != NULL ? NULL : one->gain->value);
+      gemem_json_append_number_member (out, "at_most_bytes", one->at_most);
+      gemem_json_append_name (out, "falls_short");
+      g_string_append (out, one->falls_short ? "true" : "false");
+      g_string_append_c (out, '}');
+    }
+  g_string_append_c (out, ']');
+}
+
+void
+gemem_explanation_append_json (GString *out, const GememExplanation *explanation)
+{
+  const GememMessage *message = &explanation->message;
+  g_autofree char *sentence = gemem_explanation_sentence (explanation);
+  const gboolean fails = explanation->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+
+  g_string_append (out, "{\"schema\": \"gemem-explanation\", \"version\": 1");
+  gemem_json_append_text_member (out, "file", explanation->name);
+  gemem_json_append_text_member (out, "message", message->kind->name);
+  gemem_json_append_number_member (out, "times", message->times);
+  gemem_json_append_text_member (out, "verdict", fails ? "does-not-fit" : "unknown");
+  gemem_json_append_text_member (out, "cause", cause_name (explanation->cause));
+  gemem_json_append_text_member (out, "sentence", sentence);
+  gemem_json_append_text_member (out, "contradiction", explanation->contradiction);
+  gemem_json_append_name (out, "figures");
+  g_string_append_c (out, '{');
+  for (int i = 1; i < GEMEM_N_FIGURES; i++)
+    if (message->figures[i].known && gemem_figure_member ((GememFigureKind) i) != NULL)
+      gemem_json_append_number_member (out, gemem_figure_member ((GememFigureKind) i),
+                                       message->figures[i].bytes);
+  g_string_append_c (out, '}');
+  append_json_gains (out, explanation);
+  gemem_json_append_text_member (out, "record", message->kind->record);
+  gemem_json_append_text_member (out, "recording", message->kind->recording);
+  g_string_append_c (out, '}');
+}

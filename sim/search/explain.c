@@ -1,0 +1,205 @@
+/* explain.c - see explain.h: derived figures, their sum, the cause, the gains. */
+#include "config.h"
+
+#include "base/units.h"
+#include "sim/search/explain.h"
+#include "sim/search/paste.h"
+
+#define FIGURE(name) (&explanation->message.figures[GEMEM_FIGURE_##name])
+
+/* ---- figures */
+
+static void
+set (GememFigure *figure, guint64 bytes, guint64 error)
+{
+  *figure = (GememFigure){ TRUE, bytes, error };
+}
+
+/* @figure, where it is not known, as the rest of @whole behind @part. */
+static void
+set_rest (GememFigure *figure, const GememFigure *whole, const GememFigure *part)
+{
+  if (!figure->known && whole->known && part->known)
+    set (figure, whole->bytes - MIN (whole->bytes, part->bytes), whole->error + part->error);
+}
+
+/* @figure, where it is not known, as @a and @b together. */
+static void
+set_sum (GememFigure *figure, const GememFigure *a, const GememFigure *b)
+{
+  guint64 bytes;
+
+  if (!figure->known && a->known && b->known && g_uint64_checked_add (&bytes, a->bytes, b->bytes))
+    set (figure, bytes, a->error + b->error);
+}
+
+/* TRUE if @part is more than @whole, however they were rounded. */
+static gboolean
+exceeds (const GememFigure *part, const GememFigure *whole)
+{
+  return part->known && whole->known && part->bytes > whole->bytes
+         && part->bytes - whole->bytes > part->error + whole->error;
+}
+
+static char *
+more_than (const char *what, const GememFigure *part, const char *of, const GememFigure *whole)
+{
+  char a[GEMEM_FORMAT_MAX], b[GEMEM_FORMAT_MAX];
+
+  return g_strdup_printf ("%s %s are more than %s %s", gemem_format_size (a, part->bytes), what,
+                          gemem_format_size (b, whole->bytes), of);
+}
+
+/* Why the figures contradict each other, g_free(); NULL: they do not. */
+static char *
+contradiction_of (const GememExplanation *explanation)
+{
+  GememFigure held = { 0 }, processes = { 0 };
+
+  set_sum (&held, FIGURE (RESERVED), FIGURE (FREE));
+  set_sum (&processes, FIGURE (PROCESS), FIGURE (FREE));
+  if (exceeds (FIGURE (ALLOCATED), FIGURE (RESERVED)))
+    return more_than ("in use", FIGURE (ALLOCATED), "reserved", FIGURE (RESERVED));
+  if (exceeds (&held, FIGURE (TOTAL)))
+    return more_than ("reserved and free", &held, "of the device", FIGURE (TOTAL));
+  if (exceeds (FIGURE (RESERVED), FIGURE (PROCESS)))
+    return more_than ("reserved", FIGURE (RESERVED), "of the process", FIGURE (PROCESS));
+  if (exceeds (&processes, FIGURE (TOTAL)))
+    return more_than ("of this process and free", &processes, "of the device", FIGURE (TOTAL));
+  if (exceeds (FIGURE (USED), FIGURE (TOTAL)))
+    return more_than ("in use", FIGURE (USED), "of the device", FIGURE (TOTAL));
+  return NULL;
+}
+
+static void
+derive (GememExplanation *explanation)
+{
+  GememFigure held = { 0 }, buffers = { 0 };
+
+  set_sum (FIGURE (RESERVED), FIGURE (ALLOCATED), FIGURE (IDLE));
+  explanation->contradiction = contradiction_of (explanation);
+  if (explanation->contradiction != NULL)
+    return;
+  set_rest (FIGURE (IDLE), FIGURE (RESERVED), FIGURE (ALLOCATED));
+  set_sum (&held, FIGURE (RESERVED), FIGURE (FREE));
+  set_rest (FIGURE (OUTSIDE), FIGURE (TOTAL), &held);
+  set_rest (FIGURE (BESIDE), FIGURE (PROCESS), FIGURE (RESERVED));
+  set_rest (FIGURE (ELSEWHERE), FIGURE (OUTSIDE), FIGURE (BESIDE));
+  set_rest (FIGURE (FREE), FIGURE (TOTAL), FIGURE (USED));
+  set_rest (FIGURE (RELEASABLE), FIGURE (IDLE), FIGURE (STUCK));
+  set_sum (&buffers, FIGURE (MODEL), FIGURE (CONTEXT));
+  set_sum (FIGURE (NEEDED), &buffers, FIGURE (WORK));
+}
+
+/* ---- the cause */
+
+static GememCause
+cause_of (const GememExplanation *explanation)
+{
+  const GememFigure *asked = FIGURE (ASKED), *free = FIGURE (FREE);
+  GememFigure wanted = { 0 }, beyond = { 0 }, unused = { 0 }, others = { 0 };
+
+  set_sum (&wanted, FIGURE (ALLOCATED), asked);
+  set_sum (&beyond, FIGURE (RESERVED), asked);
+  set_sum (&unused, free, FIGURE (IDLE));
+  if (exceeds (asked, FIGURE (TOTAL)))
+    return GEMEM_CAUSE_TOO_LARGE;
+  if (FIGURE (LIMITED)->known
+      || (exceeds (&beyond, FIGURE (ALLOWED)) && (!free->known || !exceeds (asked, free))))
+    return GEMEM_CAUSE_LIMIT;
+  if (exceeds (&wanted, FIGURE (TOTAL)))
+    return GEMEM_CAUSE_TOO_LITTLE;
+  if (!asked->known)
+    return GEMEM_CAUSE_UNTOLD;
+  if (free->known && free->bytes >= asked->bytes)
+    return GEMEM_CAUSE_FREE;
+  if (unused.known && unused.bytes >= asked->bytes)
+    return GEMEM_CAUSE_PIECES;
+  set_sum (&others, &unused, FIGURE (OUTSIDE));
+  return others.known && others.bytes >= asked->bytes ? GEMEM_CAUSE_OUTSIDE : GEMEM_CAUSE_UNTOLD;
+}
+
+/* ---- gains */
+
+/* The line that sets what @gain names, g_free(); NULL: it is no setting. */
+static char *
+paste_of (const GememMessageKind *kind, const GememGain *gain)
+{
+  const GememAllocatorClass *klass = gain->setting != NULL
+                                         ? gemem_allocator_find (kind->allocator, NULL)
+                                         : NULL;
+  g_autoptr (GPtrArray) settings = gemem_settings_new ();
+
+  if (klass == NULL)
+    return NULL;
+  gemem_settings_add (settings, gain->setting, gain->value);
+  return gemem_paste_line (klass, gemem_paste_form (klass, NULL), NULL, settings);
+}
+
+static gboolean
+falls_short (const GememExplanation *explanation, const GememFigure *bound)
+{
+  GememFigure unused = { 0 };
+
+  set_sum (&unused, FIGURE (FREE), bound);
+  return exceeds (FIGURE (ASKED), &unused);
+}
+
+static void
+add_gains (GememExplanation *explanation)
+{
+  const GememFigure *figures = explanation->message.figures;
+  const GememMessageKind *kind = explanation->message.kind;
+
+  for (const GememGain *gain = kind->gains; gain->bound != GEMEM_FIGURE_NONE; gain++)
+    {
+      GememPossibleGain possible = { gain, figures[gain->bound].bytes, FALSE, NULL };
+
+      if (!figures[gain->bound].known || possible.at_most == 0
+          || (gain->with != GEMEM_FIGURE_NONE && !figures[gain->with].known)
+          || (gain->without != GEMEM_FIGURE_NONE && figures[gain->without].known))
+        continue;
+      possible.paste = paste_of (kind, gain);
+      possible.falls_short = falls_short (explanation, &figures[gain->bound]);
+      g_array_append_val (explanation->gains, possible);
+    }
+}
+
+static void
+clear_gain (gpointer gain)
+{
+  g_free (((GememPossibleGain *) gain)->paste);
+}
+
+GememExplanation *
+gemem_explain (GememInput *input, GError **error)
+{
+  g_autoptr (GememExplanation) explanation = g_new0 (GememExplanation, 1);
+
+  explanation->name = g_strdup (gemem_input_name (input));
+  explanation->gains = g_array_new (FALSE, FALSE, sizeof (GememPossibleGain));
+  g_array_set_clear_func (explanation->gains, clear_gain);
+  if (!gemem_message_read (input, &explanation->message, error))
+    return NULL;
+  derive (explanation);
+  if (explanation->contradiction == NULL)
+    {
+      explanation->cause = cause_of (explanation);
+      if (explanation->cause != GEMEM_CAUSE_TOO_LARGE)
+        add_gains (explanation);
+    }
+  explanation->verdict = explanation->cause == GEMEM_CAUSE_TOO_LARGE ? GEMEM_ADVICE_DOES_NOT_FIT
+                                                                     : GEMEM_ADVICE_UNKNOWN;
+  return g_steal_pointer (&explanation);
+}
+
+void
+gemem_explanation_free (GememExplanation *explanation)
+{
+  if (explanation == NULL)
+    return;
+  g_free (explanation->name);
+  g_free (explanation->contradiction);
+  g_array_unref (explanation->gains);
+  g_free (explanation);
+}

@@ -1,0 +1,104 @@
+#!/bin/sh
+# test-cli-messages.sh - gemem-sim explain: the messages that real programs print when memory runs out (tests/data/messages), in all their
+# wordings, the cause as far as they tell, sums that do not add up, and texts that are no message.
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+data=$GEMEM_SRCDIR/tests/data/messages
+
+explains () { # STATUS FILE CAUSE FIGURES: as JSON; FIGURES: "name=bytes ..."
+  run "$1" gemem-sim explain "$2" -f json; says out "\"cause\": \"$3\""
+  for figure in $4; do says out "\"${figure%=*}\": ${figure#*=}[,}]"; done
+}
+G=1073741824 M=1048576
+
+# ---- PyTorch, as the binaries of its releases print it
+for version in 1.4.0 1.8.1 1.10.2; do
+  explains 3 "$data/torch-$version.txt" too-little "asked_bytes=$((70 * G)) total_bytes=$((80 * G)) allocated_bytes=$((70 * G)) free_bytes=$((10 * G)) reserved_bytes=$((70 * G)) outside_bytes=0"
+done
+for version in 2.0.1 2.1.2; do explains 3 "$data/torch-$version.txt" too-little "asked_bytes=$((70 * G)) total_bytes=$((80 * G)) allocated_bytes=$((80 * G)) free_bytes=0 idle_bytes=0"; done
+for version in 2.6.0 2.9.1 2.15.0; do
+  explains 3 "$data/torch-$version-plain.txt" too-little "asked_bytes=$((700 * M)) total_bytes=$G allocated_bytes=$((700 * M)) free_bytes=$((324 * M)) idle_bytes=0"
+  explains 3 "$data/torch-$version-processes.txt" held-outside "process_bytes=$((756 * M)) other_processes_bytes=$((200 * M)) outside_bytes=$((256 * M)) beside_bytes=$((56 * M)) elsewhere_bytes=$((200 * M))"
+  explains 3 "$data/torch-$version-fraction.txt" limit "asked_bytes=$((300 * M)) free_bytes=$((424 * M)) reserved_bytes=$((600 * M))"
+done
+for version in 1.8.1 1.10.2 2.0.1; do explains 3 "$data/torch-$version-fraction.txt" limit "allowed_bytes=$((56 * G)) free_bytes=$((30 * G))"; done
+explains 3 "$data/torch-2.1.2-fraction.txt" enough-free '' # that release does not name its limit
+explains 3 "$data/torch-2.3.1.txt" untold "asked_bytes=$((70 * G))"; lacks out total_bytes
+run 3 gemem-sim "$data/torch-2.3.1.txt"; says out 'Not in it: how much the device has'
+for version in 1.4.0 1.13.1 2.15.0; do
+  explains 3 "$data/torch-$version-summary.txt" untold "allocated_bytes=$((14500 * M)) reserved_bytes=$((15100 * M)) idle_bytes=$((600 * M)) peak_allocated_bytes=$((15950 * M)) not_releasable_bytes=$((400 * M)) releasable_bytes=$((200 * M)) refusals=1 flushes=3"
+done
+
+# ---- the causes, in words
+message () { # TEXT...
+  printf '%s\n' "$@" >message.log
+}
+now='Of the allocated memory'
+message "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 62.00 MiB. GPU 0 has a total capacity of 24.00 GiB of which 10.00 MiB is free. $now 14.50 GiB is allocated by PyTorch, with 1.00 GiB allocated in private pools (e.g., CUDA Graphs), and 615.00 MiB is reserved by PyTorch but unallocated."
+run 3 gemem-sim message.log
+says out '^message.log: PyTorch.s out-of-memory message$'; says out '^Fragmentation, or memory in caches of other streams'
+says out '^  export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True$'; says out 'at most 615\.0 MiB'; says out 'In private pools: 1\.000 GiB'
+says out "_dump_snapshot\('snapshot\.pickle'\)"; silent err
+check 'at most 16 lines of 100 columns' sh -c "test \$(wc -l <'$out') -le 16 && ! grep -E '.{101}' '$out'"
+run 3 sh -c 'gemem-sim - <message.log'; says out '^standard input: PyTorch'
+run 3 sh -c 'gemem-sim explain - -f json <message.log'; says out '"private_pool_bytes": 1073741824'
+message 'RuntimeError: CUDA out of memory. Tried to allocate 30.00 GiB (GPU 0; 23.69 GiB total capacity; 1.00 GiB already allocated; 22.00 GiB free; 1.10 GiB reserved in total by PyTorch)'
+run 4 gemem-sim message.log; says out '^It does not fit: one request of 30\.00 GiB is larger than the whole device of 23\.69 GiB\.'
+message 'CUDA out of memory. Tried to allocate 6.00 GiB (GPU 0; 6.00 GiB total capacity; 1.00 GiB already allocated; 4.60 GiB free; 1.10 GiB reserved in total by PyTorch)'
+run 3 gemem-sim message.log; says out 'Truly too little' # 6.00 may be less than 6.00: the message does not decide
+message 'CUDA out of memory. Tried to allocate 1.39 GiB (GPU 0; 6.00 GiB total capacity; 4.04 GiB already allocated; 478.00 MiB free; 4.15 GiB reserved in total by PyTorch)'
+run 3 gemem-sim message.log; says out 'Memory outside PyTorch is in the way: 1\.383 GiB of other processes, or of this one'; lacks out 'expandable' # that release does not know it
+message 'HIP out of memory. Tried to allocate 8.54 GiB. GPU 0 has a total capacity of 15.92 GiB of which 0 bytes is free. Of the allocated memory 3.97 GiB is allocated by PyTorch, and 9.27 GiB is reserved by PyTorch but unallocated.'
+explains 3 message.log fragmentation "free_bytes=0"
+message 'RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 0; 60.97 GiB total capacity; 55.00 GiB already allocated; 55.10 GiB current active; 1.00 GiB free; 58.00 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation.'
+run 3 gemem-sim message.log; says out "torch_npu's"; says out 'export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True'
+message "CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 has a total capacity of 8.00 GiB of which 1.00 GiB is free. $now 3.00 GiB is allocated by PyTorch, and 500.00 MiB is reserved by PyTorch but unallocated."
+run 3 gemem-sim message.log; says out 'at most 500\.0 MiB \(reserved and idle\), not enough for this request$'
+explains 3 message.log held-outside 'at_most_bytes=524288000'; says out '"falls_short": true'
+# what NVML does not know is no number
+message "CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of 8.00 GiB of which 0 bytes is free. Including non-PyTorch memory, this process has 17179869184.00 GiB memory in use. $now 5.00 GiB is allocated by PyTorch, and 100.00 MiB is reserved by PyTorch but unallocated."
+explains 3 message.log held-outside ''; lacks out '"process_bytes"'
+# a message that a terminal wrapped, within a log, twice
+{ yes 'epoch 1 loss 0.3' | head -n 20000; sed 's/is free/is\n    free/' "$data/torch-2.6.0-plain.txt"; echo 'During handling of the above exception, another exception occurred:'; cat "$data/torch-2.6.0-processes.txt"; } >train.log
+explains 3 train.log too-little "free_bytes=$((324 * M))"; says out '"times": 2'; lacks out '"process_bytes"'
+run 3 gemem-sim train.log; says out 'the first of several'
+
+# ---- sums that do not add up
+message 'CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 6.00 GiB total capacity; 4.00 GiB already allocated; 3.00 GiB free; 4.15 GiB reserved in total by PyTorch)'
+run 3 gemem-sim message.log; says out '^Its figures do not add up: 7\.150 GiB reserved and free are more than 6\.000 GiB'; lacks out 'could be gained'
+message 'CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 6.00 GiB total capacity; 4.00 GiB already allocated; 0 bytes free; 3.15 GiB reserved in total by PyTorch)'
+run 3 gemem-sim message.log; says out '^Its figures do not add up: 4\.000 GiB in use are more than 3\.150 GiB reserved'
+
+# ---- other systems
+explains 3 "$data/paddle-2.6.2.txt" untold "asked_bytes=$((2560 * M)) reserved_bytes=$((768 * M)) free_bytes=$((1280 * M))"
+explains 3 "$data/paddle-2.6.2-limit.txt" limit "asked_bytes=$((2560 * M)) allowed_bytes=$((1500 * M))"; lacks out free_bytes
+message '[  1234][08:00:00:000001][info  ] ----- RMM LOG BEGIN [PTDS DISABLED] -----' '[  1234][08:00:00:000002][error ] [A][Stream 0x1][Upstream 1048576B][FAILURE maximum pool size exceeded]'
+explains 3 message.log limit "asked_bytes=$M"; run 3 gemem-sim message.log; says out 'rmm\.enable_logging'
+message 'load_tensors:        CUDA0 model buffer size =  5000.00 MiB' 'load_tensors:   CPU_Mapped model buffer size =   100.00 MiB' 'load_tensors:        CUDA1 model buffer size =  1000.00 MiB' \
+  'llama_kv_cache_unified:      CUDA0 KV buffer size =   512.00 MiB' 'llama_context:      CUDA0 compute buffer size =   560.00 MiB'
+explains 3 message.log untold "model_bytes=$((6000 * M)) context_bytes=$((512 * M)) work_bytes=$((560 * M)) needed_bytes=$((7072 * M))"
+run 3 gemem-sim message.log; says out 'a shorter context \(-c\)'
+message '[ERROR] GE(1234,python):2026-04-09-21:56:40.384.600 [device_allocator.cc:72]4321 Alloc:ErrorNo: 4294967295(failed) Call rtMalloc fail, purpose: page caching, type = 2, size:3221291008, device_id:0'
+explains 3 message.log untold 'asked_bytes=3221291008'
+message 'EL0004: Failed to allocate memory.'; run 3 gemem-sim message.log; says out 'EL0004'
+message 'BufferAssignment:' 'allocation 2: size 4096, preallocated-temp:' 'Total bytes used: 5136 (5.0KiB)'; explains 3 message.log untold 'needed_bytes=5136 work_bytes=4096'
+message 'jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes.'; explains 3 message.log untold 'asked_bytes=17179869184'
+message '| NVIDIA-SMI 550.54  Driver Version: 550.54  CUDA Version: 12.4 |' '| N/A   30C    P0   60W / 300W |   1552MiB / 16384MiB |  0%   Default |' '| N/A   30C    P0   60W / 300W |  15552MiB / 16384MiB |  0%   Default |'
+explains 3 message.log untold "used_bytes=$((15552 * M)) total_bytes=$((16384 * M)) free_bytes=$((832 * M))"
+
+# ---- no message, whatever the name; hostile ones
+for extension in txt log csv json pickle; do
+  message 'epoch 1 loss 0.3' 'epoch 2 loss 0.2'; mv message.log "any.$extension"
+  run 3 gemem-sim "any.$extension"; says err "any.$extension: not recognised as a trace or graph"
+  run 3 gemem-sim explain "any.$extension"; says err "any.$extension: not recognised as a message"
+done
+message 'CUDA out of memory. Tried to allocate 99999999999999999999.00 GiB (GPU 0; 6.00 GiB total capacity; 4.04 GiB already allocated)'
+run 3 gemem-sim explain message.log; says err 'a number in it is no amount of memory'
+message 'CUDA out of memory. Tried to allocate '; run 3 gemem-sim explain message.log; says out 'Memory was refused; how much'
+: >empty.txt; run 3 gemem-sim explain empty.txt; says err 'not recognised'
+head -c 10000000 /dev/urandom >random.bin; run 3 timeout 20 gemem-sim explain random.bin; says err 'not recognised'
+{ echo 'CUDA out of memory. Tried to allocate '; head -c 10000000 /dev/zero | tr '\0' 7; } >digits.txt; timeout 20 gemem-sim explain digits.txt >/dev/null 2>&1; status=$?; check "a number of 10 MB ends (status $status)" test $status -eq 3
+{ echo '|  PyTorch CUDA memory summary, device ID 0 |'; yes '| Allocated memory | | |' | head -n 400000; } >table.txt; timeout 20 gemem-sim explain table.txt >/dev/null 2>&1; status=$?; check "a table of 10 MB ends (status $status)" test $status -eq 3
+
+done_testing

@@ -1,0 +1,92 @@
+/* message.h - what people paste when a program runs out of memory: which message it is, and what its
+ * numbers mean.
+ *
+ * Why: most reports begin with such a message and nothing else.  messages.def is the only list of
+ * them, figures.def of what a number can mean.
+ *
+ * Invariants: nothing is judged by the name of a file; at most GEMEM_MESSAGE_MAX bytes are looked at,
+ * and GEMEM_MESSAGE_NEAR from the sign on, but never into the same message written once more; a
+ * number that does not fit into 64 bits is an error, never a figure.  Cost: O(bytes looked at).
+ */
+#pragma once
+
+#include "base/io/input.h"
+#include "base/macros.h"
+
+GEMEM_BEGIN_DECLS
+
+#define GEMEM_MESSAGE_MAX (16 << 20)  /* bytes of a text in which a message is looked for */
+#define GEMEM_MESSAGE_NEAR (32 << 10) /* bytes from its sign on that belong to it */
+
+typedef enum
+{
+  GEMEM_FIGURE_NONE,
+#define GEMEM_FIGURE(symbol, member, words) GEMEM_FIGURE_##symbol,
+#include "traces/messages/figures.def"
+#undef GEMEM_FIGURE
+  GEMEM_N_FIGURES
+} GememFigureKind;
+
+typedef enum
+{
+  GEMEM_FACT_FIRST,
+  GEMEM_FACT_SUM,
+  GEMEM_FACT_FULLEST,
+} GememFactRule;
+
+typedef struct
+{
+  GememFigureKind figure, second; /* second: of FULLEST */
+  GememFactRule rule;
+  const char *pattern; /* NULL: the end */
+} GememFact;
+
+/* Something that could be done. */
+typedef struct
+{
+  GememFigureKind bound;         /* at most so many bytes are gained; NONE: the end */
+  GememFigureKind with, without; /* known, and not known; NONE: does not matter */
+  const char *setting;           /* of the allocator; NULL: `value` says what to do */
+  const char *value;
+} GememGain;
+
+typedef struct
+{
+  const char *name, *title, *sign;
+  const char *who;       /* whose memory it is: "PyTorch" */
+  const char *allocator; /* whose settings are meant; NULL */
+  const char *limit;     /* what sets ALLOWED; NULL */
+  const char *record;    /* lines that record what the message does not say */
+  const char *recording; /* the file that they make */
+  gboolean lines;        /* the sign is in each of many lines, and others may stand before it */
+  GememFact facts[20];
+  GememGain gains[3];
+} GememMessageKind;
+
+typedef struct
+{
+  gboolean known;
+  guint64 bytes; /* or a count */
+  guint64 error; /* it may be so much more or less: it was printed rounded */
+} GememFigure;
+
+typedef struct
+{
+  const GememMessageKind *kind;
+  guint times; /* how often its sign is there */
+  GememFigure figures[GEMEM_N_FIGURES];
+} GememMessage;
+
+/* The kinds, the end is one without a name. */
+const GememMessageKind *gemem_message_kinds (void);
+/* The message in @text, NULL: none. */
+const GememMessageKind *gemem_message_find (const char *text, gsize size);
+/* Reads the first message in @input from its beginning.  FALSE with GEMEM_ERROR_INPUT: there is none
+ * (@message->kind is NULL), or a number in it is none of bytes; or the input cannot be read. */
+gboolean gemem_message_read (GememInput *input, GememMessage *message, GError **error);
+
+/* Member of JSON, words. */
+const char *gemem_figure_member (GememFigureKind figure);
+const char *gemem_figure_words (GememFigureKind figure);
+
+GEMEM_END_DECLS
