@@ -143,6 +143,12 @@ typedef struct
    * nothing; CALL: the line, with %s where arguments go, each behind ", " */
   const char *text;
   const char *keys; /* '|' separated: parameters worth trying, the most promising first */
+  /* '|' separated: those that are written as by default too, because the real default is another, and
+   * without which a line is not read; NULL: none */
+  const char *always;
+  /* VARIABLES, OPTIONS: what is said too where the program has another allocator of the system, which it
+   * chose by these.  NULL: nothing; without `text` the allocator cannot be chosen then */
+  const char *instead;
 } GememForm;
 
 struct _GememAllocatorClass

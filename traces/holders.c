@@ -12,6 +12,8 @@
 #include "base/idmap.h"
 #include "base/params.h"
 #include "base/units.h"
+#include "traces/attribution.h"
+#include "traces/holder-names.h"
 #include "traces/holders.h"
 #include "traces/origin.h"
 #include "traces/summary.h"
@@ -22,20 +24,22 @@ typedef struct
   guint32 stack, tag, pool, phase;
   guint16 device;
   gboolean initial;
+  GememAttribution by; /* of rows by line */
 } LiveBlock;
 
 typedef struct
 {
   guint16 device;
   GArray *open; /* guint32: names of the phases that have begun and not ended */
-} Phases;
+  GememAttributor attributor;
+} DeviceState;
 
 typedef struct
 {
   const GememHoldersOptions *options;
   GememHolders *result;
-  GememIdMap *live; /* id -> LiveBlock */
-  GPtrArray *phases;
+  GememIdMap *live;    /* id -> LiveBlock */
+  GPtrArray *states;   /* DeviceState */
   gboolean phases_end; /* the trace says where phases end */
   GError *unmatched;   /* why a text could not be compared with the focus */
 } Pass;
@@ -170,6 +174,23 @@ chosen_line (const Pass *pass, guint32 stack)
   return line > 0 ? gemem_call_stacks_get_frame (info->stacks, line) : NULL;
 }
 
+/* Whether a row is what attribution.h says: a line, of all frames. */
+static gboolean
+is_attributed (const Pass *pass)
+{
+  return pass->options->by == GEMEM_HOLD_BY_LINE && pass->options->frames == GEMEM_FRAMES_AUTO
+         && pass->options->depth == 0 && pass->result->reader->info.stacks != NULL;
+}
+
+/* What blocks of one line share. */
+static guint64
+attribution_key (const GememAttribution *by)
+{
+  const guint32 stack = by->after && by->program != 0 ? 0 : by->stack;
+
+  return (guint64) by->after << 63 | (guint64) by->program << 32 | stack;
+}
+
 /* The number that equal properties of blocks share. */
 static guint64
 property_of (const Pass *pass, const LiveBlock *block)
@@ -188,6 +209,7 @@ property_of (const Pass *pass, const LiveBlock *block)
       return block->pool;
     case GEMEM_HOLD_BY_STACK:
     case GEMEM_HOLD_BY_LINE:
+      return is_attributed (pass) ? attribution_key (&block->by) : block->stack;
     case GEMEM_HOLD_BY_FILE:
     case GEMEM_HOLD_BY_OPERATOR:
     case GEMEM_HOLD_BY_COUNT:
@@ -205,7 +227,9 @@ name_of (const Pass *pass, const LiveBlock *block)
   GString *text = g_string_new (NULL);
   char size[GEMEM_FORMAT_MAX];
 
-  if (by == GEMEM_HOLD_BY_STACK || by == GEMEM_HOLD_BY_LINE || by == GEMEM_HOLD_BY_FILE)
+  if (is_attributed (pass))
+    gemem_attribution_append (text, info, &block->by, FALSE, GEMEM_NO_TAG);
+  else if (by == GEMEM_HOLD_BY_STACK || by == GEMEM_HOLD_BY_LINE || by == GEMEM_HOLD_BY_FILE)
     {
       const GememFrame *line = chosen_line (pass, block->stack);
       if (line != NULL && by == GEMEM_HOLD_BY_FILE)
@@ -358,37 +382,41 @@ group (Pass *pass, GememDeviceHolders *device)
       device->bytes += block->size;
       device->blocks++;
     }
+  if (pass->options->by == GEMEM_HOLD_BY_STACK)
+    gemem_holders_tell_apart (&pass->result->reader->info, device->holders);
   g_ptr_array_sort (device->holders, compare_holders);
   gemem_idmap_free (known);
   g_hash_table_unref (grouping.by_key);
 }
 
-/* ---- phases */
+/* ---- what is known of each device at an event: phases, the line of the program */
 
-static GArray *
-open_phases (Pass *pass, guint16 device)
+static DeviceState *
+state_of (Pass *pass, guint16 device)
 {
-  Phases *phases;
+  DeviceState *state;
 
-  for (guint i = 0; i < pass->phases->len; i++)
+  for (guint i = 0; i < pass->states->len; i++)
     {
-      phases = pass->phases->pdata[i];
-      if (phases->device == device)
-        return phases->open;
+      state = pass->states->pdata[i];
+      if (state->device == device)
+        return state;
     }
-  phases = g_new (Phases, 1);
-  phases->device = device;
-  phases->open = g_array_new (FALSE, FALSE, sizeof (guint32));
-  g_ptr_array_add (pass->phases, phases);
-  return phases->open;
+  state = g_new (DeviceState, 1);
+  state->device = device;
+  state->open = g_array_new (FALSE, FALSE, sizeof (guint32));
+  gemem_attributor_init (&state->attributor, &pass->result->reader->info);
+  g_ptr_array_add (pass->states, state);
+  return state;
 }
 
 static void
-phases_free (gpointer data)
+state_free (gpointer data)
 {
-  Phases *phases = data;
-  g_array_unref (phases->open);
-  g_free (phases);
+  DeviceState *state = data;
+  g_array_unref (state->open);
+  gemem_attributor_clear (&state->attributor);
+  g_free (state);
 }
 
 static void
@@ -405,9 +433,8 @@ end_phase (GArray *open, guint32 tag)
 /* ---- the passes */
 
 static void
-on_alloc (Pass *pass, const GememTraceEvent *event)
+on_alloc (Pass *pass, const GememTraceEvent *event, const GArray *open, GememAttribution by)
 {
-  const GArray *open = open_phases (pass, event->device);
   gboolean existed;
   LiveBlock *block;
 
@@ -422,31 +449,35 @@ on_alloc (Pass *pass, const GememTraceEvent *event)
                           .pool = event->pool,
                           .phase = open->len > 0 ? g_array_index (open, guint32, open->len - 1) : 0,
                           .device = event->device,
-                          .initial = (event->flags & GEMEM_EVENT_INITIAL) != 0 };
+                          .initial = (event->flags & GEMEM_EVENT_INITIAL) != 0,
+                          .by = by };
 }
 
 static void
 on_event (Pass *pass, const GememTraceEvent *event)
 {
-  GArray *open;
+  DeviceState *state = state_of (pass, event->device);
+  GArray *open = state->open;
+  GememAttribution by = { 0 };
 
+  if (is_attributed (pass))
+    by = gemem_attributor_next (&state->attributor, event);
   switch (event->kind)
     {
     case GEMEM_EVENT_ALLOC:
-      on_alloc (pass, event);
+      on_alloc (pass, event, open, by);
       break;
     case GEMEM_EVENT_FREE:
     case GEMEM_EVENT_FREE_COMPLETED:
       gemem_idmap_remove (pass->live, event->id, NULL);
       break;
     case GEMEM_EVENT_PHASE:
-      open = open_phases (pass, event->device);
       if (!pass->phases_end)
         g_array_set_size (open, 0);
       g_array_append_val (open, event->tag);
       break;
     case GEMEM_EVENT_PHASE_END:
-      end_phase (open_phases (pass, event->device), event->tag);
+      end_phase (open, event->tag);
       break;
     default:
       break;
@@ -562,7 +593,7 @@ gemem_holders_new (GememTraceSource open, gpointer data, const GememHoldersOptio
   Pass pass = { options,
                 result,
                 gemem_idmap_new (sizeof (LiveBlock)),
-                g_ptr_array_new_with_free_func (phases_free),
+                g_ptr_array_new_with_free_func (state_free),
                 FALSE,
                 NULL };
   gboolean ok = reader != NULL;
@@ -575,7 +606,7 @@ gemem_holders_new (GememTraceSource open, gpointer data, const GememHoldersOptio
   gemem_trace_close (reader);
   ok = ok && (result->reader = open (data, error)) != NULL && collect (&pass, error);
   gemem_idmap_free (pass.live);
-  g_ptr_array_unref (pass.phases);
+  g_ptr_array_unref (pass.states);
   if (pass.unmatched != NULL && ok)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "--focus: %s", pass.unmatched->message);
   ok = ok && pass.unmatched == NULL;

@@ -91,6 +91,13 @@ gemem_frame_is_program (const GememTraceInfo *info, const GememFrame *frame)
          && strstr (file, "/torchinductor_") == NULL; /* written by a compiler */
 }
 
+gboolean
+gemem_frame_is_gradient (const GememTraceInfo *info, const GememFrame *frame)
+{
+  return gemem_frame_language (info, frame) == GEMEM_FRAME_NATIVE
+         && g_str_has_prefix (gemem_frame_name (info, frame), GEMEM_GRADIENT);
+}
+
 /* ---- choosing the line */
 
 /* TRUE for a function of a framework or of the runtime below it, which may follow its return
@@ -152,7 +159,7 @@ rank (const GememTraceInfo *info, const GememFrame *frame)
         return 0; /* what gemem-dry-run put before a function of PyTorch */
       return gemem_frame_is_program (info, frame) ? 6 : 5;
     case GEMEM_FRAME_NATIVE:
-      if (g_str_has_prefix (gemem_frame_name (info, frame), "torch::autograd::generated::"))
+      if (gemem_frame_is_gradient (info, frame))
         return 3; /* the operator whose gradient is computed */
       if (is_framework (gemem_frame_name (info, frame)))
         return 1;

@@ -17,6 +17,8 @@
 
 GEMEM_BEGIN_DECLS
 
+#define GEMEM_GRADIENT "torch::autograd::generated::" /* functions of PyTorch that compute one */
+
 typedef enum
 {
   GEMEM_FRAME_OPERATOR, /* no file: an operator of a framework, or a range of a profile */
@@ -34,6 +36,9 @@ void gemem_frame_append (GString *out, const GememTraceInfo *info, const GememFr
 
 /* TRUE for a Python frame outside of installed packages and of what PyTorch's compiler writes. */
 gboolean gemem_frame_is_program (const GememTraceInfo *info, const GememFrame *frame);
+
+/* TRUE for a native frame of PyTorch that computes a gradient: the backward pass. */
+gboolean gemem_frame_is_gradient (const GememTraceInfo *info, const GememFrame *frame);
 
 /* The number of the frame that stands for the line of the program in @stack; 0: @stack is 0.
  * O(frames). */

@@ -596,7 +596,8 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
 static const GememForm forms[] = {
   { "paddle", GEMEM_FORM_VARIABLES, NULL,
     "free_idle_chunk|free_when_no_cache_hit|auto_growth_chunk_size_in_mb|use_auto_growth_v2|"
-    "small_pool_size_in_mb" },
+    "small_pool_size_in_mb",
+    .instead = "FLAGS_allocator_strategy=auto_growth FLAGS_use_virtual_memory_auto_growth=false" },
   { NULL },
 };
 

@@ -513,7 +513,8 @@ vmm_destroy (GememAllocator *allocator)
 }
 
 static const GememForm forms[] = {
-  { "paddle", GEMEM_FORM_VARIABLES, "FLAGS_use_virtual_memory_auto_growth=true", "" },
+  { "paddle", GEMEM_FORM_VARIABLES, "FLAGS_use_virtual_memory_auto_growth=true", "",
+    .instead = "FLAGS_allocator_strategy=auto_growth" },
   { NULL },
 };
 

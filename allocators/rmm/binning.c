@@ -378,7 +378,7 @@ static const GememForm forms[] = {
   { "rmm", GEMEM_FORM_CALL,
     "rmm.mr.set_current_device_resource("
     "rmm.mr.BinningMemoryResource(rmm.mr.CudaMemoryResource()%s))",
-    "min_size_exponent|max_size_exponent" },
+    "min_size_exponent|max_size_exponent", "min_size_exponent|max_size_exponent" },
   { NULL },
 };
 

@@ -501,7 +501,8 @@ pool_destroy (GememAllocator *allocator)
 static const GememForm forms[] = {
   { "rmm", GEMEM_FORM_CALL,
     "rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource()%s))",
-    "initial_pool_size|maximum_pool_size" },
+    "initial_pool_size|maximum_pool_size",
+    "initial_pool_size" }, /* RMM's is half of what is free */
   { NULL },
 };
 

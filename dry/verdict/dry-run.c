@@ -89,6 +89,8 @@ static const GOptionEntry entries[] = {
     "find the largest value of NAME, a word in the arguments, with which the program fits. "
     "VALUES are FROM..TO or A,B,C. Given again: a table over the values of the others",
     "NAME=VALUES" },
+  { "verbose", 'v', 0, G_OPTION_ARG_NONE, &options.verbose,
+    "with --fit: show what the program prints in each run, not only in one that fails", NULL },
   { "fail-unless-fits", 0, 0, G_OPTION_ARG_NONE, &fail_unless_fits,
     "exit with status 4 unless the program ended well and the verdict is a plain 'fits'", NULL },
   { "version", 0, 0, G_OPTION_ARG_NONE, &show_version, "print the version", NULL },

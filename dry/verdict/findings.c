@@ -13,8 +13,8 @@
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
 #include "sim/engine/replay.h"
+#include "traces/attribution.h"
 #include "traces/journal/journal.h"
-#include "traces/origin.h"
 #include "traces/summary.h"
 
 #define PYTORCH "pytorch-caching"
@@ -30,71 +30,29 @@ gemem_library_trace_open (gpointer path, GError **error)
 /* Who raised a peak, as far as it is known. */
 typedef struct
 {
-  guint32 stack; /* of the event, or known before it */
-  guint32
-      program; /* the last one before it in which the program has a line; 0: `stack` has one, or none had */
+  GememAttribution by;
   guint32 tag;
-  gboolean after; /* `stack` was known before the event, which has none */
 } Place;
 
 typedef struct
 {
-  const GememTraceInfo *info;
+  GememAttributor attributor;
   guint16 device;
   guint64 reserved;
-  guint32 known,
-      program; /* the last stack that is one, and the last one with a line of the program */
-  GByteArray
-      *lines; /* by stack: 1: it has a line of the program, 2: it has none, 0: not looked at */
   Place live, reserved_most, oom;
 } Walk;
-
-/* Whether the program itself, and not a package alone, stands in @stack. */
-static gboolean
-has_program (Walk *walk, guint32 stack)
-{
-  const GememTraceInfo *info = walk->info;
-
-  if (walk->lines->len <= stack)
-    {
-      const guint before = walk->lines->len;
-      g_byte_array_set_size (walk->lines, stack + stack / 2 + 1);
-      memset (walk->lines->data + before, 0, walk->lines->len - before);
-    }
-  if (walk->lines->data[stack] == 0)
-    {
-      const GememFrame *line = gemem_call_stacks_get_frame (info->stacks,
-                                                            gemem_origin_line (info, stack));
-      walk->lines->data[stack] = gemem_frame_is_program (info, line) ? 1 : 2;
-    }
-  return walk->lines->data[stack] == 1;
-}
-
-static Place
-place_of (Walk *walk, const GememTraceEvent *event)
-{
-  const gboolean own = walk->known != 0 && has_program (walk, walk->known);
-
-  return (Place){ .stack = walk->known,
-                  .program = own ? 0 : walk->program,
-                  .tag = event->tag,
-                  .after = event->stack == 0 };
-}
 
 static void
 walk_event (DryFinding *found, Walk *walk, const GememTraceEvent *event, guint64 seq)
 {
   const gboolean more = event->kind == GEMEM_EVENT_SEGMENT_ALLOC
                         || event->kind == GEMEM_EVENT_SEGMENT_MAP;
+  const Place place = { gemem_attributor_next (&walk->attributor, event), event->tag };
 
   if ((event->flags & GEMEM_EVENT_INITIAL) != 0)
     found->late = TRUE;
-  if (event->stack != 0)
-    walk->known = event->stack;
-  if (event->stack != 0 && has_program (walk, event->stack))
-    walk->program = event->stack;
   if (seq == found->peak_live_seq)
-    walk->live = place_of (walk, event);
+    walk->live = place;
   if (more)
     walk->reserved += event->size;
   else if (event->kind == GEMEM_EVENT_SEGMENT_FREE || event->kind == GEMEM_EVENT_SEGMENT_UNMAP)
@@ -108,34 +66,25 @@ walk_event (DryFinding *found, Walk *walk, const GememTraceEvent *event, guint64
         {
           found->oom_seq = seq;
           found->oom_size = event->size;
-          walk->oom = place_of (walk, event);
+          walk->oom = place;
         }
     }
   if (more && walk->reserved > found->peak_reserved)
     {
       found->peak_reserved = walk->reserved;
       found->peak_reserved_seq = seq;
-      walk->reserved_most = place_of (walk, event);
+      walk->reserved_most = place;
       walk->reserved_most.tag = GEMEM_NO_TAG;
     }
 }
 
-/* "model.py:3 forward", "after train.py:7 step" where the event has no stack, as in the backward pass,
- * "site-packages/x/y.py:4 f, after train.py:7 step" where a package alone stands in it.  NULL: nothing is known. */
+/* NULL: nothing is known. */
 static char *
 line_of (const GememTraceInfo *info, const Place *place)
 {
   GString *text = g_string_new (NULL);
-  const guint32 stack = place->after && place->program != 0 ? place->program : place->stack;
 
-  if (place->after && stack != 0)
-    g_string_append (text, "after ");
-  gemem_origin_append (text, info, stack, place->tag);
-  if (place->program != 0 && stack != place->program)
-    {
-      g_string_append (text, ", after ");
-      gemem_origin_append (text, info, place->program, GEMEM_NO_TAG);
-    }
+  gemem_attribution_append (text, info, &place->by, TRUE, place->tag);
   return g_string_free (text, text->len == 0);
 }
 
@@ -143,17 +92,17 @@ static gboolean
 find_lines (DryFinding *found, GError **error)
 {
   g_autoptr (GememTraceReader) reader = gemem_library_trace_open (found->path, error);
-  g_autoptr (GByteArray) lines = g_byte_array_new ();
-  Walk walk = { .device = (guint16) found->device, .lines = lines };
+  Walk walk = { .device = (guint16) found->device };
   const GememTraceEvent *events;
   guint64 seq = 0;
   gssize n = -1;
 
-  walk.info = reader != NULL ? &reader->info : NULL;
+  gemem_attributor_init (&walk.attributor, reader != NULL ? &reader->info : NULL);
   while (reader != NULL && (n = gemem_trace_next (reader, &events, error)) > 0)
     for (gssize i = 0; i < n; i++, seq++)
       if (events[i].device == walk.device)
         walk_event (found, &walk, &events[i], seq);
+  gemem_attributor_clear (&walk.attributor);
   if (n < 0)
     return FALSE;
   found->live_by = line_of (&reader->info, &walk.live);

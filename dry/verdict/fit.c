@@ -6,6 +6,9 @@
  * verdict does not say the opposite, the program ended well and nothing was refused, whatever it did then;
  * conditions of the verdict (verdict.h) are said.  Integers and truth values that the program reads from the GPU (trial.c) are tried with
  * the largest value alone.  A run that failed for another reason than memory ends the search.
+ *
+ * With one --fit the search goes on above its answer with the setting of PyTorch that needs least there
+ * (settings.c), where one needs less: by further runs, for nothing else tells what fits.
  */
 #include "config.h"
 
@@ -51,6 +54,8 @@ typedef struct
   GPtrArray *runs;      /* Run, in their order */
   GPtrArray *best;      /* the Run of the largest value that fits for each combination; or NULL */
   GPtrArray *others;    /* "SEQ=128", beside @best */
+  DrySetting *setting;  /* with which the search went on; NULL: with none */
+  Run *with_setting;    /* the largest that fits with it; NULL: none above the best */
 } Search;
 
 static void
@@ -234,7 +239,8 @@ describe (const Search *search, guint from, const char *equals, const char *betw
 static char *
 output_of (const Search *search)
 {
-  g_autofree char *tag = g_strdelimit (describe (search, 0, "-", "."), "/", '_');
+  g_autofree char *values = g_strdelimit (describe (search, 0, "-", "."), "/", '_');
+  g_autofree char *tag = g_strconcat (search->setting != NULL ? "setting." : "", values, NULL);
   return gemem_launcher_beside (search->options->output, tag);
 }
 
@@ -264,6 +270,26 @@ first_condition (const DryVerdict *verdict)
   return NULL;
 }
 
+static gboolean
+has_failed (const DryVerdict *verdict)
+{
+  return verdict->status != 0 && verdict->fit != DRY_DOES_NOT_FIT && !verdict->refused;
+}
+
+/* As gemem_library_run_once(); what is printed is shown only if the run tells nothing, or on request. */
+static DryVerdict *
+run_quietly (const DryOptions *options, char **arguments, GError **error)
+{
+  DryQuiet quiet = { NULL, 0, 0 };
+  DryVerdict *verdict;
+
+  if (!options->verbose)
+    gemem_library_quiet_begin (&quiet);
+  verdict = gemem_library_run_once (options, arguments, error);
+  gemem_library_quiet_end (&quiet, verdict == NULL || has_failed (verdict));
+  return verdict;
+}
+
 /* One run with the values that the variables have, which is listed.  NULL with @error: the search
  * cannot go on. */
 static Run *
@@ -282,7 +308,7 @@ try_values (Search *search, GError **error)
                           : with_values (search, search->arguments[i]);
   options.output = output;
   options.once = TRUE;
-  DryVerdict *verdict = gemem_library_run_once (&options, arguments, error);
+  DryVerdict *verdict = run_quietly (&options, arguments, error);
   if (verdict == NULL)
     return NULL;
   Run *run = g_new0 (Run, 1);
@@ -299,13 +325,14 @@ try_values (Search *search, GError **error)
     .verdict = verdict,
   };
   g_ptr_array_add (search->runs, run);
-  const gboolean fits = run->fit != DRY_DOES_NOT_FIT && run->status == 0;
+  const gboolean fits = run->fit != DRY_DOES_NOT_FIT, failed = has_failed (verdict);
   const int stopped = gemem_launcher_stopped ();
-  gemem_launcher_say ("%s: %s%s%s%s; %s", run->values,
-                      fits || run->fit == DRY_DOES_NOT_FIT ? answers[run->fit] : "failed",
-                      fits ? ", " : "", fits ? gemem_format_size (need, run->needed) : "",
-                      fits ? " needed" : "", output);
-  if (stopped == 0 && (fits || run->fit == DRY_DOES_NOT_FIT))
+  gemem_launcher_say ("%s%s%s: %s%s%s%s; %s", run->values, search->setting != NULL ? " with " : "",
+                      search->setting != NULL ? search->setting->value : "",
+                      failed ? "failed" : answers[run->fit], fits && !failed ? ", " : "",
+                      fits && !failed ? gemem_format_size (need, run->needed) : "",
+                      fits && !failed ? " needed" : "", output);
+  if (stopped == 0 && !failed)
     return run;
   if (stopped != 0)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "stopped by signal %d", stopped);
@@ -341,11 +368,75 @@ try_others (const Search *search, Run *best)
 {
   DryOptions options = *search->options;
 
+  DryQuiet quiet = { NULL, 0, 0 };
+
   options.output = best->trace;
+  if (!options.verbose)
+    gemem_library_quiet_begin (&quiet);
   gemem_library_try_values (&options, best->arguments, best->verdict);
+  gemem_library_quiet_end (&quiet, FALSE);
   best->fit = best->verdict->fit;
   g_free (best->only_if);
   best->only_if = g_strdup (first_condition (best->verdict));
+}
+
+/* Narrows *@low, which fits, and @high, which does not, down to neighbours. */
+static gboolean
+bisect (Search *search, guint64 *low, guint64 high, Run **best, GError **error)
+{
+  while (high - *low > 1)
+    {
+      const guint64 middle = *low + (high - *low) / 2;
+      gboolean fits;
+      if (!try_index (search, middle, best, &fits, error))
+        return FALSE;
+      *(fits ? low : &high) = middle;
+    }
+  return TRUE;
+}
+
+/* Looks above value @low, which fits without it, for the largest that fits with the setting.  The first
+ * step is as large as what the setting saves, then each twice as large as the one before. */
+static gboolean
+search_above (Search *search, guint64 low, GError **error)
+{
+  const guint64 last = ((const Variable *) search->variables->pdata[0])->count - 1;
+  guint64 step = 1 + (guint64) (search->setting->saved * (double) low), high = low;
+  gboolean fits = TRUE;
+
+  while (fits && low < last)
+    {
+      high = MIN (low + MIN (step, last), last);
+      if (!try_index (search, high, &search->with_setting, &fits, error))
+        return FALSE;
+      if (fits)
+        low = high;
+      step *= 2;
+    }
+  return fits || bisect (search, &low, high, &search->with_setting, error);
+}
+
+/* The same with the setting that needs least in @best, the run of value @low, if one needs less. */
+static gboolean
+search_with_setting (Search *search, const Run *best, guint64 low, GError **error)
+{
+  g_autofree char *before = NULL;
+  DrySetting *setting = gemem_library_setting_new (search->options, best->verdict);
+  gboolean ok;
+
+  search->setting = setting;
+  if (setting == NULL)
+    return TRUE;
+  before = g_strdup (g_getenv (setting->variable));
+  g_setenv (setting->variable, setting->value, TRUE);
+  ok = search_above (search, low, error);
+  if (search->with_setting != NULL)
+    try_others (search, search->with_setting);
+  if (before != NULL)
+    g_setenv (setting->variable, before, TRUE);
+  else
+    g_unsetenv (setting->variable);
+  return ok;
 }
 
 /* Finds the largest value of the first variable that fits; adds its run, or NULL, to @search->best. */
@@ -353,26 +444,20 @@ static gboolean
 search_largest (Search *search, GError **error)
 {
   const Variable *first = search->variables->pdata[0];
-  guint64 low = 0, high = first->count - 1; /* low fits, high does not */
+  const guint64 high = first->count - 1;
+  guint64 low = 0;
   Run *best = NULL;
   gboolean fits;
 
   if (!try_index (search, low, &best, &fits, error)
-      || (fits && high > low && !try_index (search, high, &best, &fits, error)))
+      || (fits && high > low && !try_index (search, high, &best, &fits, error))
+      || (!fits && best != NULL && !bisect (search, &low, high, &best, error)))
     return FALSE;
-  while (!fits && best != NULL && high - low > 1)
-    {
-      const guint64 middle = low + (high - low) / 2;
-      gboolean middle_fits;
-      if (!try_index (search, middle, &best, &middle_fits, error))
-        return FALSE;
-      if (middle_fits)
-        low = middle;
-      else
-        high = middle;
-    }
   if (best != NULL)
     try_others (search, best);
+  if (best != NULL && !fits && search->variables->len == 1 && !search->options->once
+      && !search_with_setting (search, best, low, error))
+    return FALSE;
   g_ptr_array_add (search->others, describe (search, 1, "=", " "));
   g_ptr_array_add (search->best, best);
   return TRUE;
@@ -431,6 +516,20 @@ print_best (const Search *search, const Run *best, const char *from, const char 
                         best->only_if != NULL ? best->only_if : "");
 }
 
+static void
+print_setting (const Search *search)
+{
+  const Run *best = search->with_setting;
+
+  if (best == NULL)
+    gemem_launcher_say ("no larger one fits with the setting that needs least there: %s",
+                        search->setting->line);
+  else
+    gemem_launcher_say ("%s fits%s%s with %s", best->values,
+                        best->only_if != NULL ? ", but only if " : "",
+                        best->only_if != NULL ? best->only_if : "", search->setting->line);
+}
+
 /* With several a table, a row for each combination of the others. */
 static void
 print_table (const Search *search, const char *from, const char *to)
@@ -466,12 +565,14 @@ print (const Search *search)
     print_table (search, from, to);
   else if (search->best->len > 0)
     print_best (search, search->best->pdata[0], from, to);
+  if (search->setting != NULL)
+    print_setting (search);
 }
 
 static void
-append_run_json (GString *out, const Run *run)
+append_run_json (GString *out, const char *name, const Run *run)
 {
-  gemem_json_append_name (out, NULL);
+  gemem_json_append_name (out, name);
   if (run == NULL)
     {
       g_string_append (out, "null");
@@ -495,12 +596,15 @@ write_json (const Search *search, GError **error)
   gemem_json_append_name (out, "largest");
   g_string_append_c (out, '[');
   for (guint i = 0; i < search->best->len; i++)
-    append_run_json (out, search->best->pdata[i]);
+    append_run_json (out, NULL, search->best->pdata[i]);
   g_string_append_c (out, ']');
+  gemem_json_append_text_member (out, "setting",
+                                 search->setting != NULL ? search->setting->line : NULL);
+  append_run_json (out, "largest_with_setting", search->with_setting);
   gemem_json_append_name (out, "runs");
   g_string_append_c (out, '[');
   for (guint i = 0; i < search->runs->len; i++)
-    append_run_json (out, search->runs->pdata[i]);
+    append_run_json (out, NULL, search->runs->pdata[i]);
   g_string_append (out, "]}\n");
   return gemem_library_write_json (search->options, out, error);
 }
@@ -511,7 +615,7 @@ gemem_library_fit (const DryOptions *options, char **ranges, char **arguments)
   g_autoptr (GPtrArray) variables = g_ptr_array_new_with_free_func (variable_free);
   g_autoptr (GPtrArray) runs = g_ptr_array_new_with_free_func (run_free);
   g_autoptr (GPtrArray) best = g_ptr_array_new (), others = g_ptr_array_new_with_free_func (g_free);
-  Search search = { options, arguments, variables, runs, best, others };
+  Search search = { options, arguments, variables, runs, best, others, NULL, NULL };
   g_autoptr (GError) error = NULL;
   gboolean ok = TRUE, any = FALSE;
 
@@ -524,6 +628,7 @@ gemem_library_fit (const DryOptions *options, char **ranges, char **arguments)
     any |= best->pdata[i] != NULL;
   if (runs->len > 0 && options->json != NULL)
     ok &= write_json (&search, ok ? &error : NULL);
+  gemem_library_setting_free (search.setting);
   if (error != NULL)
     gemem_launcher_say ("%s", error->message);
   return error != NULL ? gemem_error_exit_status (error) : ok && any ? 0 : 1;

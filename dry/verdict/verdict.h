@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <stdio.h>
+
 #include "devices/gpus.h"
 #include "dry/protocol/protocol.h"
 #include "record/launcher.h"
@@ -35,6 +37,7 @@ typedef struct
       truths; /* the place where truth values of the GPU read true, GEMEM_DRY_EVERYWHERE, or NULL: nowhere */
   guint limit;        /* seconds of a run aside (launcher.h); 0: as the user runs it */
   gboolean fill_host; /* --fill-host */
+  gboolean verbose;   /* --verbose: --fit hides nothing that its runs print */
   char *json;         /* file for the findings; NULL: none, "-": standard output */
 } DryOptions;
 
@@ -292,6 +295,33 @@ void gemem_library_append_fit_json (GString *out, DryFit fit);
 void gemem_library_append_gpu_json (GString *out, const DryOptions *options);
 /* Writes @text to options->json. */
 gboolean gemem_library_write_json (const DryOptions *options, const GString *text, GError **error);
+
+/* ---- settings.c */
+
+typedef struct
+{
+  char *line;             /* to paste */
+  char *variable, *value; /* the same for an environment */
+  double saved;           /* which part of the memory it saves in the recording */
+} DrySetting;
+
+/* The setting with which the largest process of @verdict needs least; NULL: none needs less, or its
+ * allocator is not PyTorch's.  gemem_library_setting_free().  Some 50 replays. */
+DrySetting *gemem_library_setting_new (const DryOptions *options, const DryVerdict *verdict);
+void gemem_library_setting_free (DrySetting *setting); /* may be NULL */
+
+/* ---- quiet.c */
+
+typedef struct
+{
+  FILE *file; /* what was printed; NULL: nothing is hidden */
+  int out, err;
+} DryQuiet;
+
+/* From here on all that is printed goes into a file. */
+void gemem_library_quiet_begin (DryQuiet *quiet);
+/* To here; @show: the end of it is printed on stderr after all. */
+void gemem_library_quiet_end (DryQuiet *quiet, gboolean show);
 
 /* ---- once.c */
 

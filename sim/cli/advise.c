@@ -12,7 +12,7 @@
 #include "sim/search/advise.h"
 
 static char *device_spec, *capacity, *system_name, *format;
-static gboolean no_trace_settings;
+static gboolean no_trace_settings, all;
 
 static const GOptionEntry entries[] = {
   { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec,
@@ -21,6 +21,10 @@ static const GOptionEntry entries[] = {
   { "for", 0, 0, G_OPTION_ARG_STRING, &system_name,
     "Whose allocator the program would have (default: the one that made the recording)",
     "pytorch|torch-npu|tensorflow|paddle|ge|rmm|cupy|any" },
+  { "all", 0, 0, G_OPTION_ARG_NONE, &all,
+    "Try pairs of settings and other systems even where the recording has more than " G_STRINGIFY (
+        GEMEM_ADVICE_MANY_EVENTS) " events",
+    NULL },
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format, "Form of the answer", "table|json" },
   { "no-trace-settings", 0, 0, G_OPTION_ARG_NONE, &no_trace_settings,
     "Ignore the allocator settings recorded in the trace", NULL },
@@ -41,26 +45,6 @@ run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors)
   gemem_progress_run_jobs ("trying settings", jobs, n, 0, path_of_job, results, errors);
 }
 
-/* The device of -d and --capacity; g_free(), NULL with @error.  A real one cannot be tried on dozens
- * of times at once. */
-static char *
-chosen_device (GError **error)
-{
-  g_autofree char *text = gemem_device_text (device_spec, capacity);
-  g_autoptr (GPtrArray) devices = gemem_device_spec_expand (text, error);
-  const char *spec = devices != NULL ? ((GememDeviceSpec *) devices->pdata[0])->spec : NULL;
-
-  if (spec == NULL)
-    return NULL;
-  if (devices->len > 1 || !g_str_has_prefix (spec, "sim"))
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "-d %s: advice is about one simulated device; give one, or use compare", text);
-      return NULL;
-    }
-  return g_strdup (spec);
-}
-
 /* The advice about one file; NULL with @error. */
 static GememAdvice *
 advise (GememSourceFile *file, const char *device, GError **error)
@@ -73,6 +57,7 @@ advise (GememSourceFile *file, const char *device, GError **error)
     .system = system_name,
     .ignores_settings = no_trace_settings,
     .allow_partial = gemem_source_allow_partial (),
+    .all = all,
     .interrupted = &gemem_interrupted,
     .run = run_jobs,
   };
@@ -132,7 +117,7 @@ run (char **arguments, GError **error)
 
   if (!gemem_want_arguments (&gemem_command_advise, arguments, 1, 1000, error)
       || !gemem_want_table_or_json (format, &json, error)
-      || (device = chosen_device (error)) == NULL)
+      || (device = gemem_want_simulated (device_spec, capacity, error)) == NULL)
     return 2;
   for (char **path = arguments; *path != NULL; path++)
     if (gemem_source_files_add (files, *path, error) == 0)

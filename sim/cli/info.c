@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "sim/cli/graph-info.h"
 #include "sim/cli/info-holders.h"
+#include "sim/cli/info-idle.h"
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/source.h"
@@ -297,6 +298,15 @@ run (char **arguments, GError **error)
   gboolean json, partial = FALSE;
   if (!gemem_want_arguments (&gemem_command_info, arguments, 1, 10000, error))
     return 2;
+  if (gemem_info_idle_wanted () && gemem_info_holders_wanted (NULL))
+    {
+      g_set_error (
+          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+          "info: --idle is about what is not in use, --at and --by about what is; give one");
+      return 2;
+    }
+  if (gemem_info_idle_wanted ())
+    return gemem_info_idle (arguments, format_name, error);
   if (gemem_info_holders_wanted (format_name))
     return gemem_info_holders (arguments, format_name, error);
   if (!gemem_want_table_or_json (format_name, &json, error))
@@ -319,10 +329,14 @@ const GememCommand gemem_command_info = {
       "With --at or --by: who holds the memory at a moment. The rows sum to the requested "
       "bytes that are alive then; of a graph, its\n"
       "trace is shown. --format=folded writes 'frame;frame;frame BYTES', outermost first, "
-      "for flamegraph.pl, speedscope and the like.",
-  .examples = "  gemem-sim info step.gmt\n  gemem-sim info snapshot.pickle --format=json\n  "
-              "gemem-sim info model.json\n  gemem-sim info snapshot.pickle --at=peak --by=line\n  "
-              "gemem-sim info snapshot.pickle --at=oom --by=stack --focus=attention\n",
-  .options = { entries, gemem_info_holders_entries, gemem_source_entries },
+      "for flamegraph.pl, speedscope and the like.\n"
+      "With --idle: who holds what is reserved and not in use, by cause. The rows sum to reserved "
+      "minus live bytes.",
+  .examples =
+      "  gemem-sim info step.gmt\n  gemem-sim info snapshot.pickle --format=json\n  "
+      "gemem-sim info model.json\n  gemem-sim info snapshot.pickle --at=peak --by=line\n  "
+      "gemem-sim info snapshot.pickle --at=oom --by=stack --focus=attention\n  gemem-sim info "
+      "snapshot.pickle --idle=failure\n",
+  .options = { entries, gemem_info_holders_entries, gemem_info_idle_entries, gemem_source_entries },
   .run = run,
 };

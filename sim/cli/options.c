@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "devices/device.h"
 #include "sim/cli/options.h"
 
 const GOptionEntry gemem_common_entries[] = {
@@ -299,4 +300,23 @@ gemem_device_text (const char *device, const char *capacity)
   return capacity == NULL ? g_strdup (base)
                           : g_strdup_printf ("%s%scapacity=%s", base,
                                              strchr (base, ':') != NULL ? "," : ":", capacity);
+}
+
+char *
+gemem_want_simulated (const char *device, const char *capacity, GError **error)
+{
+  g_autofree char *text = gemem_device_text (device, capacity);
+  g_autoptr (GPtrArray) devices = gemem_device_spec_expand (text, error);
+  const char *spec = devices != NULL ? ((GememDeviceSpec *) devices->pdata[0])->spec : NULL;
+
+  if (spec == NULL)
+    return NULL;
+  if (devices->len > 1 || !g_str_has_prefix (spec, "sim"))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "-d %s: the answer is about one simulated device; give one, or use compare",
+                   text);
+      return NULL;
+    }
+  return g_strdup (spec);
 }

@@ -20,5 +20,8 @@ gboolean gemem_want_at_least (const char *name, int value, int min, GError **err
 /* The text of the simulated or real device that -d @device (NULL: none) and --capacity @capacity (NULL:
  * none) mean; g_free(). */
 char *gemem_device_text (const char *device, const char *capacity);
+/* The specification of the one simulated device that they mean, g_free(); NULL with @error, also for a
+ * real one. */
+char *gemem_want_simulated (const char *device, const char *capacity, GError **error);
 /* Checks that @format (NULL: none), of option --format, is table or json; *json says which. */
 gboolean gemem_want_table_or_json (const char *format, gboolean *json, GError **error);

@@ -307,7 +307,7 @@ gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows)
 }
 
 void
-gemem_idle_at_peak (GememRun *run, guint64 stream, guint32 pool)
+gemem_idle_keep (GememRun *run, guint64 stream, guint32 pool)
 {
   GememResult *result = run->result;
 

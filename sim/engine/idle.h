@@ -17,5 +17,5 @@
  * that cannot use what lies elsewhere. */
 void gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows);
 
-/* The same into the result, for the reserved peak, which an event of @stream and @pool has reached. */
-void gemem_idle_at_peak (GememRun *run, guint64 stream, guint32 pool);
+/* The same into the result, where an event of @stream and @pool was the last one. */
+void gemem_idle_keep (GememRun *run, guint64 stream, guint32 pool);

@@ -47,7 +47,9 @@ take_over_idle (GememResult *result, const GememResult *found)
 static gboolean
 looks_at_peak (const GememJob *job)
 {
-  return job->keep_map || (job->keep_idle && job->n_others == 0 && !gemem_setup_is_real (job));
+  return job->keep_map
+         || (job->keep_idle && job->idle_event == NULL && job->n_others == 0
+             && !gemem_setup_is_real (job));
 }
 
 /* Runs a second pass that ends at the peak and looks at the memory there. */
@@ -84,9 +86,10 @@ gemem_job_run (const GememJob *job, GError **error)
 {
   gemem_job_expect (job, 1 + (looks_at_peak (job) ? 1 : 0)
                              + (job->find_capacity ? GEMEM_CAPACITY_PASSES : 0));
-  GememResult *result = gemem_run_pass (job, 0, G_MAXUINT64, error);
+  GememResult *result = gemem_run_pass (
+      job, 0, job->idle_event != NULL ? *job->idle_event : G_MAXUINT64, error);
 
-  if (result != NULL
+  if (result != NULL && job->idle_event == NULL
       && ((looks_at_peak (job) && result->peak_reserved > 0 && !look_at_peak (job, result, error))
           || (job->find_capacity && !gemem_capacity_find (job, result, error))))
     g_clear_pointer (&result, gemem_result_free);

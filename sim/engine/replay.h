@@ -83,6 +83,9 @@ typedef struct
   guint timeline_points; /* at most; 0: no timeline */
   gboolean keep_map;     /* fill result.map; costs a second pass up to the peak */
   gboolean keep_idle;    /* fill result.idle, at the cost of the same pass, and idle_at_failure */
+  /* with keep_idle: result.idle is of the state after this event instead, at which the run ends; NULL:
+   * of the reserved peak */
+  const guint64 *idle_event;
   /* fill the origins in result.oom and result.map, and result.largest and result.leaked, if the
    * trace has call stacks or tags */
   gboolean keep_origins;

@@ -240,12 +240,12 @@ struct _GememResult
   GArray *timeline; /* GememTimelinePoint */
   GArray *map;      /* GememMapSpan at the first reserved peak; empty unless asked for */
   /* GememIdleRow, the most bytes first: what is held and not in use after the event of the reserved
-   * peak, and at the first failed request; the bytes add up to reserved - live then.  Empty unless
-   * asked for, or where nothing is idle */
+   * peak, or another that the job names, and at the first failed request; the bytes add up to
+   * reserved - live then.  Empty unless asked for, or where nothing is idle */
   GArray *idle, *idle_at_failure;
   /* at the former: reserved (after the event), live, and the stream of the event */
   guint64 idle_reserved, idle_live, idle_stream;
-  gboolean idle_known; /* `idle` is of the reserved peak */
+  gboolean idle_known; /* `idle` was taken */
   /* GememNamedBlock, largest first: blocks alive at the live peak, and never freed by the trace;
    * empty unless origins were asked for and the trace has any */
   GArray *largest, *leaked;

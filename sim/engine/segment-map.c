@@ -1,9 +1,19 @@
 /* segment-map.c - the probe of the pass that takes the segment map, and what lies idle: the layout of
- * memory after one event, at which the pass ends. */
+ * memory after one event, at which the pass ends.
+ *
+ * The event may be one of another device: then the latest of this one before it counts. */
 #include "config.h"
 
 #include "sim/engine/engine-private.h"
 #include "sim/engine/idle.h"
+
+typedef struct
+{
+  GememProbe base;
+  guint64 stream; /* of the latest event, */
+  guint32 pool;   /* and its pool */
+  gboolean taken;
+} MapProbe;
 
 static void
 take_map (GememRun *run, GArray *out)
@@ -28,27 +38,56 @@ take_map (GememRun *run, GArray *out)
     }
 }
 
+static void
+take (MapProbe *probe, GememRun *run)
+{
+  if (probe->taken)
+    return;
+  probe->taken = run->stop = TRUE;
+  if (run->job->keep_map)
+    take_map (run, run->result->map);
+  if (run->job->keep_idle)
+    gemem_idle_keep (run, probe->stream, probe->pool);
+}
+
 static gboolean
 wanted (const GememRun *run)
 {
   return run->map_seq != G_MAXUINT64;
 }
 
+static void
+before (GememProbe *probe, GememRun *run, const GememTraceEvent *event)
+{
+  (void) event;
+  if (run->seq > run->map_seq)
+    take ((MapProbe *) probe, run);
+}
+
 static gboolean
 after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **error)
 {
-  (void) probe, (void) error;
+  MapProbe *map = (MapProbe *) probe;
+
+  (void) error;
+  map->stream = event->stream;
+  map->pool = event->pool;
   if (run->seq == run->map_seq)
-    {
-      if (run->job->keep_map)
-        take_map (run, run->result->map);
-      if (run->job->keep_idle)
-        gemem_idle_at_peak (run, event->stream, event->pool);
-      run->stop = TRUE;
-    }
+    take (map, run);
   return TRUE;
 }
 
-const GememProbeClass gemem_map_probe = { .size = sizeof (GememProbe),
-                                          .wanted = wanted,
-                                          .after = after };
+static void
+gather (GememProbe *probe, GememRun *run)
+{
+  if (run->seq > run->map_seq)
+    take ((MapProbe *) probe, run);
+}
+
+const GememProbeClass gemem_map_probe = {
+  .size = sizeof (MapProbe),
+  .wanted = wanted,
+  .before = before,
+  .after = after,
+  .gather = gather,
+};

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/report/notes.h"
+#include "sim/report/report.h"
 
 /* "the default pool", "private pool 1 (not released)" */
 static void
@@ -158,16 +159,15 @@ tells_of_streams (const GArray *rows)
   return FALSE;
 }
 
-/* @stream: of which the caches of others are other ones. */
-static void
-append_idle (GString *out, const char *when, const GArray *rows, guint64 stream, guint64 reserved,
-             guint64 live, guint max)
+void
+gemem_report_idle_at (GString *out, const char *when, const GArray *rows, guint64 stream,
+                      guint64 reserved, guint64 live, guint max)
 {
   char idle[GEMEM_FORMAT_MAX], held[GEMEM_FORMAT_MAX];
 
   if (rows->len == 0)
     return;
-  g_string_append_printf (out, "\nidle at the %s", when);
+  g_string_append_printf (out, "\nidle %s", when);
   if (tells_of_streams (rows))
     g_string_append_printf (out, ", an event of stream 0x%" G_GINT64_MODIFIER "x", stream);
   g_string_append_printf (out, ": %s of %s held\n", gemem_format_size (idle, reserved - live),
@@ -182,9 +182,9 @@ gemem_report_idle (GString *out, const GememResult *result, gboolean verbose)
   const GememOom *oom = result->oom->len > 0 ? &g_array_index (result->oom, GememOom, 0) : NULL;
 
   if (oom != NULL)
-    append_idle (out, "first failure", result->idle_at_failure, oom->stream, oom->reserved,
-                 oom->live, max);
+    gemem_report_idle_at (out, "at the first failure", result->idle_at_failure, oom->stream,
+                          oom->reserved, oom->live, max);
   if (result->idle_known && (verbose || oom == NULL))
-    append_idle (out, "reserved peak", result->idle, result->idle_stream, result->idle_reserved,
-                 result->idle_live, max);
+    gemem_report_idle_at (out, "at the reserved peak", result->idle, result->idle_stream,
+                          result->idle_reserved, result->idle_live, max);
 }

@@ -77,6 +77,12 @@ void gemem_results_name_devices (GememResult *const *results, guint n);
  * has the recorded allocator and settings and served every request.  O(n^2). */
 void gemem_results_find_now (GememResult *const *results, guint n);
 
+/* Appends @rows (GememIdleRow), which are idle of @reserved - @live bytes @when ("at the first failure"),
+ * the first @max and one for all others.  Nothing where there are none.  @stream: of which the caches of
+ * others are other ones. */
+void gemem_report_idle_at (GString *out, const char *when, const GArray *rows, guint64 stream,
+                           guint64 reserved, guint64 live, guint max);
+
 /* Appends the results (GememResult, gemem_result_free()) in the file @path, which
  * gemem_report_write() wrote as JSON, to @results.  GEMEM_ERROR_FAILED: unreadable;
  * GEMEM_ERROR_INPUT: not JSON, another schema or version, a missing member; @results is then

@@ -2,8 +2,8 @@
  *
  * Three rounds of replays, each run at once: what the program has now, on every device of the trace;
  * every setting by itself and the allocators of other systems; pairs of the settings that helped.
- * Longer traces get fewer: the pairs, the other systems and the least device are left out above the
- * limits below, and the advice says what was tried.
+ * Longer traces get fewer: the pairs, the other systems and the least device are left out above
+ * GEMEM_ADVICE_MANY_EVENTS, and the advice says so.
  */
 #include "config.h"
 
@@ -12,8 +12,7 @@
 #include "sim/search/advise.h"
 #include "sim/search/recorder.h"
 
-#define MANY_EVENTS 500000 /* above: no pairs, no other systems, no search for the least device */
-#define BEST_SETTINGS 6    /* that are tried in pairs */
+#define BEST_SETTINGS 6 /* that are tried in pairs */
 
 extern const GememAllocatorClass gemem_direct_class, gemem_rmm_limiting_class;
 
@@ -401,7 +400,7 @@ static void
 try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal, Tried *tried)
 {
   const char *system = g_strcmp0 (question->system, "any") == 0 ? NULL : advice->system;
-  const gboolean few = gemem_held_events (advice->held) <= MANY_EVENTS;
+  const gboolean few = !advice->shortened;
   const gboolean least = few && advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
   g_autoptr (GPtrArray) others = few ? other_systems (advice) : g_ptr_array_new ();
   Round round;
@@ -553,7 +552,7 @@ search (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal)
                   g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free) };
 
   try_singles (advice, question, ordinal, &tried);
-  if (gemem_held_events (advice->held) <= MANY_EVENTS)
+  if (!advice->shortened)
     try_pairs (advice, question, ordinal, &tried);
   choose_lines (advice, &tried);
   settle_other (advice);
@@ -570,6 +569,7 @@ advice_new (const GememAdviceQuestion *question)
   advice->held = gemem_held_ref (question->held);
   advice->device = g_strdup (question->device_spec);
   advice->devices = question->ordinals->len;
+  advice->shortened = !question->all && gemem_held_events (advice->held) > GEMEM_ADVICE_MANY_EVENTS;
   advice->lines = g_array_new (FALSE, TRUE, sizeof (GememAdviceLine));
   return advice;
 }

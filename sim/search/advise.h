@@ -37,6 +37,7 @@ typedef struct
   const char *system;        /* "pytorch": whose allocator; "any"; NULL: the recorder's */
   gboolean ignores_settings; /* those of the trace do not count */
   gboolean allow_partial;
+  gboolean all; /* try all there is, however long the trace is */
   const gint *interrupted;
   /* Runs jobs as gemem_jobs_run() does; NULL: that. */
   void (*run) (const GememJob *jobs, guint n, GememResult **results, GError **errors);
@@ -71,12 +72,17 @@ typedef struct
   guint64 least; /* what is in use at once, whatever the settings of the system */
   GArray *lines; /* GememAdviceLine, the best first */
   guint tried, pairs, refused,
-      approximate; /* settings: alone and in pairs; not of this version; not
+      approximate;    /* settings: alone and in pairs; not of this version; not
                                              * proven, as an approximation replays them */
-  char *other;     /* an allocator of another system that needs less than all of these; NULL */
+  gboolean shortened; /* the trace is long: pairs and other systems were not tried */
+  char *other;        /* an allocator of another system that needs less than all of these; NULL */
   guint64 other_need;
   GememHolders *holders; /* at the peak, by line; NULL: nothing was alive */
 } GememAdvice;
+
+/* Above so many events, unless all is asked for: no pairs, no other systems, no search for the least
+ * device. */
+#define GEMEM_ADVICE_MANY_EVENTS 500000
 
 /* NULL with GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE.  gemem_advice_free(). */
 GememAdvice *gemem_advise (const GememAdviceQuestion *question, GError **error);

@@ -20,10 +20,10 @@ gemem_candidate_free (gpointer data)
 
 /* Takes @own.  NULL: it cannot be written. */
 static GememCandidate *
-candidate_new (const GememAllocatorClass *klass, const GememForm *form, const char *now,
-               GPtrArray *own)
+candidate_new (const GememAllocatorClass *klass, const GememForm *form, gboolean instead,
+               const char *now, GPtrArray *own)
 {
-  g_autofree char *line = gemem_paste_line (klass, form, now, own);
+  g_autofree char *line = gemem_paste_line (klass, form, instead, now, own);
   GememAllocatorSpec *spec = line != NULL ? gemem_paste_read (klass, form, line, NULL) : NULL;
   GememCandidate *candidate;
 
@@ -35,6 +35,7 @@ candidate_new (const GememAllocatorClass *klass, const GememForm *form, const ch
   candidate = g_new0 (GememCandidate, 1);
   candidate->klass = klass;
   candidate->form = form;
+  candidate->instead = instead;
   candidate->own = own;
   candidate->line = g_steal_pointer (&line);
   candidate->spec = spec;
@@ -63,7 +64,7 @@ effect_of (const GememAllocatorClass *klass, const char *now, const GPtrArray *o
 /* Appends @klass with each value of each key of @form. */
 static void
 add_settings (GPtrArray *list, const GememAllocatorClass *klass, const GememForm *form,
-              const char *now)
+              gboolean instead, const char *now)
 {
   g_auto (GStrv) keys = g_strsplit (form->keys != NULL ? form->keys : "", "|", -1);
   g_autoptr (GPtrArray) none = gemem_settings_new ();
@@ -85,10 +86,21 @@ add_settings (GPtrArray *list, const GememAllocatorClass *klass, const GememForm
           with = effect_of (klass, now, own);
           if (with == NULL || g_strcmp0 (with, effect) == 0)
             g_ptr_array_unref (own);
-          else if ((candidate = candidate_new (klass, form, now, own)) != NULL)
+          else if ((candidate = candidate_new (klass, form, instead, now, own)) != NULL)
             g_ptr_array_add (list, candidate);
         }
     }
+}
+
+/* FALSE if the allocator of @form is the one that no setting chooses, and the program, with @klass, has
+ * chosen another one of that system: no line takes that back. */
+static gboolean
+can_replace (const GememAllocatorClass *klass, const GememForm *form)
+{
+  const gboolean beside = form->kind == GEMEM_FORM_VARIABLES || form->kind == GEMEM_FORM_OPTIONS;
+
+  return !beside || form->text != NULL || form->instead != NULL
+         || gemem_paste_form (klass, form->system) == NULL;
 }
 
 GPtrArray *
@@ -98,16 +110,17 @@ gemem_candidates_single (const GememAllocatorClass *klass, const char *system, c
   const GememForm *form = gemem_paste_form (klass, system);
 
   if (form != NULL)
-    add_settings (list, klass, form, now);
+    add_settings (list, klass, form, FALSE, now);
   for (const GememAllocatorClass *const *other = gemem_allocator_classes (); *other != NULL;
        other++)
-    if (*other != klass && (form = gemem_paste_form (*other, system)) != NULL)
+    if (*other != klass && (form = gemem_paste_form (*other, system)) != NULL
+        && can_replace (klass, form))
       {
-        GememCandidate *plain = candidate_new (*other, form, NULL, gemem_settings_new ());
+        GememCandidate *plain = candidate_new (*other, form, TRUE, NULL, gemem_settings_new ());
 
         if (plain != NULL)
           g_ptr_array_add (list, plain);
-        add_settings (list, *other, form, NULL);
+        add_settings (list, *other, form, TRUE, NULL);
       }
   return list;
 }
@@ -134,7 +147,7 @@ gemem_candidates_both (const GememCandidate *one, const GememCandidate *other, c
   own = gemem_settings_new ();
   gemem_settings_append (own, one->own);
   gemem_settings_append (own, other->own);
-  return candidate_new (one->klass, one->form, now, own);
+  return candidate_new (one->klass, one->form, one->instead, now, own);
 }
 
 gboolean

@@ -12,6 +12,7 @@ typedef struct
 {
   const GememAllocatorClass *klass;
   const GememForm *form;
+  gboolean instead;         /* of another allocator of the system, which the program has */
   GPtrArray *own;           /* GememSetting: what differs from what the program has */
   char *line;               /* to paste */
   GememAllocatorSpec *spec; /* read back from it */

@@ -133,7 +133,7 @@ paste_of (const GememMessageKind *kind, const GememGain *gain)
   if (klass == NULL)
     return NULL;
   gemem_settings_add (settings, gain->setting, gain->value);
-  return gemem_paste_line (klass, gemem_paste_form (klass, NULL), NULL, settings);
+  return gemem_paste_line (klass, gemem_paste_form (klass, NULL), FALSE, NULL, settings);
 }
 
 static gboolean

@@ -1,7 +1,7 @@
 /* paste.c - see paste.h.
  *
  * A string of settings and the arguments of a call replace all that was there, so what is as by
- * default is left out.  Variables and options stand beside what the program sets otherwise: those
+ * default is left out, but where the real default is another one.  Variables and options stand beside what the program sets otherwise: those
  * that were asked for are written even then.
  */
 #include "config.h"
@@ -117,11 +117,14 @@ append_pair (GString *out, const GememForm *form, const char *key, const char *v
 
 /* The settings in @params that can and have to be said; NULL: one of them cannot. */
 static GString *
-pairs_of (const GememAllocatorClass *klass, const GememForm *form, gconstpointer params,
-          const GPtrArray *own)
+pairs_of (const GememAllocatorClass *klass, const GememForm *form, gboolean instead,
+          gconstpointer params, const GPtrArray *own)
 {
   const gboolean beside = form->kind == GEMEM_FORM_VARIABLES || form->kind == GEMEM_FORM_OPTIONS;
-  GString *out = g_string_new (beside ? form->text : NULL);
+  GString *out = g_string_new (beside && instead ? form->instead : NULL);
+
+  if (beside && form->text != NULL)
+    g_string_append_printf (out, "%s%s", out->len > 0 ? " " : "", form->text);
 
   for (const GememParam *param = klass->params; param != NULL && param->name != NULL; param++)
     {
@@ -129,7 +132,8 @@ pairs_of (const GememAllocatorClass *klass, const GememForm *form, gconstpointer
       g_autofree char *value = NULL;
       const gboolean asked = is_among (own, param, klass->params);
 
-      if (gemem_param_is_default (param, params) && !(beside && asked))
+      if (gemem_param_is_default (param, params) && !(beside && asked)
+          && !gemem_name_listed (form->always, param->name))
         continue;
       if (key != NULL && (asked || !beside))
         value = native_value (form, param, params);
@@ -145,8 +149,8 @@ pairs_of (const GememAllocatorClass *klass, const GememForm *form, gconstpointer
 }
 
 char *
-gemem_paste_line (const GememAllocatorClass *klass, const GememForm *form, const char *defaults,
-                  const GPtrArray *own)
+gemem_paste_line (const GememAllocatorClass *klass, const GememForm *form, gboolean instead,
+                  const char *defaults, const GPtrArray *own)
 {
   const GememParamContext context = { 0 };
   g_autoptr (GPtrArray) given = gemem_settings_parse (defaults != NULL ? defaults : "", NULL);
@@ -160,7 +164,7 @@ gemem_paste_line (const GememAllocatorClass *klass, const GememForm *form, const
       || (klass->params != NULL
           && !gemem_params_apply (klass->params, params, &context, klass->name, settings, NULL)))
     return NULL;
-  pairs = pairs_of (klass, form, params, own);
+  pairs = pairs_of (klass, form, instead, params, own);
   if (klass->params != NULL)
     gemem_params_clear (klass->params, params);
   if (pairs == NULL)
@@ -202,6 +206,7 @@ assignments (const GememForm *form, const char *line, GError **error)
   g_auto (GStrv) words = NULL;
   g_auto (GStrv) choice = g_strsplit (
       form->kind != GEMEM_FORM_STRING && form->text != NULL ? form->text : "", " ", -1);
+  g_auto (GStrv) also = g_strsplit (form->instead != NULL ? form->instead : "", " ", -1);
   guint chosen = 0;
 
   if (g_str_has_prefix (line, "export "))
@@ -214,6 +219,8 @@ assignments (const GememForm *form, const char *line, GError **error)
 
       if (g_strv_contains ((const char *const *) choice, *word))
         chosen++;
+      else if (g_strv_contains ((const char *const *) also, *word))
+        continue;
       else if (pair[0] != NULL && pair[1] != NULL)
         gemem_settings_add (settings, pair[0], pair[1]);
       else
@@ -268,6 +275,31 @@ settings_text (const GememForm *form, const char *line, GError **error)
   return g_string_free (out, FALSE);
 }
 
+/* FALSE with @error if @settings, of a line, leave out what is another value by default in the real system
+ * than here. */
+static gboolean
+says_all (const GememForm *form, const char *line, const char *settings, GError **error)
+{
+  g_autoptr (GPtrArray) given = gemem_settings_parse (settings, NULL);
+  g_auto (GStrv) keys = g_strsplit (form->always != NULL ? form->always : "", "|", -1);
+
+  for (char **key = keys; given != NULL && *key != NULL; key++)
+    {
+      gboolean said = FALSE;
+
+      for (guint i = 0; i < given->len; i++)
+        said |= strcmp (((GememSetting *) given->pdata[i])->key, *key) == 0;
+      if (!said)
+        {
+          g_autofree char *what = g_strdup_printf ("its %s by default is not known here; add it",
+                                                   *key);
+          fail (error, line, what);
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
 GememAllocatorSpec *
 gemem_paste_read (const GememAllocatorClass *klass, const GememForm *form, const char *line,
                   GError **error)
@@ -282,7 +314,8 @@ gemem_paste_read (const GememAllocatorClass *klass, const GememForm *form, const
     variables = assignments (form, line, error);
   else
     settings = settings_text (form, line, error);
-  if (variables == NULL && settings == NULL)
+  if ((variables == NULL && settings == NULL)
+      || (settings != NULL && !says_all (form, line, settings, error)))
     return NULL;
   text = settings != NULL && *settings != '\0' ? g_strconcat (klass->name, ":", settings, NULL)
                                                : g_strdup (klass->name);

@@ -18,10 +18,10 @@ const GememForm *gemem_paste_form (const GememAllocatorClass *klass, const char 
 
 GEMEM_END_DECLS
 
-/* The line for @klass with @own settings (GememSetting) instead of those among @defaults, the settings
+/* The line for @klass, @instead of another allocator of the system, with @own settings (GememSetting) instead of those among @defaults, the settings
  * that the program has now ("key=value,..."; NULL: none).  NULL: it cannot be said so, or a setting is
  * wrong; g_free(). */
-char *gemem_paste_line (const GememAllocatorClass *klass, const GememForm *form,
+char *gemem_paste_line (const GememAllocatorClass *klass, const GememForm *form, gboolean instead,
                         const char *defaults, const GPtrArray *own);
 
 /* The allocator that a program has after @line, of @form.  GEMEM_ERROR_USAGE. */

@@ -202,6 +202,14 @@ keep_error (GError **kept, GError *error, gboolean reads)
     g_clear_error (&error);
 }
 
+/* TRUE if @line begins as the call of @form does. */
+static gboolean
+is_call (const GememForm *form, const char *line)
+{
+  return form->kind == GEMEM_FORM_CALL
+         && strncmp (line, form->text, strcspn (form->text, "%")) == 0;
+}
+
 static GememAllocatorSpec *
 by_form (const char *line, const GPtrArray *variables, GError **why)
 {
@@ -214,7 +222,8 @@ by_form (const char *line, const GPtrArray *variables, GError **why)
 
         if (spec != NULL)
           return spec;
-        keep_error (why, error, read_by ((*klass)->params, variables) != NULL);
+        keep_error (why, error,
+                    is_call (form, line) || read_by ((*klass)->params, variables) != NULL);
       }
   return NULL;
 }

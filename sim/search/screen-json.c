@@ -110,6 +110,7 @@ gemem_advice_append_json (GString *out, const GememAdvice *advice)
   append_lines (out, advice);
   gemem_json_append_number_member (out, "tried", advice->tried);
   gemem_json_append_number_member (out, "tried_pairs", advice->pairs);
+  append_bool (out, "shortened", advice->shortened);
   gemem_json_append_number_member (out, "refused", advice->refused);
   gemem_json_append_number_member (out, "approximated", advice->approximate);
   gemem_json_append_text_member (out, "other_allocator", advice->other);

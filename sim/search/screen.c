@@ -278,6 +278,11 @@ append_tried (GString *out, const GememAdvice *advice)
     g_string_append_printf (text, "Nothing needs less than the %s in use at once.",
                             gemem_format_size (size, advice->least));
   gemem_text_wrap (out, text->str, "");
+  if (advice->shortened)
+    g_string_append_printf (out,
+                            "Not tried, as the recording is long: pairs of settings, other "
+                            "systems%s; --all does.\n",
+                            failed ? ", the least device" : "");
   if (advice->other != NULL)
     g_string_append_printf (out, "Good to know: %s, of another system, would need %s.\n",
                             advice->other, gemem_format_size (size, advice->other_need));

@@ -38,6 +38,17 @@ import torch
 x = torch.empty(1 << 18, device="cuda")
 for i in range(20): y = torch.empty(1 << 18, device="cuda"); del y
 PY
+# A growing batch, of which a part stays: the rest of its segment serves no larger one. By hand, in MiB: reserved are 10n + ... + 19n; with expandable segments
+# six tenths of all but the last, and that.
+cat >growing.py <<'PY'
+import sys, torch
+kept = []
+for step in range(10):
+    size = int(sys.argv[1]) * (1 << 20) * (10 + step)
+    x = torch.empty(size, dtype=torch.uint8, device="cuda"); del x
+    kept.append(torch.empty(size // 10 * 6, dtype=torch.uint8, device="cuda"))
+print("noise")
+PY
 # What waits for a value; and generate() of the package transformers, of which this has what matters: criteria, and a loop that asks the device.
 cat >wait.py <<'PY'
 import torch
@@ -131,6 +142,11 @@ for python in $GEMEM_TORCH; do
   check "no error of ours" sh -c "! grep -q Traceback $err"
   run 0 gemem-dry-run --value 'masks\.py|without Python=500' "$python" masks.py; says out '^500 of 1000'
   run 0 gemem-dry-run "$python" checkpoint.py
+  run 0 gemem-dry-run --capacity 6GiB --context 512MiB --fit 'N=30..64' --json fit.json -- "$python" growing.py N
+  says err '^gemem-dry-run: N=38 is the largest of 30 to 64 that fits h100$'; says err '^gemem-dry-run: N=[0-9]* fits with export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True$'; lacks err noise
+  check "what fits with the setting was run with it, and one more does not" jq -e '.largest_with_setting as $best | ($best.N | tonumber) as $n | $n > 50 and $best.fits and $best.trace == "'"$PWD"'/out.setting.N-\($n).gmt"
+    and any(.runs[]; .N == "\($n + 1)" and (.trace | contains(".setting.")) and .fits == false)' fit.json
+  run 0 gemem-dry-run --once --capacity 6GiB --context 512MiB --fit 'N=37..40' -- "$python" growing.py N; lacks err 'fits with'
   run 0 gemem-dry-run --value 'wait.py:3 =0*2500,1' "$python" wait.py; says out '^2500$'
   # A shell's background jobs ignore SIGINT, and so would what they start.
   run 124 env --default-signal=INT timeout -k 60 -s INT 30 gemem-dry-run "$python" wait.py; says err 'wait\.py:3 <module> has read 2000 values .* if it waits for another'

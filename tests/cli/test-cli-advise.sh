@@ -112,7 +112,7 @@ Good to know: cupy-pool, of another system, would need 161.0 MiB.
 161.0 MiB in use at the peak:
    97.00 MiB   60.2 %  /work/main/tests/data/pytorch/programs.py:21 take
    32.00 MiB   19.9 %  /work/main/tests/data/pytorch/programs.py:41 train
-   32.00 MiB   19.9 %  unknown
+   32.00 MiB   19.9 %  after /work/main/tests/data/pytorch/programs.py:41 train
 
 idle at the reserved peak: 39.00 MiB of 200.0 MiB held
    39.00 MiB  free rest of the segment of block 151 (90.00 MiB by /work/main/tests/data/pytorch/p...

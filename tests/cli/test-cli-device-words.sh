@@ -119,6 +119,8 @@ means 'XLA_PYTHON_CLIENT_PREALLOCATE=false XLA_PYTHON_CLIENT_MEM_FRACTION=0.5 py
 means XLA_PYTHON_CLIENT_ALLOCATOR=platform direct
 means ge.exec.staticMemoryPolicy=2 ge:static_memory_policy=2
 means 'rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), initial_pool_size=1073741824))' rmm-pool:initial_pool_size=1GiB
+run 2 gemem-sim replay $session -a 'rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource()))' # RMM then takes half of what is free
+says err 'its initial_pool_size by default is not known here; add it'
 # every line of advise is what it says (tests/unit/test-advise: every line of every form)
 gemem-sim advise $session --capacity 2.7GiB >advice; grep '^  export' advice | sed 's/^  //' >lines
 check 'advise offers lines' test -s lines

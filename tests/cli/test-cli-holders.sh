@@ -55,7 +55,7 @@ run 0 gemem-sim info --by=pool t.txt; row ' 50 B .* 1  private pool 2$'; row ' 1
 run 0 gemem-sim info --frames=native t.txt; row " 100 B .* 1  aten::empty$"; row " 100 B .* 2  u\.cpp:7 user$"
 run 0 gemem-sim info --frames=python t.txt; row " 110 B .* 3  unknown, or no Python frame$"
 run 0 gemem-sim info --focus='^train' t.txt; row ' 110 B .* 3  outside of --focus$'; row '  model\.py:31 forward$'
-run 0 gemem-sim info --focus='weights' --by=line t.txt; row ' 50 B .* 1  u\.cpp:7 user$'; row ' 160 B .* 3  outside of --focus$'
+run 0 gemem-sim info --focus='weights' --by=line t.txt; row ' 50 B .* 1  u\.cpp:7 user, after model\.py:31 forward$'; row ' 160 B .* 3  outside of --focus$'
 run 0 gemem-sim info --top=1 t.txt; row ' 110 B .* 3  2 more rows; --top=0 shows them$'
 # ---- every moment
 run 0 gemem-sim info --at=oom t.txt; row ' 210 B \(210 bytes\) in 4 blocks, after event 8 at 4 ns, when a request of 900 B ran out of memory$'

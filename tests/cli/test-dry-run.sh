@@ -193,6 +193,14 @@ run 2 gemem-dry-run --fit 'N=1,,2' -- true N; says err 'N=1,,2: write NAME=FROM\
 run 2 gemem-dry-run --fit 'N=1..2' -- true NN; says err 'contains the word N;'
 run 1 gemem-dry-run --capacity 1GiB --fit 'N=2..4' -- "$program" batch N; says err 'no value of N from 2 to 4 fits h100'
 run 0 gemem-dry-run --capacity 10GiB --fit 'N=2..4' -- "$program" batch N; says err '^gemem-dry-run: N=4 is the largest of 2 to 4 that fits h100$'
+run 0 gemem-dry-run --fit 'N=2..3' -- sh -c "echo noise N; echo more >&2; '$program' batch N"; lacks err 'noise|^more'; silent out
+run 0 gemem-dry-run -v --fit 'N=2..3' -- sh -c "echo noise N; echo more >&2; '$program' batch N"; says out '^noise 3$'; says err '^more$'
+run 1 gemem-dry-run --fit 'N=2..3' -- sh -c "echo reason N; '$program' batch N; exit N"; says err '^reason 2$'; says err 'the program failed with N=2 \(status 2\)' # what it printed tells why
+run 1 gemem-dry-run --capacity 1GiB --fit 'N=2..4' -- sh -c "echo noise; '$program' batch N || exit 1"; lacks err noise # no memory is reason enough
+if command -v jq >/dev/null; then
+  run 0 gemem-dry-run --json fit.json --fit 'N=2..3' -- "$program" batch N
+  run 0 jq -e '.setting == null and .largest_with_setting == null' fit.json # no allocator, no setting
+fi
 for signal in TERM INT; do
   run 130 timeout --preserve-status -s $signal 2 gemem-dry-run -o stop.gmt --fit 'N=1,9' -- sh -c 'sleep N'; says err 'stopped by signal (2|15)$'
 done

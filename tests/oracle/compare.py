@@ -46,6 +46,8 @@ class System:
         self.sharpness, self.bench = getattr(module, 'SHARPNESS', []), getattr(module, 'BENCH', {})
         self.version_settings = getattr(module, 'version_settings', lambda version: {})
         self.follows = getattr(module, 'FOLLOWS', False)
+        self.advice, self.pasted = getattr(module, 'ADVICE', {}), getattr(module, 'pasted', None)
+        self.tells = getattr(module, 'tells', lambda line: True)
 
 
 class Known:

@@ -3,7 +3,8 @@
 
 usage: oracle.py check [WHAT...] [-s SCENARIO...] [-n OPERATIONS] [--seed N] [-j JOBS] [--trials N (to shrink)]     TAP
        oracle.py sharpness [WHAT...] [--count SEQUENCES]    TAP
-       oracle.py all [...]                                  TAP of both
+       oracle.py advice [WHAT...] [--count SEQUENCES]       TAP: are the lines of gemem-sim advise accepted, and true?
+       oracle.py all [...]                                  TAP of all three
        oracle.py bench [WHAT...] [-n OPERATIONS]            JSON rows
        oracle.py run SYSTEM-VERSION TRACE                   every decision, side by side
        oracle.py fetch|build|list [WHAT...]
@@ -25,6 +26,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
+import advice
 import compare
 import measure
 import sequences
@@ -56,10 +58,10 @@ def work_folder():
     return tempfile.TemporaryDirectory(prefix='gemem-oracle-', dir='/dev/shm' if os.path.isdir('/dev/shm') and os.access('/dev/shm', os.W_OK) else None)
 
 
-def sequence(system, scenario, seed, length):
+def sequence(system, scenario, seed, length, scenarios=None):
     """The case and its operations: a function of the names and the seed."""
     source = random.Random('%s/%s/%d' % (system.name, scenario, seed))
-    case = system.scenarios[scenario](source)
+    case = (scenarios or system.scenarios)[scenario](source)
     return case, list(case.operations(source, length))
 
 
@@ -224,6 +226,20 @@ def notice(system, version, scenario, change, most):
     return noticed, tried
 
 
+def check_advice(arguments, tap):
+    """The lines that advise prints, in the real binaries of those versions."""
+    for system, versions in chosen(arguments.what):
+        for version in made_ready(versions, Tap(open(os.devnull, 'w')) if arguments.command == 'all' else tap) if system.advice else []:
+            for scenario in system.advice:
+                tally = advice.Tally()
+                with work_folder() as work:
+                    pair = compare.Pair(system, version, work)
+                    for seed in range(arguments.count):
+                        case, operations = sequence(system, scenario, seed, advice.LENGTH, system.advice)
+                        advice.check_sequence(pair, case, operations, tally)
+                advice.report(version, scenario, tally, tap)
+
+
 def bench(arguments, tap):
     """The newest version that can be run of each system."""
     for system, versions in chosen(arguments.what):
@@ -271,7 +287,7 @@ def stop(number, frame):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('command', choices=['check', 'sharpness', 'all', 'bench', 'run', 'fetch', 'build', 'list'])
+    parser.add_argument('command', choices=['check', 'sharpness', 'advice', 'all', 'bench', 'run', 'fetch', 'build', 'list'])
     parser.add_argument('what', nargs='*')
     parser.add_argument('-s', '--scenario', action='append', default=[])
     parser.add_argument('-n', '--operations', type=int, default=100000)
@@ -298,6 +314,8 @@ def main():
         check(arguments, tap)
     if arguments.command in ('sharpness', 'all'):
         sharpness(arguments, tap)
+    if arguments.command in ('advice', 'all'):
+        check_advice(arguments, tap)
     if arguments.command == 'bench':
         bench(arguments, tap)
     return tap.finish() if arguments.command != 'bench' else tap.failed > 0

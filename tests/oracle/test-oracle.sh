@@ -25,14 +25,16 @@ for argument do
     events=*) events=${argument#*=} ;;
     calls=*) calls=${argument#*=} ;;
     stats=*) stats=${argument#*=} ;;
+    conf=*) conf=${argument#*=} ;;
     *) trace=$argument ;;
   esac
 done
+case $version-${conf:-} in unsaid-?*) conf=roundup_power2_divisions:1 ;; refuses-?*) echo 'refused: no such setting' >&2; exit 2 ;; esac
 case $version in refuses) echo 'refused: never' >&2; exit 2 ;; crashes) exit 134 ;; esac
 sed 's/_ns=.*/_ns=0/' "$GEMEM_PROFILES/generic.ini" >"$events.ini"
 libraries=$GEMEM_BUILDDIR/.libs # without libtool's script, which takes longer to start than the rest
 [ ! -x "$libraries/gemem-sim" ] || { LD_LIBRARY_PATH=$libraries PATH=$libraries:$PATH; export LD_LIBRARY_PATH; }
-gemem-sim replay "$trace" -d "sim:profile=$events.ini" --events "$events" ${calls:+--calls "$calls"} -o /dev/null || exit 1
+gemem-sim replay "$trace" ${conf:+-a "PYTORCH_CUDA_ALLOC_CONF=$conf"} -d "sim:profile=$events.ini" --events "$events" ${calls:+--calls "$calls"} -o /dev/null || exit 1
 end=$(sed -n 's/^# end: //p' "$trace")
 if [ -n "${calls:-}" ]; then sed "/^$end,/d" "$calls" >"$calls.1" && mv "$calls.1" "$calls"; fi
 case $version in
@@ -43,6 +45,7 @@ esac
 [ -z "${stats:-}" ] || case $version in stats) echo 'num_ooms 4711'; echo 'unheard_of 1' ;; esac >"$stats"
 END
 cat >systems/fake/scenarios.py <<'END'
+import advice
 from sequences import GiB, MiB, Case, mixed
 
 ALLOCATOR, CALLS = 'pytorch-caching', ('malloc', 'free')
@@ -59,6 +62,13 @@ def other(settings, device):
 
 SCENARIOS = {'some': some}
 BENCH = {'some': some}
+ADVICE = {'some': lambda random: Case(some(random).operations, device={'capacity': 4 * GiB})}
+
+
+def pasted(line):
+    return {'conf': advice.assignments(line)['PYTORCH_CUDA_ALLOC_CONF']}, {}
+
+
 SHARPNESS = [('some', 'rounding', other), ('some', 'a change of nothing that matters', lambda settings, device: (settings, dict(device, granularity=4 * MiB)))]
 END
 
@@ -114,6 +124,15 @@ rm systems/known-differences
 run 1 oracle sharpness fake-equal --count 2
 says out '^ok 1 - fake-equal some: rounding is noticed in [1-9]'
 says out '^not ok 2 - fake-equal some: a change of nothing that matters is noticed in 0 of 2 sequences$'
+
+# ---- lines of advise: accepted, and as much as was said
+run 0 oracle advice fake-equal --count 2
+says out '^ok 1 - fake-equal some: [1-9][0-9]* lines, [1-9][0-9]* different, in 2 sequences are accepted and need what was said$'
+says out '^# export PYTORCH_CUDA_ALLOC_CONF='
+run 1 oracle advice fake-unsaid --count 2 # which reads another line than it is told
+says out '^not ok 1 - fake-unsaid some'; says out '^#   gemem: holds [0-9]*, 0 refused$'; says out '^#   real:  holds [0-9]*, [0-9]* refused$'
+run 1 oracle advice fake-refuses --count 1; says out '^#   real:  exit status 2 refused: '
+run 0 oracle advice fake-away; says out '^ok 1 - fake-away # SKIP something is not here$'
 
 # ---- wheels: taken from a folder instead of the network
 if python3 -m pip --version >/dev/null 2>&1 && [ "$(uname -sm)" = 'Linux x86_64' ]; then

@@ -10,8 +10,9 @@
 #include "tests/util/engine-job.h"
 
 extern const GememAllocatorClass gemem_pytorch_caching_class, gemem_rmm_pool_class,
-    gemem_paddle_auto_growth_class, gemem_paddle_vmm_auto_growth_class, gemem_ge_class,
-    gemem_tf_bfc_class, gemem_cuda_async_class, gemem_rmm_cuda_async_class;
+    gemem_rmm_binning_class, gemem_paddle_auto_growth_class, gemem_paddle_vmm_auto_growth_class,
+    gemem_ge_class, gemem_tf_bfc_class, gemem_cuda_async_class, gemem_rmm_cuda_async_class,
+    gemem_paddle_buddy_class;
 
 /* Settings of "key=value,...". */
 static GPtrArray *
@@ -33,7 +34,7 @@ assert_line (const GememAllocatorClass *klass, const char *system, const char *n
   g_autofree char *line = NULL;
 
   g_assert_nonnull (form);
-  line = gemem_paste_line (klass, form, now, wanted);
+  line = gemem_paste_line (klass, form, FALSE, now, wanted);
   g_assert_cmpstr (line, ==, expected);
 }
 
@@ -67,6 +68,14 @@ test_lines (void)
   assert_line (&gemem_rmm_pool_class, "rmm", NULL, "initial_pool_size=64MiB",
                "rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource("
                "rmm.mr.CudaMemoryResource(), initial_pool_size=67108864))");
+  assert_line (&gemem_rmm_pool_class, "rmm", NULL,
+               "maximum_pool_size=64MiB", /* RMM begins with half of the device */
+               "rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource("
+               "rmm.mr.CudaMemoryResource(), initial_pool_size=0, maximum_pool_size=67108864))");
+  assert_line (&gemem_rmm_binning_class, "rmm", NULL,
+               "max_size_exponent=18", /* RMM has no bins by default */
+               "rmm.mr.set_current_device_resource(rmm.mr.BinningMemoryResource("
+               "rmm.mr.CudaMemoryResource(), min_size_exponent=18, max_size_exponent=18))");
   assert_line (&gemem_rmm_cuda_async_class, "rmm", NULL, "",
                "rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())");
   assert_line (&gemem_ge_class, "ge", NULL, "static_memory_policy=2",
@@ -94,6 +103,12 @@ test_refused (void)
   assert_refused (&gemem_rmm_pool_class,
                   "rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource("
                   "rmm.mr.CudaMemoryResource(), no_such=1))");
+  assert_refused (&gemem_rmm_pool_class, /* half of what is free, which depends on the moment */
+                  "rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource("
+                  "rmm.mr.CudaMemoryResource(), maximum_pool_size=67108864))");
+  assert_refused (&gemem_rmm_binning_class,
+                  "rmm.mr.set_current_device_resource(rmm.mr.BinningMemoryResource("
+                  "rmm.mr.CudaMemoryResource(), max_size_exponent=18))");
 }
 
 /* ---- replays */
@@ -238,6 +253,24 @@ test_candidates (void)
     g_assert_true (g_str_has_prefix (((GememCandidate *) rmm->pdata[i])->klass->name, "rmm-"));
 }
 
+/* What the program has chosen by a variable stays so unless the line says otherwise. */
+static void
+test_instead (void)
+{
+  g_autoptr (GPtrArray) buddy = gemem_candidates_single (&gemem_paddle_buddy_class, "paddle", NULL);
+  g_autoptr (GPtrArray)
+      growth = gemem_candidates_single (&gemem_paddle_auto_growth_class, "paddle", NULL);
+  g_autoptr (GPtrArray)
+      cuda = gemem_candidates_single (&gemem_cuda_async_class, "tensorflow", NULL);
+
+  g_assert_nonnull (
+      find_line (buddy, "export FLAGS_allocator_strategy=auto_growth "
+                        "FLAGS_use_virtual_memory_auto_growth=false FLAGS_free_idle_chunk=true"));
+  g_assert_null (find_line (buddy, "export FLAGS_free_idle_chunk=true"));
+  g_assert_nonnull (find_line (growth, "export FLAGS_free_idle_chunk=true"));
+  g_assert_cmpuint (cuda->len, ==, 0); /* no line takes TF_GPU_ALLOCATOR back */
+}
+
 /* ---- the verdict */
 
 static GememAdvice *
@@ -342,6 +375,7 @@ main (int argc, char **argv)
   g_test_add_func ("/advise/refused", test_refused);
   g_test_add_func ("/advise/every-line", test_every_line);
   g_test_add_func ("/advise/candidates", test_candidates);
+  g_test_add_func ("/advise/instead", test_instead);
   g_test_add_func ("/advise/verdict", test_verdict);
   g_test_add_func ("/advise/saves", test_saves);
   g_test_add_func ("/advise/other-system", test_other_system);

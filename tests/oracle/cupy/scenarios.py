@@ -3,6 +3,7 @@
 Which of several free chunks of equal size CuPy takes follows from the addresses of its Python objects, which nobody knows beforehand
 (peers.md 1i.1), so gemem follows it there (FOLLOWS, `tie=recorded`); everything else it decides itself.
 """
+import advice
 from sequences import GiB, KiB, MiB, PATTERNS, Case, around, mixed, one_of
 
 ALLOCATOR = 'cupy-pool'
@@ -77,3 +78,31 @@ SHARPNESS = [
     ('limit', 'limit - 512', less('limit', 512)),
     ('limit', 'another version', lambda settings, device: (dict(settings, version='13.6' if settings['version'] == '14.2' else '14.2'), device)),
 ]
+
+
+# ---- lines to paste
+
+def pasted(line):
+    """CuPy reads the variable when a pool is made."""
+    return {}, advice.assignments(line)
+
+
+def growing(random, n):
+    """Blocks of one size after the other, larger each time: chunks that were cached before serve none of them, and no two are equal, of
+    which CuPy takes one that nobody knows beforehand."""
+    ident = 0
+    for step in range(6):
+        first = ident + 1
+        for _ in range(280 >> step):
+            ident += 1
+            yield ('a', ident, random.randrange(MiB << step, (MiB << step) + (MiB << step >> 1)))
+        for block in range(first, ident + 1):
+            yield ('f', block)
+
+
+def cached(random):
+    """Less than a GiB is in use at once, and more is held unless a limit empties the cache."""
+    return Case(growing, device={'capacity': 80 * GiB})
+
+
+ADVICE = {'cached': cached}

@@ -51,7 +51,8 @@ def flags_of(text):
     for name, value in pairs(head_of(text, 'settings')).items():
         if name not in NO_FLAGS:
             flags[name] = {'yes': '1', 'no': '0'}.get(value, value)
-    return {'FLAGS_' + name: value for name, value in flags.items()}
+    flags = {'FLAGS_' + name: value for name, value in flags.items()}
+    return {name: os.environ.get(name, value) for name, value in flags.items()}  # of a line that was pasted
 
 
 def calls_of(recording, create):

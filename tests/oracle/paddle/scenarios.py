@@ -4,7 +4,8 @@ thread_local of one thread, and every request by itself.
 Flags are gemem's settings of the same name.  Retries are off: gemem waits on a clock of its own.  PaddlePaddle's Python has no call that
 tells an allocator of a use on another stream, so there is one stream.
 """
-from sequences import GiB, KiB, MiB, PATTERNS, Case, around, mixed, one_of
+import advice
+from sequences import GiB, KiB, MiB, PATTERNS, Case, any_pattern, around, mixed, one_of
 
 ALLOCATOR = 'paddle-auto-growth'
 CALLS = ('malloc', 'free', 'create')
@@ -110,3 +111,26 @@ SHARPNESS = [
     ('naive-best-fit', 'fraction 0.3', other('fraction_of_gpu_memory_to_use', 0.3)),
     ('naive-best-fit-sizes', 'reallocate_gpu_memory_in_mb=64', other('reallocate_gpu_memory_in_mb', 64)),
 ]
+
+
+# ---- lines to paste
+
+def pasted(line):
+    """PaddlePaddle reads the variables when it is imported."""
+    return {}, advice.assignments(line)
+
+
+def automatic(random):
+    return Case(any_pattern, NO_RETRY, {'capacity': 16 * GiB})
+
+
+def from_buddy(random):
+    return Case(any_pattern, NO_RETRY, {'capacity': 16 * GiB}, **BUDDY)
+
+
+def from_virtual(random):
+    """Without emptied caches, at which the driver does nothing with this allocator."""
+    return Case(one_of(PATTERNS['pressure'], PATTERNS['training'], PATTERNS['inference']), NO_RETRY, {'capacity': 16 * GiB}, **VMM)
+
+
+ADVICE = {'automatic': automatic, 'from-buddy': from_buddy, 'from-virtual': from_virtual}

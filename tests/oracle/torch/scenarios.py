@@ -4,6 +4,7 @@ Sizes lie around the edges of the rules (peers.md 1a.3, 1a.4): the quantum of 51
 20 MiB for requests below 10 MiB, of whole 2 MiB above; remainders of just 1 MiB; and around max_split_size.
 Every device call that both sides make is compared; `info` is none of an allocator's decisions.
 """
+import advice
 import hostile
 from sequences import GiB, MiB, PATTERNS, Case, any_pattern, around, mixed, on_streams, one_of, pressure
 
@@ -485,3 +486,29 @@ SHARPNESS = [
 
 BENCH = {'training': PATTERNS['training'], 'uniform': PATTERNS['uniform'],
          'training-expandable': (PATTERNS['training'], {'expandable_segments': 'yes'}), 'uniform-expandable': (PATTERNS['uniform'], {'expandable_segments': 'yes'})}
+
+
+# ---- lines to paste
+
+def pasted(line):
+    """The driver passes `conf` on as it is, to the parser that reads the variable."""
+    variables = advice.assignments(line)
+    return {'conf': variables.pop('PYTORCH_CUDA_ALLOC_CONF'), **variables}, {}
+
+
+def plenty(random):
+    return Case(one_of(any_pattern, anything()), device={'capacity': 80 * GiB})
+
+
+def scarce(random):
+    """Often too little with the defaults, and enough with some setting."""
+    return Case(pattern(*TIGHT), device={'capacity': random.choice([900, 950, 1000, 1100, 1300]) * MiB})
+
+
+def recorded(random):
+    """What a program on an H100 asked for."""
+    path = random.choice(list(advice.recorded().values()))
+    return Case(lambda random, n: advice.requests(path), device={'capacity': 80 * GiB})
+
+
+ADVICE = {'plenty': plenty, 'scarce': scarce, 'recorded': recorded}
