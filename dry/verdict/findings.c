@@ -113,18 +113,23 @@ find_lines (DryFinding *found, GError **error)
 
 /* ---- replays */
 
-/* The name of order @number, and how the simulated device is told it. */
+/* The name of order @number, and how the simulated device is told it.  That of CUDA's driver counts the
+ * pages that a request takes, so it is for PyTorch's segments, which are whole pages. */
 static const char *
-name_order (int number, char **setting)
+name_order (const DryFinding *found, int number, char **setting)
 {
-  static const char *const first[][2] = { { "ascending", "bump" }, { "descending", "descending" } };
+  static const char *const names[][2] = { { "cuda", "cuda" },
+                                          { "ascending", "bump" },
+                                          { "descending", "descending" } };
+  const int from = g_str_has_prefix (found->model, "pytorch-caching") ? 0 : 1;
+  const int known = (int) G_N_ELEMENTS (names) - from;
 
-  if (number < (int) G_N_ELEMENTS (first))
+  if (number < known)
     {
-      *setting = g_strdup (first[number][1]);
-      return first[number][0];
+      *setting = g_strdup (names[from + number][1]);
+      return names[from + number][0];
     }
-  *setting = g_strdup_printf ("random,seed=%d", number - (int) G_N_ELEMENTS (first) + 1);
+  *setting = g_strdup_printf ("random,seed=%d", number - known + 1);
   return "random";
 }
 
@@ -162,7 +167,7 @@ replay_orders (const DryOptions *options, DryFinding *found, GError **error)
   for (int i = 0; i < options->orders; i++)
     {
       g_autofree char *setting = NULL;
-      DryOrder order = { .order = name_order (i, &setting) };
+      DryOrder order = { .order = name_order (found, i, &setting) };
       g_autoptr (GememResult)
           result = replay (options, found, allocators->pdata[0], setting, error);
       if (result == NULL)

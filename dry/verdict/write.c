@@ -55,7 +55,7 @@ append_orders (GString *out, const DryFinding *found)
 {
   guint64 least = G_MAXUINT64, most = 0;
   guint refused = 0;
-  g_autoptr (GString) each = g_string_new (NULL);
+  g_autoptr (GString) each = g_string_new (NULL), names = g_string_new (NULL);
 
   for (guint i = 0; i < found->orders->len; i++)
     {
@@ -64,17 +64,14 @@ append_orders (GString *out, const DryFinding *found)
       least = MIN (least, order->peak_reserved);
       most = MAX (most, order->peak_reserved);
       refused += order->ooms > 0;
+      g_string_append_printf (names, "%s%s", i > 0 ? ", " : "", order->order);
       g_string_append_printf (each, "%s%s %s%s", i > 0 ? ", " : "", order->order,
                               gemem_format_size (text, order->peak_reserved),
                               order->ooms > 0 ? " (out of memory)" : "");
     }
   if (found->orders->len > 0 && least == most)
     append_row (out, "address orders", "the same reserved peak in all %u (%s)%s",
-                found->orders->len,
-                found->orders->len == 1   ? "ascending"
-                : found->orders->len == 2 ? "ascending, descending"
-                                          : "ascending, descending, random",
-                refused > 0 ? "; out of memory in some" : "");
+                found->orders->len, names->str, refused > 0 ? "; out of memory in some" : "");
   else if (found->orders->len > 0)
     append_row (out, "address orders", "%s", each->str);
   if (found->model != NULL && found->equal != found->compared)
