@@ -214,7 +214,8 @@ gemem_message_read (GememInput *input, GememMessage *message, GError **error)
   message->kind = size > 0 ? gemem_message_find (text, (gsize) size) : NULL;
   if (message->kind == NULL)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: not recognised as a message",
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: not recognised as a message; gemem-sim FILE reads recordings",
                    gemem_input_name (input));
       return FALSE;
     }
