@@ -779,6 +779,7 @@ sim_create (gconstpointer given, int ordinal, GError **error)
   if (self->policy == ADDRESS_CUDA)
     {
       self->arenas = g_new (GememArenas, 1);
+      self->base.shares_pages = TRUE;
       gemem_arenas_init (self->arenas, &self->space);
     }
   gemem_slab_init (&self->expected_slab, sizeof (GememExpected));

@@ -63,6 +63,7 @@ run 0 gemem-sim compare -v small.txt -a direct -d 'sim:capacity=3MiB|1GiB' --plo
 says out 'device 3\.000 MiB to 1\.000 GiB$'; says out '^direct \(capacity=3MiB\) '
 check 'a panel shows the capacity of its own device' sh -c 'test "$(grep -c "^ *3145728/unit.*capacity" plots/timeline-small.gp)" = 1 && ! grep 1073741824/unit plots/timeline-small.gp'
 run 0 gemem-sim replay small.txt -a direct -d 'sim:capacity=8GiB|16GiB' -f json; says out '"label": "direct \(capacity=16GiB\)"'
+run 0 gemem-sim replay small.txt -a direct -d sim:address=cuda,capacity=1GiB --check # whole pages are held, of which the allocator asked for parts
 run 0 gemem-sim compare small.txt -a direct -d 'sim:address=*,capacity=1GiB' -f csv; says out 'direct \(address=first-fit\)'
 run 0 gemem-sim compare small.txt -a direct -d 'faulty:call=malloc|create,nth=1|2,capacity=1GiB|2GiB' -f csv # the bar of call= is a set
 check 'two settings vary, one does not' test "$(grep -c 'direct (nth=[12],capacity=[12]GiB)' "$out")" = 4

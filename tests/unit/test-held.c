@@ -11,7 +11,7 @@
 static GememTraceEvent *
 events_new (gsize n)
 {
-  GememTraceEvent *events = g_new0 (GememTraceEvent, n);
+  GememTraceEvent *events = g_new0 (GememTraceEvent, n + 1);
   g_autoptr (GRand) rand = g_rand_new_with_seed (7);
 
   for (gsize i = 0; i < n; i++)
