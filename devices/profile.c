@@ -244,9 +244,7 @@ read_size_cost (const char *text, GememCallCost *cost)
       || !gemem_parse_size (parts[0], 1, 0, &point->bytes, NULL)
       || !gemem_parse_uint (parts[1], &point->ns, NULL) || point->ns > G_MAXINT64)
     return FALSE;
-  if (cost->n_sizes++ == 0)
-    return TRUE;
-  return point->bytes > point[-1].bytes && point->ns <= G_MAXINT64;
+  return cost->n_sizes++ == 0 || point->bytes > point[-1].bytes;
 }
 
 static gboolean

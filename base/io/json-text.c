@@ -62,3 +62,10 @@ gemem_json_append_number_member (GString *out, const char *name, guint64 value)
   gemem_json_append_name (out, name);
   g_string_append_printf (out, "%" G_GUINT64_FORMAT, value);
 }
+
+void
+gemem_json_append_bool_member (GString *out, const char *name, gboolean value)
+{
+  gemem_json_append_name (out, name);
+  g_string_append (out, value ? "true" : "false");
+}

@@ -15,5 +15,6 @@ void gemem_json_append_name (GString *out, const char *name);
 /* Append a complete member. */
 void gemem_json_append_text_member (GString *out, const char *name, const char *text);
 void gemem_json_append_number_member (GString *out, const char *name, guint64 value);
+void gemem_json_append_bool_member (GString *out, const char *name, gboolean value);
 
 GEMEM_END_DECLS

@@ -216,31 +216,19 @@ parse_allocators (const char *text, const GPtrArray *variables, GError **error)
 static gboolean
 add_recorder (GememSourceFile *first, const GPtrArray *variables, GPtrArray *specs, GError **error)
 {
-  GememTraceReader *reader = gemem_source_file_open (first, error);
-  const GememTraceEvent *events;
   g_autofree char *release = NULL;
-  gboolean assumed, found;
+  gboolean assumed;
 
-  if (reader == NULL)
+  if (!gemem_source_recorder (first, no_trace_settings, variables, specs, &assumed, &release,
+                              error))
     return FALSE;
-  /* a damaged header is reported with the first events */
-  if (reader->info.allocator == NULL && gemem_trace_next (reader, &events, error) < 0)
-    {
-      gemem_trace_close (reader);
-      return FALSE;
-    }
-  found = gemem_recorder_parse (&reader->info, no_trace_settings, variables, specs, &assumed,
-                                error);
-  if (found && !no_trace_settings)
-    release = gemem_recorder_release_note (&reader->info, specs->pdata[0]);
-  gemem_trace_close (reader);
   if (release != NULL)
     gemem_note ("%s: %s", first->path, release);
-  if (found && assumed)
+  if (assumed)
     gemem_note ("%s does not say which allocator recorded it: %s is assumed; -a NAME chooses "
                 "another",
                 first->path, ((GememAllocatorSpec *) specs->pdata[0])->klass->name);
-  return found;
+  return TRUE;
 }
 
 /* Appends what the program that made @first could choose.  FALSE: that is not known. */
@@ -541,12 +529,6 @@ note_settings (const GPtrArray *specs)
     gemem_allocator_spec_notes (specs->pdata[i], print_note, said);
 }
 
-static const char *
-path_of_job (const GememJob *job)
-{
-  return ((const GememSourceFile *) job->source_data)->path;
-}
-
 /* Opens @paths as @files; unless they share a device, appends the jobs of each to @list, through
  * *@specs.  FALSE with @error. */
 static gboolean
@@ -560,11 +542,13 @@ open_files (char **paths, const char *default_allocator, const GPtrArray *variab
       guint n = gemem_source_files_add (files, *path, error);
       if (n == 0)
         return FALSE;
-      for (guint i = files->len - n; i < files->len && !gemem_share_wanted (); i++)
+      for (guint i = files->len - n; i < files->len; i++)
         {
           GememSourceFile *file = files->pdata[i];
           if (!gemem_source_file_hold (file, FALSE, error))
             return FALSE;
+          if (gemem_share_wanted ())
+            continue;
           if (*specs == NULL
               && (*specs = choose_allocators (file, default_allocator, variables, choices, error))
                      == NULL)
@@ -615,7 +599,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   g_autofree GememResult **results = g_new0 (GememResult *, list->len);
   g_autofree GError **errors = g_new0 (GError *, list->len);
   gemem_progress_run_jobs ("replaying", (const GememJob *) list->data, list->len, (guint) jobs,
-                           path_of_job, results, errors);
+                           gemem_source_path_of_job, results, errors);
   gemem_interrupts_over ();
   GememBatchResults *batch = gemem_batch_results_new (list->len, choices);
   for (guint i = 0; i < list->len; i++)

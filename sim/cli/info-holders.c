@@ -310,8 +310,7 @@ append_json (GString *out, const char *path, const GememHolders *holders,
   gemem_json_append_text_member (out, "at", at_text != NULL ? at_text : "peak");
   gemem_json_append_text_member (out, "by", gemem_hold_by_names ()[options->by]);
   gemem_json_append_text_member (out, "frames", gemem_frame_choice_names ()[options->frames]);
-  gemem_json_append_name (out, "partial");
-  g_string_append (out, holders->partial ? "true" : "false");
+  gemem_json_append_bool_member (out, "partial", holders->partial);
   gemem_json_append_name (out, "devices");
   g_string_append_c (out, '[');
   for (guint i = 0; i < holders->devices->len; i++)

@@ -17,7 +17,6 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/source.h"
 #include "sim/report/report.h"
-#include "sim/search/recorder.h"
 #include "traces/summary.h"
 
 static char *moment_text, *allocator_text, *device_text;
@@ -86,24 +85,6 @@ parse_moment (Question *question, GError **error)
   return FALSE;
 }
 
-/* Appends the allocator that recorded the trace. */
-static gboolean
-find_recorder (Replay *replay, GPtrArray *specs, GError **error)
-{
-  GememTraceReader *reader = gemem_source_file_open (replay->file, error);
-  const GememTraceEvent *events;
-  /* a damaged header is reported with the first events */
-  const gboolean found = reader != NULL
-                         && (reader->info.allocator != NULL
-                             || gemem_trace_next (reader, &events, error) >= 0)
-                         && gemem_recorder_parse (&reader->info, FALSE, NULL, specs,
-                                                  &replay->assumed, error);
-
-  if (reader != NULL)
-    gemem_trace_close (reader);
-  return found;
-}
-
 /* The allocator of -a, else the recorded one. */
 static gboolean
 choose_allocator (Replay *replay, GError **error)
@@ -112,7 +93,8 @@ choose_allocator (Replay *replay, GError **error)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
 
   if (!(allocator_text != NULL ? gemem_allocator_spec_parse (allocator_text, specs, error)
-                               : find_recorder (replay, specs, error)))
+                               : gemem_source_recorder (replay->file, FALSE, NULL, specs,
+                                                        &replay->assumed, NULL, error)))
     return FALSE;
   if (specs->len > 1)
     {
@@ -180,12 +162,6 @@ check_idle (const Replay *replay, const GememResult *result, GError **error)
   return FALSE;
 }
 
-static const char *
-path_of_job (const GememJob *job)
-{
-  return ((const GememSourceFile *) job->source_data)->path;
-}
-
 /* What device @ordinal of the trace has idle at the moment; NULL with @error. */
 static GememResult *
 replay_device (const Replay *replay, int ordinal, GError **error)
@@ -207,7 +183,7 @@ replay_device (const Replay *replay, int ordinal, GError **error)
   };
   GememResult *result = NULL;
 
-  gemem_progress_run_jobs ("replaying", &job, 1, 0, path_of_job, &result, error);
+  gemem_progress_run_jobs ("replaying", &job, 1, 0, gemem_source_path_of_job, &result, error);
   if (result == NULL
       || (question->moment == AT_FAILURE ? take_failure (replay, result, error)
                                          : check_idle (replay, result, error)))
@@ -252,8 +228,7 @@ append_json (GString *out, const Replay *replay, const GememResult *result)
   g_string_append (out, "{\"schema\": \"gemem-idle\", \"version\": 1");
   gemem_json_append_text_member (out, "trace", replay->file->path);
   gemem_json_append_text_member (out, "allocator", result->label);
-  gemem_json_append_name (out, "allocator_assumed");
-  g_string_append (out, replay->assumed ? "true" : "false");
+  gemem_json_append_bool_member (out, "allocator_assumed", replay->assumed);
   gemem_json_append_number_member (out, "device", (guint64) result->device_ordinal);
   gemem_json_append_text_member (out, "at", *moment_text != '\0' ? moment_text : "peak");
   gemem_json_append_number_member (out, "event", event_of (replay->question, result));
@@ -290,8 +265,8 @@ show (const char *path, const Question *question, GString *out, gboolean *partia
   gboolean ok;
 
   replay.file = gemem_source_file_new (path, error);
-  ok = replay.file != NULL && choose_allocator (&replay, error)
-       && show_devices (&replay, out, partial, error);
+  ok = replay.file != NULL && gemem_source_file_hold (replay.file, FALSE, error)
+       && choose_allocator (&replay, error) && show_devices (&replay, out, partial, error);
   g_clear_pointer (&replay.spec, gemem_allocator_spec_free);
   gemem_source_file_free (replay.file);
   return ok;

@@ -210,8 +210,7 @@ append_json (GString *out, const char *path, const GememTraceInfo *info,
   for (guint i = 0; i < info->provenance->len; i++)
     gemem_json_append_text_member (out, NULL, info->provenance->pdata[i]);
   g_string_append_c (out, ']');
-  gemem_json_append_name (out, "partial");
-  g_string_append (out, info->flags & GEMEM_TRACE_TRUNCATED ? "true" : "false");
+  gemem_json_append_bool_member (out, "partial", info->flags & GEMEM_TRACE_TRUNCATED);
   gemem_json_append_name (out, "devices");
   g_string_append_c (out, '[');
   for (guint i = 0; i < summary->devices->len; i++)

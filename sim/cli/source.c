@@ -16,7 +16,7 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/source.h"
 #include "sim/cli/streams.h"
-#include "sim/engine/replay.h"
+#include "sim/search/recorder.h"
 #include "traces/pytorch/version.h"
 #include "traces/summary.h"
 #include "workloads/lowering.h"
@@ -377,6 +377,32 @@ gemem_source_file_open (gpointer data, GError **error)
   reader = gemem_held_open (file->held, error);
   gemem_progress_watch (reader);
   return reader;
+}
+
+const char *
+gemem_source_path_of_job (const GememJob *job)
+{
+  return ((const GememSourceFile *) job->source_data)->path;
+}
+
+gboolean
+gemem_source_recorder (GememSourceFile *file, gboolean ignores_settings, const GPtrArray *variables,
+                       GPtrArray *specs, gboolean *assumed, char **release, GError **error)
+{
+  GememTraceReader *reader = gemem_source_file_open (file, error);
+  const GememTraceEvent *events;
+  /* a damaged header is reported with the first events */
+  const gboolean found = reader != NULL
+                         && (reader->info.allocator != NULL
+                             || gemem_trace_next (reader, &events, error) >= 0)
+                         && gemem_recorder_parse (&reader->info, ignores_settings, variables, specs,
+                                                  assumed, error);
+
+  if (found && release != NULL && !ignores_settings)
+    *release = gemem_recorder_release_note (&reader->info, specs->pdata[0]);
+  if (reader != NULL)
+    gemem_trace_close (reader);
+  return found;
 }
 
 gboolean

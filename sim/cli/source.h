@@ -3,6 +3,7 @@
 
 #include "graphs/format.h"
 #include "sim/cli/cli.h"
+#include "sim/engine/replay.h"
 #include "traces/held.h"
 
 extern const GOptionEntry gemem_source_entries[];
@@ -34,6 +35,13 @@ void gemem_source_file_free (GememSourceFile *file);
 /* for results: with the lowering of a graph, if it is the only one; g_free() */
 char *gemem_source_file_name (const GememSourceFile *file);
 GememTraceReader *gemem_source_file_open (gpointer file, GError **error); /* a GememTraceSource */
+/* The path of the source file that @job reads. */
+const char *gemem_source_path_of_job (const GememJob *job);
+/* gemem_recorder_parse() of what the file says.  *@release, g_free(): the note on its release, unless that
+ * is the one replayed (gemem_recorder_release_note()); @release may be NULL. */
+gboolean gemem_source_recorder (GememSourceFile *file, gboolean ignores_settings,
+                                const GPtrArray *variables, GPtrArray *specs, gboolean *assumed,
+                                char **release, GError **error);
 /* Reads the trace once, so that gemem_source_file_open() delivers it from memory from now on.  Unless
  * @quick_too, graphs and formats that are quick to read stay as they are.  FALSE with @error. */
 gboolean gemem_source_file_hold (GememSourceFile *file, gboolean quick_too, GError **error);

@@ -20,7 +20,7 @@ figure_of (const GememExplanation *explanation, GememFigureKind kind)
   return &explanation->message.figures[kind];
 }
 
-/* Appends @format with the sizes of figures (GememFigureKind) for its "%s". */
+/* Appends @format with the sizes of figures (GememFigureKind) for its "@". */
 static void
 append_sizes (GString *out, const GememExplanation *explanation, const char *format, ...)
 {
@@ -49,20 +49,26 @@ knows (const GememExplanation *explanation, GememFigureKind kind)
 
 /* ---- the sentence */
 
-/* " It does not say what is free on the device, ..."; nothing is missing: nothing. */
+/* " Not in it: how much the device has, how much was free."; nothing is missing: nothing. */
 static void
 append_missing (GString *out, const GememExplanation *explanation)
 {
-  guint n = 0;
+  static const struct
+  {
+    GememFigureKind kind;
+    const char *words;
+  } wanted[] = { { F (TOTAL), "how much the device has" },
+                 { F (FREE), "how much was free" },
+                 { F (RESERVED), "how much was reserved" } };
+  const char *before = " Not in it: ";
 
-  if (!KNOWS (TOTAL))
-    g_string_append (out, n++ == 0 ? " Not in it: how much the device has" : "");
-  if (!KNOWS (FREE))
-    g_string_append (out, n++ == 0 ? " Not in it: how much was free" : ", how much was free");
-  if (!KNOWS (RESERVED))
-    g_string_append (out,
-                     n++ == 0 ? " Not in it: how much was reserved" : ", how much was reserved");
-  if (n > 0)
+  for (guint i = 0; i < G_N_ELEMENTS (wanted); i++)
+    if (!knows (explanation, wanted[i].kind))
+      {
+        g_string_append_printf (out, "%s%s", before, wanted[i].words);
+        before = ", ";
+      }
+  if (*before == ',')
     g_string_append_c (out, '.');
 }
 
@@ -297,8 +303,7 @@ append_json_gains (GString *out, const GememExplanation *explanation)
       gemem_json_append_text_member (out, "paste", one->paste);
       gemem_json_append_text_member (out, "do", one->paste != NULL ? NULL : one->gain->value);
       gemem_json_append_number_member (out, "at_most_bytes", one->at_most);
-      gemem_json_append_name (out, "falls_short");
-      g_string_append (out, one->falls_short ? "true" : "false");
+      gemem_json_append_bool_member (out, "falls_short", one->falls_short);
       g_string_append_c (out, '}');
     }
   g_string_append_c (out, ']');

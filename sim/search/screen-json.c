@@ -6,13 +6,6 @@
 #include "sim/search/advise.h"
 
 static void
-append_bool (GString *out, const char *name, gboolean value)
-{
-  gemem_json_append_name (out, name);
-  g_string_append (out, value ? "true" : "false");
-}
-
-static void
 append_lines (GString *out, const GememAdvice *advice)
 {
   gemem_json_append_name (out, "lines");
@@ -28,7 +21,7 @@ append_lines (GString *out, const GememAdvice *advice)
       gemem_json_append_number_member (out, "saved_bytes", line->saved);
       gemem_json_append_name (out, "device_calls_more");
       g_string_append_printf (out, "%" G_GINT64_FORMAT, line->calls);
-      append_bool (out, "refused_by_oldest_version", line->too_new);
+      gemem_json_append_bool_member (out, "refused_by_oldest_version", line->too_new);
       g_string_append_c (out, '}');
     }
   g_string_append_c (out, ']');
@@ -93,7 +86,7 @@ gemem_advice_append_json (GString *out, const GememAdvice *advice)
   gemem_json_append_number_member (out, "device", (guint64) now->device_ordinal);
   gemem_json_append_number_member (out, "devices", advice->devices);
   gemem_json_append_text_member (out, "allocator", now->allocator);
-  append_bool (out, "allocator_assumed", advice->assumed);
+  gemem_json_append_bool_member (out, "allocator_assumed", advice->assumed);
   gemem_json_append_text_member (out, "versions", advice->versions);
   gemem_json_append_text_member (out, "system", advice->system);
   gemem_json_append_text_member (out, "verdict", verdict);
@@ -101,7 +94,7 @@ gemem_advice_append_json (GString *out, const GememAdvice *advice)
   gemem_json_append_text_member (out, "sentence", sentence);
   gemem_json_append_number_member (out, "needed_bytes", advice->need);
   gemem_json_append_number_member (out, "capacity_bytes", now->capacity);
-  append_bool (out, "capacity_assumed", advice->device_assumed);
+  gemem_json_append_bool_member (out, "capacity_assumed", advice->device_assumed);
   gemem_json_append_number_member (out, "refused_when_recorded", gemem_held_refused (advice->held));
   gemem_json_append_number_member (out, "lower_bound_bytes", advice->least);
   gemem_json_append_number_member (out, "decisions_compared", now->fidelity.compared);
@@ -110,7 +103,7 @@ gemem_advice_append_json (GString *out, const GememAdvice *advice)
   append_lines (out, advice);
   gemem_json_append_number_member (out, "tried", advice->tried);
   gemem_json_append_number_member (out, "tried_pairs", advice->pairs);
-  append_bool (out, "shortened", advice->shortened);
+  gemem_json_append_bool_member (out, "shortened", advice->shortened);
   gemem_json_append_number_member (out, "refused", advice->refused);
   gemem_json_append_number_member (out, "approximated", advice->approximate);
   gemem_json_append_text_member (out, "other_allocator", advice->other);

@@ -35,10 +35,9 @@ EXPECTED = {
 
 def predict(program, python):
     """The peaks of a dry run, and the condition under which it fits."""
-    folder = os.getcwd()
     environment = dict(os.environ, PYTHONPATH="", PYTHONDONTWRITEBYTECODE="1")
     done = subprocess.run(
-        ["gemem-dry-run", "--gpu", "h100", "--once", "-o", "truth.gmt", "--json", "truth.json", python, program], capture_output=True, text=True, env=environment, cwd=folder
+        ["gemem-dry-run", "--gpu", "h100", "--once", "-o", "truth.gmt", "--json", "truth.json", python, program], capture_output=True, text=True, env=environment
     )
     if done.returncode != 0:
         raise RuntimeError("ended with status %d: %s" % (done.returncode, done.stderr.strip().splitlines()[-1:]))
