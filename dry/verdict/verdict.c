@@ -242,7 +242,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   g_autofree char *version = gemem_library_fact (g->run, source->pid, "torch", "version");
   g_autofree char *release = release_of (version),
                   *refusals = gemem_library_fact (g->run, source->pid, "torch", "refusals");
-  g_autofree char *device = device_of (g->options);
+  g_autofree char *gpu = device_of (g->options);
   g_autoptr (GArray) held = NULL, beside = NULL;
   const gboolean passes_on = snapshot == NULL && gemem_library_passes_on (g->run, source->pid);
   const guint64 left_out = gemem_library_jax_taken (g->options, g->run, source->pid);
@@ -270,7 +270,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
     add_told (g->run, source->pid, held);
   const GememLaunchFacts facts = { .format = snapshot != NULL ? "pytorch-snapshot" : "journal",
                                    .torch = release,
-                                   .device = device,
+                                   .device = gpu,
                                    .ended = first ? g->ended : NULL,
                                    .managed_on_host = TRUE,
                                    .never_refused = g_strcmp0 (refusals, "0") == 0,
