@@ -3,15 +3,8 @@
 
 #include <string.h>
 
-#include "sim/report/json-fields.h"
 #include "sim/search/diff.h"
 #include "sim/search/recorder.h"
-
-static void
-row_clear (gpointer data)
-{
-  g_free (((GememDiffRow *) data)->name);
-}
 
 static void
 setting_clear (gpointer data)
@@ -21,108 +14,6 @@ setting_clear (gpointer data)
   g_free (setting->name);
   g_free (setting->values[0]);
   g_free (setting->values[1]);
-}
-
-/* ---- rows */
-
-static guint64
-change_of (const GememDiffRow *row)
-{
-  return row->bytes[0] > row->bytes[1] ? row->bytes[0] - row->bytes[1]
-                                       : row->bytes[1] - row->bytes[0];
-}
-
-static int
-compare_rows (gconstpointer a, gconstpointer b)
-{
-  const guint64 x = change_of (a), y = change_of (b);
-
-  if (x != y)
-    return x > y ? -1 : 1;
-  return strcmp (((const GememDiffRow *) a)->name, ((const GememDiffRow *) b)->name);
-}
-
-static gboolean
-is_same (const GememDiffRow *row)
-{
-  return row->bytes[0] == row->bytes[1] && row->blocks[0] == row->blocks[1];
-}
-
-/* The row @name of @rows, made if it is new. */
-static GememDiffRow *
-row_of (GArray *rows, GHashTable *places, const char *name)
-{
-  const guint place = GPOINTER_TO_UINT (g_hash_table_lookup (places, name));
-  const GememDiffRow row = { .name = g_strdup (place > 0 ? NULL : name) };
-
-  if (place > 0)
-    return &g_array_index (rows, GememDiffRow, place - 1);
-  g_array_append_val (rows, row);
-  g_hash_table_insert (places, row.name, GUINT_TO_POINTER (rows->len));
-  return &g_array_index (rows, GememDiffRow, rows->len - 1);
-}
-
-/* Leaves those that differ, the largest change first. */
-static void
-keep_different (GArray *rows)
-{
-  for (guint i = rows->len; i > 0; i--)
-    if (is_same (&g_array_index (rows, GememDiffRow, i - 1)))
-      g_array_remove_index (rows, i - 1);
-  g_array_sort (rows, compare_rows);
-}
-
-static const GememDeviceHolders *
-holders_of (const GememDiffSide *side)
-{
-  for (guint i = 0; i < side->holders->devices->len; i++)
-    {
-      const GememDeviceHolders *device = side->holders->devices->pdata[i];
-      if (device->device == side->result->device_ordinal)
-        return device;
-    }
-  return NULL;
-}
-
-static void
-compare_holders (GememDiff *diff)
-{
-  g_autoptr (GHashTable) places = g_hash_table_new (g_str_hash, g_str_equal);
-
-  for (guint s = 0; s < 2; s++)
-    {
-      const GememDeviceHolders *device = holders_of (&diff->sides[s]);
-
-      for (guint i = 0; device != NULL && i < device->holders->len; i++)
-        {
-          const GememHolder *holder = device->holders->pdata[i];
-          GememDiffRow *row = row_of (diff->rows, places, holder->name);
-
-          row->bytes[s] += holder->bytes;
-          row->blocks[s] += holder->blocks;
-        }
-    }
-  keep_different (diff->rows);
-}
-
-static void
-compare_idle (GememDiff *diff)
-{
-  for (guint cause = 0; cause < GEMEM_IDLE_CAUSES; cause++)
-    {
-      GememDiffRow row = { .name = g_strdup (gemem_json_causes[cause]) };
-
-      for (guint s = 0; s < 2; s++)
-        {
-          const GArray *rows = diff->sides[s].result->idle;
-
-          for (guint i = 0; i < rows->len; i++)
-            if ((guint) g_array_index (rows, GememIdleRow, i).cause == cause)
-              row.bytes[s] += g_array_index (rows, GememIdleRow, i).bytes;
-        }
-      g_array_append_val (diff->idle, row);
-    }
-  keep_different (diff->idle);
 }
 
 /* ---- settings */
@@ -328,11 +219,9 @@ gemem_diff (const GememDiffQuestion *question, GError **error)
 {
   g_autoptr (GememDiff) diff = g_new0 (GememDiff, 1);
 
-  diff->rows = g_array_new (FALSE, TRUE, sizeof (GememDiffRow));
-  diff->idle = g_array_new (FALSE, TRUE, sizeof (GememDiffRow));
+  diff->rows = gemem_diff_rows_new ();
+  diff->idle = gemem_diff_rows_new ();
   diff->settings = g_array_new (FALSE, TRUE, sizeof (GememDiffSetting));
-  g_array_set_clear_func (diff->rows, row_clear);
-  g_array_set_clear_func (diff->idle, row_clear);
   g_array_set_clear_func (diff->settings, setting_clear);
   for (guint s = 0; s < 2; s++)
     {
@@ -345,8 +234,8 @@ gemem_diff (const GememDiffQuestion *question, GError **error)
       || !(diff->one_recording ? gemem_diff_find_reserve (diff, error)
                                : gemem_diff_find_parting (diff, error)))
     return NULL;
-  compare_holders (diff);
-  compare_idle (diff);
+  gemem_diff_compare_holders (diff);
+  gemem_diff_compare_idle (diff);
   compare_settings (diff);
   return g_steal_pointer (&diff);
 }

@@ -115,6 +115,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememDiff, gemem_diff_free)
 /* TRUE if nothing that is compared differs. */
 gboolean gemem_diff_is_empty (const GememDiff *diff);
 
+/* ---- diff-rows.c */
+
+/* An empty list of GememDiffRow; g_array_unref(). */
+GArray *gemem_diff_rows_new (void);
+/* Fill `rows` and `idle` from the results of both sides.  O(holders log holders), but for the lines of one
+ * function, whose numbers in both are multiplied. */
+void gemem_diff_compare_holders (GememDiff *diff);
+void gemem_diff_compare_idle (GememDiff *diff);
+
 /* ---- diff-parting.c */
 
 /* Finds where the requests and frees of two recordings part: by size and by which request is freed. */

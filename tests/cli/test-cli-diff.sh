@@ -9,9 +9,9 @@ recorded=$GEMEM_SRCDIR/traces/recorded
 # program CHANGE STEP LAYER: three steps of six layers, each with its line of code, as a trace; in one step one layer is changed.
 # size: twice as large; more: one block more; less: none; late: freed at the end of the next layer's free; leak: never freed; order: after the next one.
 program () {
-  awk -v change="$1" -v at="$2.$3" -v ids="${4:-0}" 'BEGIN {
+  awk -v change="$1" -v at="$2.$3" -v ids="${4:-0}" -v file="${file:-model.py}" -v shift="${shift:-0}" -v function_="${function:-}" 'BEGIN {
     print "# gemem-trace: 2\n# allocator: \"pytorch-caching\""
-    for (l = 1; l <= 7; l++) print "# frame: \"layer" l "\" \"model.py\" " 10 * l
+    for (l = 1; l <= 7; l++) print "# frame: \"" (function_ == "" ? "layer" l : function_) "\" \"" file "\" " 10 * l + shift
     for (l = 1; l <= 7; l++) print "# stack: " l
     for (s = 1; s <= 3; s++) {
       n = 0
@@ -65,6 +65,21 @@ run 0 gemem-sim diff base.txt changed.txt
 says out '^base\.txt -> changed\.txt$'
 says out '^in use at the peak, by line:$'; says out '^ +\+4\.000 MiB +4\.000 MiB -> 8\.000 MiB +model\.py:30 layer3$'
 says out '^They part after 9 equal requests and frees: the first frees a block of 4\.000 MiB by model\.py:30$'
+
+# An edited program: other numbers of lines, in another folder, and one more line that holds memory.
+function=forward program none 0 0 >old.txt
+function=forward file=/new/place/model.py shift=-3 program none 0 0 >moved.txt
+function=forward file=/new/place/model.py shift=10 program size 3 4 >edited.txt
+function=forward file=/new/place/model.py shift=10 program more 3 4 >longer.txt
+function=forward file=other.py program none 0 0 >renamed.txt
+run 0 gemem-sim diff old.txt moved.txt; says out '^Nothing differs'
+rows () { gemem-sim diff "$@" -f json | jq -r '[.in_use[] | [.name, .first_bytes, .second_bytes] | join(" ")] | join("; ")'; }
+if command -v jq >/dev/null; then
+  check "a line further down is the same line" test "$(rows old.txt edited.txt)" = "/new/place/model.py:50 forward (was model.py:40 forward) 5242880 10485760"
+  check "a new line has no partner" test "$(rows old.txt longer.txt)" = "/new/place/model.py:80 forward 0 3145728"
+  check "and is gone the other way round" test "$(rows longer.txt old.txt)" = "/new/place/model.py:80 forward 3145728 0"
+  check "another file is another line" test "$(rows old.txt renamed.txt | tr ';' '\n' | wc -l)" -eq 12
+fi
 
 # The change is the sum of what is in use and what is idle, and the other way round it is the same with the other sign.
 for pair in "gpt2-train gpt2-train-expandable" "gpt2-train gpt2-train-short" "llama-train llama-decode" "resnet50-train resnet50-train-split"; do
