@@ -50,7 +50,7 @@ format_change (char *buffer, guint64 before, guint64 after)
 static char *
 name_of (const GememDiff *diff, guint s)
 {
-  return diff->one_recording ? g_strdup (diff->sides[s].label)
+  return diff->one_recording ? g_strdup (diff->sides[s].result->label)
                              : g_path_get_basename (diff->sides[s].name);
 }
 
@@ -385,7 +385,7 @@ append_side_json (GString *out, const GememDiffSide *side, const char *name)
   gemem_json_append_name (out, name);
   g_string_append_c (out, '{');
   gemem_json_append_text_member (out, "trace", side->name);
-  gemem_json_append_text_member (out, "allocator", side->label);
+  gemem_json_append_text_member (out, "allocator", side->result->label);
   gemem_json_append_bool_member (out, "allocator_assumed", side->assumed);
   gemem_json_append_text_member (out, "device", result->device);
   gemem_json_append_number_member (out, "device_number", (guint64) result->device_ordinal);

@@ -279,22 +279,11 @@ append_tried (GString *out, const GememAdvice *advice)
                             advice->other, gemem_format_size (size, advice->other_need));
 }
 
-static const GememDeviceHolders *
-holders_of (const GememAdvice *advice)
-{
-  for (guint i = 0; advice->holders != NULL && i < advice->holders->devices->len; i++)
-    {
-      const GememDeviceHolders *device = advice->holders->devices->pdata[i];
-      if (device->device == advice->now->device_ordinal)
-        return device;
-    }
-  return NULL;
-}
-
 static void
 append_holders (GString *out, const GememAdvice *advice)
 {
-  const GememDeviceHolders *device = holders_of (advice);
+  const GememDeviceHolders *device = gemem_holders_of (advice->holders,
+                                                       advice->now->device_ordinal);
   char size[GEMEM_FORMAT_MAX], share[G_ASCII_DTOSTR_BUF_SIZE];
 
   if (device == NULL || device->bytes == 0)
