@@ -261,21 +261,31 @@ gemem_diff_compare_holders (GememDiff *diff)
 }
 
 void
-gemem_diff_compare_idle (GememDiff *diff)
+gemem_diff_match_idle (GArray *rows, const guint64 *first, const guint64 *second)
 {
   for (guint cause = 0; cause < GEMEM_IDLE_CAUSES; cause++)
     {
-      GememDiffRow row = { .name = g_strdup (gemem_json_causes[cause]) };
-
-      for (guint s = 0; s < 2; s++)
-        {
-          const GArray *rows = diff->sides[s].result->idle;
-
-          for (guint i = 0; i < rows->len; i++)
-            if ((guint) g_array_index (rows, GememIdleRow, i).cause == cause)
-              row.bytes[s] += g_array_index (rows, GememIdleRow, i).bytes;
-        }
-      g_array_append_val (diff->idle, row);
+      const GememDiffRow row = { .name = g_strdup (gemem_json_causes[cause]),
+                                 .bytes = { first[cause], second[cause] } };
+      g_array_append_val (rows, row);
     }
-  keep_different (diff->idle);
+  keep_different (rows);
+}
+
+void
+gemem_diff_compare_idle (GememDiff *diff)
+{
+  guint64 bytes[2][GEMEM_IDLE_CAUSES] = { { 0 } };
+
+  for (guint s = 0; s < 2; s++)
+    {
+      const GArray *rows = diff->sides[s].result->idle;
+
+      for (guint i = 0; i < rows->len; i++)
+        {
+          const GememIdleRow *row = &g_array_index (rows, GememIdleRow, i);
+          bytes[s][row->cause] += row->bytes;
+        }
+    }
+  gemem_diff_match_idle (diff->idle, bytes[0], bytes[1]);
 }

@@ -108,6 +108,8 @@ GArray *gemem_diff_rows_new (void);
  * their names are lines of code. */
 void gemem_diff_match (GArray *rows, const GPtrArray *first, const GPtrArray *second,
                        gboolean lines);
+/* The same for idle bytes by GememIdleCause. */
+void gemem_diff_match_idle (GArray *rows, const guint64 *first, const guint64 *second);
 /* Fill `rows` and `idle` from the results of both sides.  O(holders log holders), but for the lines of one
  * function, whose numbers in both are multiplied. */
 void gemem_diff_compare_holders (GememDiff *diff);
@@ -124,6 +126,11 @@ gboolean gemem_diff_find_reserve (GememDiff *diff, GError **error);
 
 /* Appends about twenty lines of at most 100 columns. */
 void gemem_diff_append (GString *out, const GememDiff *diff);
+/* Appends a line of such a screen; and a member @name, the array of @rows, GememDiffRow. */
+void gemem_diff_append_row (GString *out, const GememDiffRow *row);
+/* The same with a head, of idle memory by cause; at most @max rows. */
+void gemem_diff_append_idle (GString *out, const GArray *rows, guint max);
+void gemem_diff_append_rows_json (GString *out, const char *name, const GArray *rows);
 /* Appends an object with the same fields. */
 void gemem_diff_append_json (GString *out, const GememDiff *diff);
 
