@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +13,7 @@
 #include "base/io/json-text.h"
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
+#include "sim/report/report.h"
 
 #define LABEL "  %-16s"
 #define NAMES_MAX 5 /* names in a line */
@@ -452,24 +452,8 @@ gemem_library_append_gpu_json (GString *out, const DryOptions *options)
 gboolean
 gemem_library_write_json (const DryOptions *options, const GString *text, GError **error)
 {
-  const gboolean standard = strcmp (options->json, "-") == 0;
-
-  if (!standard
-      && (!g_file_test (options->json, G_FILE_TEST_EXISTS)
-          || g_file_test (options->json, G_FILE_TEST_IS_REGULAR)))
-    return g_file_set_contents (options->json, text->str, (gssize) text->len, error);
-  FILE *file = standard ? stdout : fopen (options->json, "w"); /* a device is not replaced */
-  if (file != NULL && fputs (text->str, file) >= 0 && fflush (file) == 0)
-    {
-      if (!standard)
-        fclose (file);
-      return TRUE;
-    }
-  g_autofree char *name = g_strconcat ("--json=", options->json, NULL);
-  gemem_error_set_errno (error, errno, name, "write it to a file");
-  if (file != NULL && !standard)
-    fclose (file);
-  return FALSE;
+  fflush (stdout); /* "-", or a name of that stream: behind the verdict */
+  return gemem_write_file (options->json, text->str, (gssize) text->len, error);
 }
 
 gboolean
