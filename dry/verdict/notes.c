@@ -76,13 +76,12 @@ read_line (char *line, DryNote *note)
 }
 
 void
-gemem_dry_notes_load (DryRun *run)
+gemem_dry_notes_load (DryRun *run, char *text)
 {
   DryNote note;
 
   run->notes = g_array_new (FALSE, FALSE, sizeof (DryNote));
-  if (!g_file_get_contents (run->notes_file, &run->notes_text, NULL, NULL))
-    return;
+  run->notes_text = text;
   for (char *line = run->notes_text, *end; line != NULL; line = end)
     {
       if ((end = strchr (line, '\n')) != NULL)

@@ -462,6 +462,11 @@ gemem_library_verdict_write_json (const DryOptions *options, const DryVerdict *v
 {
   g_autoptr (GString) out = g_string_new ("{");
 
+  if (verdict->status != 0 && verdict->findings->len == 0 && gemem_launcher_keeps (options->json))
+    {
+      gemem_launcher_say ("%s: is left as it was, for nothing was found", options->json);
+      return TRUE;
+    }
   gemem_library_append_gpu_json (out, options);
   gemem_json_append_number_member (out, "exit_status", (guint64) verdict->status);
   if (verdict->last_value != NULL)
