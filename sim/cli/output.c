@@ -114,7 +114,8 @@ gemem_terminal_width (void)
  * The first one asks the program to end: whoever works looks at gemem_interrupted.  A thread
  * watches that the work does end: it may wait for a pipe, or be in one long step. */
 
-#define PATIENCE 1000 /* ms */
+#define PATIENCE 1000         /* ms until the work has ended ... */
+#define PATIENCE_WRITING 5000 /* ... and what it found is written */
 
 static int signals = -1; /* a byte for each signal; -1: nobody reads */
 static gint over;        /* atomic: the work has ended, what it found is being written */
@@ -154,6 +155,9 @@ watch_signals (gpointer data)
     end_at_once (GEMEM_PROGRAM
                  ": error: interrupted while waiting, or in one long step; nothing was "
                  "kept\n");
+  if (poll (&more, 1, PATIENCE_WRITING) == 0)
+    end_at_once (GEMEM_PROGRAM ": error: interrupted while the report was written; its end is "
+                               "missing\n");
   while (read (more.fd, &byte, 1) != 1)
     ;
   end_at_once ("");
