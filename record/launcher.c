@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/io/input.h"
 #include "base/no-memory.h"
+#include "base/text.h"
 #include "record/launcher.h"
 #include "record/variables.h"
 #include "traces/journal/format.h"
@@ -63,7 +64,8 @@ gemem_launcher_say (const char *format, ...)
   va_start (arguments, format);
   g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  fprintf (stderr, "%s: %s\n", launcher, text);
+  g_autofree char *line = gemem_text_line (text);
+  fprintf (stderr, "%s: %s\n", launcher, line);
 }
 
 /* ---- options */

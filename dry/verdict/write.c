@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/io/child.h"
 #include "base/io/json-text.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
 #include "sim/report/report.h"
@@ -27,8 +28,9 @@ static void G_GNUC_PRINTF (3, 4)
 
   g_string_append_printf (out, LABEL, label);
   va_start (arguments, format);
-  g_string_append_vprintf (out, format, arguments);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
+  gemem_text_append_visible (out, text, -1, FALSE);
   g_string_append_c (out, '\n');
 }
 
@@ -339,7 +341,9 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
       append_row (out, "next", "gemem-sim compare %s -d sim:capacity=%s", word,
                   gemem_format_size_exact (size, options->capacity - options->context));
     }
-  fputs (out->str, stderr);
+  g_autoptr (GString) shown = g_string_new (NULL);
+  gemem_text_append_visible (shown, out->str, -1, TRUE);
+  fputs (shown->str, stderr);
 }
 
 /* ---- for programs */

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "sim/report/report-private.h"
 #include "sim/report/report.h"
@@ -162,7 +163,8 @@ gemem_report_settings (GString *out, const char *title, const GPtrArray *setting
       const char *value = setting->value == NULL      ? "none"
                           : setting->value[0] == '\0' ? "''"
                                                       : setting->value;
-      g_string_append_printf (out, "  %-*s  %s\n", width, setting->key, value);
+      g_autofree char *key = gemem_text_line (setting->key), *line = gemem_text_line (value);
+      g_string_append_printf (out, "  %-*s  %s\n", width, key, line);
     }
 }
 
