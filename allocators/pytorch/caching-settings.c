@@ -388,6 +388,14 @@ gemem_caching_memory_of (const CachingCommon *params, GememDevice *device)
   return info.total;
 }
 
+void
+gemem_caching_set_collection (CachingSettings *settings, double threshold)
+{
+  settings->gc_threshold = threshold;
+  settings->gc = settings->limit != CACHING_UNLIMITED && threshold > 0;
+  settings->gc_trigger = settings->gc ? (guint64) (threshold * (double) settings->limit) : 0;
+}
+
 gboolean
 gemem_caching_common_resolve (const CachingCommon *params, guint64 limit, gboolean has_divisions,
                               CachingSettings *settings, GError **error)
@@ -401,9 +409,7 @@ gemem_caching_common_resolve (const CachingCommon *params, guint64 limit, gboole
   settings->expandable = params->expandable_segments;
   settings->total = params->total;
   settings->limit = limit;
-  settings->gc = limit != CACHING_UNLIMITED && params->garbage_collection_threshold > 0;
-  if (settings->gc)
-    settings->gc_trigger = (guint64) (params->garbage_collection_threshold * (double) limit);
+  gemem_caching_set_collection (settings, params->garbage_collection_threshold);
   if (!has_divisions
       && !gemem_caching_divisions_parse (settings->version, params->divisions, settings->divisions,
                                          error))

@@ -115,7 +115,8 @@ typedef struct
 {
   const CachingVersion *version;
   guint64 max_split_size, max_non_split_rounding, large_segment_size;
-  guint64 limit;      /* CACHING_UNLIMITED: none */
+  guint64 limit; /* CACHING_UNLIMITED: none */
+  double gc_threshold;
   guint64 gc_trigger; /* floor (threshold * limit) */
   gboolean gc;        /* a limit and a threshold */
   gboolean expandable;
@@ -158,6 +159,8 @@ const CachingNews *gemem_caching_too_new (const GememParam *table, const Caching
                                           const CachingNews *news, guint n);
 /* The memory of which fractions are taken: `total`, or what the device reports. */
 guint64 gemem_caching_memory_of (const CachingCommon *params, GememDevice *device);
+/* From @threshold and the limit of @settings: whether, and from which size on, garbage is collected. */
+void gemem_caching_set_collection (CachingSettings *settings, double threshold);
 /* Carries @params, which were checked, over to @settings; @limit: CACHING_UNLIMITED, none;
  * @has_divisions: the divisions are in @settings already.  GEMEM_ERROR_USAGE: unsound divisions. */
 gboolean gemem_caching_common_resolve (const CachingCommon *params, guint64 limit,
