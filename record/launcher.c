@@ -415,6 +415,11 @@ gemem_launcher_open (const GememJournal *journal, const GememLaunchFacts *facts,
                                      &options, error);
   if (reader != NULL)
     gemem_trace_info_note (&reader->info, "recorder", "%s %s", launcher, PACKAGE_VERSION);
+  if (reader != NULL && facts->device != NULL)
+    {
+      g_free (reader->info.device);
+      reader->info.device = g_strdup (facts->device);
+    }
   if (reader != NULL && facts->ended != NULL)
     gemem_trace_info_note (&reader->info, "ended", "%s", facts->ended);
   return reader;
@@ -475,6 +480,15 @@ copy (GememTraceReader *reader, const GememLaunchFacts *facts, const char *path,
     return writer->finish (writer, error);
   writer->discard (writer);
   return n == 0;
+}
+
+gboolean
+gemem_launcher_copy (GememTraceReader *reader, const char *path, GError **error)
+{
+  const GememLaunchFacts facts = { .ended = "" }; /* one without events is written, too */
+  guint64 count;
+
+  return copy (reader, &facts, path, &count, error);
 }
 
 gboolean

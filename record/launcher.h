@@ -88,6 +88,8 @@ typedef struct
 {
   const char *format; /* "journal" */
   const char *torch;  /* "2.11": the PyTorch that wrote it; NULL: unknown */
+  const char
+      *device; /* "gpu=h100": the device of a dry run, as in GememTraceInfo; NULL: the journal's */
   /* how the program ended, noted in the trace of its own process, which alone may be empty; NULL
    * for other processes */
   const char *ended;
@@ -103,6 +105,8 @@ typedef struct
 /* Opens @journal (NULL: nothing was recorded), noting the tool and the facts; gemem_trace_close(). */
 GememTraceReader *gemem_launcher_open (const GememJournal *journal, const GememLaunchFacts *facts,
                                        GError **error);
+/* Writes what is left of @reader to @path, which may be its own file.  FALSE with @error; @path is as it was then. */
+gboolean gemem_launcher_copy (GememTraceReader *reader, const char *path, GError **error);
 /* Converts @journal (NULL: nothing was recorded) to @path and removes it; on failure prints the
  * reason, says where the recording is, and returns FALSE. */
 gboolean gemem_launcher_convert (const GememJournal *journal, const GememLaunchFacts *facts,

@@ -91,8 +91,14 @@ gemem_attribution_append (GString *out, const GememTraceInfo *info,
   const guint32 stack = attribution->after && program != 0 ? program : attribution->stack;
 
   if (attribution->after && stack != 0)
-    g_string_append (out, "after ");
-  append_stack (out, info, stack, whole, tag);
+    {
+      g_string_append (out, "after "); /* and not the operator that ran there */
+      append_stack (out, info, stack, FALSE, tag);
+      if (whole && tag != GEMEM_NO_TAG)
+        gemem_origin_append (g_string_append_c (out, ' '), info, 0, tag);
+    }
+  else
+    append_stack (out, info, stack, whole, tag);
   if (program != 0 && stack != program)
     {
       g_string_append (out, ", after ");

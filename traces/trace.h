@@ -325,6 +325,9 @@ const char *gemem_event_kind_name (GememEventKind kind); /* "alloc", "free-reque
 /* Returns 0 if @name is not the name of a kind. */
 GememEventKind gemem_event_kind_from_name (const char *name, gsize length);
 
+/* Provenance of a dry run: what its verdict depends on, one each (dry/verdict/judge.c). */
+#define GEMEM_TRACE_ONLY_IF "only if"
+
 /* For readers and writers. */
 void gemem_trace_info_init (GememTraceInfo *info, const char *format, const char *path);
 void gemem_trace_info_clear (GememTraceInfo *info);

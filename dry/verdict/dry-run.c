@@ -304,6 +304,9 @@ main (int argc, char **argv)
       return g_error_matches (error, G_FILE_ERROR, G_FILE_ERROR_NOENT) ? GEMEM_LAUNCHER_NOT_FOUND
                                                                        : GEMEM_LAUNCHER_CANNOT_RUN;
     }
+  gemem_library_note_conditions (verdict);
+  if (verdict->most != NULL)
+    gemem_library_note_conditions (verdict->most);
   status = verdict->status;
   if (status == 0 && verdict->lost > 0 && verdict->findings->len == 0)
     status = 1; /* what was asked for is not there; the messages say why */

@@ -213,6 +213,21 @@ complete_finding (Gathering *g, DryFinding *found, const char *path, gboolean to
           found->path);
 }
 
+/* The GPU that the program ran on, as a recording says it; g_free(). */
+static char *
+device_of (const DryOptions *options)
+{
+  GString *text = g_string_new (NULL);
+
+  if (options->capacity == options->gpu->memory)
+    g_string_append_printf (text, "gpu=%s", options->gpu->name);
+  else
+    g_string_append_printf (text, "capacity=%" G_GUINT64_FORMAT, options->capacity);
+  if (options->context > 0)
+    g_string_append_printf (text, ",reserved_by_others=%" G_GUINT64_FORMAT, options->context);
+  return g_string_free (text, FALSE);
+}
+
 /* Makes the trace of one process, from @snapshot if there is one. */
 static void
 add_process (Gathering *g, const GememJournal *journal, const GememJournal *snapshot)
@@ -227,6 +242,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   g_autofree char *version = gemem_library_fact (g->run, source->pid, "torch", "version");
   g_autofree char *release = release_of (version),
                   *refusals = gemem_library_fact (g->run, source->pid, "torch", "refusals");
+  g_autofree char *gpu = device_of (g->options);
   g_autoptr (GArray) held = NULL, beside = NULL;
   const gboolean passes_on = snapshot == NULL && gemem_library_passes_on (g->run, source->pid);
   const guint64 left_out = gemem_library_jax_taken (g->options, g->run, source->pid);
@@ -254,6 +270,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
     add_told (g->run, source->pid, held);
   const GememLaunchFacts facts = { .format = snapshot != NULL ? "pytorch-snapshot" : "journal",
                                    .torch = release,
+                                   .device = gpu,
                                    .ended = first ? g->ended : NULL,
                                    .managed_on_host = TRUE,
                                    .never_refused = g_strcmp0 (refusals, "0") == 0,

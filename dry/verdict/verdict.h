@@ -247,6 +247,11 @@ guint64 gemem_library_finding_limit (const DryOptions *options, const DryFinding
 /* Decides whether each process of @verdict fits. */
 void gemem_library_judge (const DryOptions *options, DryVerdict *verdict);
 
+/* ---- conditions.c */
+
+/* Notes in each recording of @verdict what that depends on (GEMEM_TRACE_ONLY_IF); messages where it cannot. */
+void gemem_library_note_conditions (const DryVerdict *verdict);
+
 /* ---- ranks.c */
 
 /* The ranks of processes; g_hash_table_unref(). */

@@ -294,7 +294,6 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
   g_autoptr (GString) out = g_string_new (NULL);
   g_autoptr (GPtrArray) ranks = gemem_library_ranks_of (verdict);
   const DryFinding *largest = gemem_library_ranks_largest (ranks);
-  char size[GEMEM_FORMAT_MAX];
 
   append_findings (out, options, verdict, ranks, largest);
   append_counts (out, "not written", "calls failed, because the function does not exist here",
@@ -333,11 +332,9 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
     append_end (out, verdict);
   if (verdict->findings->len > 0)
     {
-      const char *path = largest != NULL ? largest->path
-                                         : ((const DryFinding *) verdict->findings->pdata[0])->path;
-      g_autofree char *word = gemem_shell_word (path);
-      append_row (out, "next", "gemem-sim compare %s -d sim:capacity=%s", word,
-                  gemem_format_size_exact (size, options->capacity - options->context));
+      const DryFinding *found = largest != NULL ? largest : verdict->findings->pdata[0];
+      g_autofree char *word = gemem_shell_word (found->path);
+      append_row (out, "next", "gemem-sim %s%s", found->model != NULL ? "" : "compare ", word);
     }
   fputs (out->str, stderr);
 }

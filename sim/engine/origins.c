@@ -5,14 +5,14 @@
  * (GememJob.keep_origins) and the trace has call stacks or tags, so that the event path of all other
  * runs is the same as without it.
  *
- * It keeps stack and tag of every live block, and turns them into text only for the blocks that the
+ * It keeps the attribution (traces/attribution.h) and tag of every live block, and turns them into text only for the blocks that the
  * result names.
  *
  * The largest blocks at the live peak: which event is the peak is known only at the end.  But a
  * block that was alive at the latest peak either still is, or was freed since; so the largest of
  * the freed ones are kept, and dropped whenever the peak rises.
  *
- * Memory: 32 bytes per live block, and the texts.  Cost: a map operation per allocation and free.
+ * Memory: 40 bytes per live block, and the texts.  Cost: a map operation per allocation and free.
  */
 #include "config.h"
 
@@ -20,14 +20,15 @@
 
 #include "base/idmap.h"
 #include "sim/engine/engine-private.h"
-#include "traces/origin.h"
+#include "traces/attribution.h"
 
 /* A live block. */
 typedef struct
 {
   guint64 seq, size;
-  guint32 stack, tag;
-  guint32 known, initial; /* as in GememOrigin */
+  GememAttribution by;
+  guint32 tag;
+  guint known : 1, initial : 1; /* as in GememOrigin */
 } Source;
 
 /* A block in a list of the largest. */
@@ -53,26 +54,49 @@ typedef struct
   gboolean raised;              /* in this epoch */
   gboolean any;                 /* a block had a stack or a tag; until then nothing is named */
   guint ooms;                   /* failed requests of the result that have their origin */
-  GHashTable *texts;            /* stack and tag -> text, of the reader that is open */
+  GHashTable *texts;            /* By -> text, of the reader that is open */
+  GememAttributor attributor;   /* of that reader, */
+  gboolean attributes;          /* if there is one */
   const GememTraceEvent *event; /* the current one; NULL between events */
+  GememAttribution by;          /* what it belongs to */
 } Origins;
 
 /* ---- texts */
 
+/* All that a text depends on. */
+typedef struct
+{
+  guint32 stack, program, after, tag;
+} By;
+
+static guint
+hash_by (gconstpointer key)
+{
+  const By *by = key;
+  return ((by->stack * 31 + by->program) * 31 + by->tag) * 2 + by->after;
+}
+
+static gboolean
+equal_by (gconstpointer a, gconstpointer b)
+{
+  return memcmp (a, b, sizeof (By)) == 0;
+}
+
+/* NULL: nothing is known. */
 static const char *
-text_of (const GememRun *run, guint32 stack, guint32 tag)
+text_of (const GememRun *run, const GememAttribution *by, guint32 tag)
 {
   const Origins *origins = (const Origins *) run->origins;
-  gint64 key = (gint64) stack << 32 | tag;
+  const By key = { by->stack, by->program, by->after ? 1 : 0, tag };
   gpointer text;
 
-  if (key == 0 || run->info == NULL)
+  if (run->info == NULL || (key.stack == 0 && key.program == 0 && key.tag == GEMEM_NO_TAG))
     return NULL;
   if (!g_hash_table_lookup_extended (origins->texts, &key, NULL, &text))
     {
       g_autoptr (GString) out = g_string_new (NULL);
 
-      gemem_origin_append (out, run->info, stack, tag);
+      gemem_attribution_append (out, run->info, by, TRUE, tag);
       text = g_string_chunk_insert_const (run->result->texts, out->str);
       g_hash_table_insert (origins->texts, g_memdup2 (&key, sizeof key), text);
     }
@@ -85,7 +109,7 @@ origin_of (const GememRun *run, const Source *source)
   return source->known ? (GememOrigin){ .known = TRUE,
                                         .initial = source->initial != 0,
                                         .seq = source->seq,
-                                        .by = text_of (run, source->stack, source->tag) }
+                                        .by = text_of (run, &source->by, source->tag) }
                        : (GememOrigin){ 0 };
 }
 
@@ -122,7 +146,7 @@ gemem_origins_blame (const GememRun *run)
     {
       const GememOrigin block = gemem_origins_of_block (run, event->id);
 
-      gemem_origin_append_by (out, text_of (run, event->stack, event->tag));
+      gemem_origin_append_by (out, text_of (run, &origins->by, event->tag));
       gemem_origin_describe (out, out->len > 0 ? "; the block was " : " the block was ", &block);
       if (out->len > 0)
         {
@@ -176,7 +200,7 @@ static void
 keep_refused (Origins *origins, const GememRun *run, const GememTraceEvent *event)
 {
   const Source source = {
-    .seq = run->seq, .size = event->size, .stack = event->stack, .tag = event->tag, .known = TRUE
+    .seq = run->seq, .size = event->size, .by = origins->by, .tag = event->tag, .known = TRUE
   };
 
   keep_large (&origins->freed, GEMEM_REFUSED_ID, &source);
@@ -205,7 +229,7 @@ attach (GememProbe *probe, GememRun *run, GError **error)
   (void) error;
   run->origins = probe;
   origins->live = gemem_idmap_new (sizeof (Source));
-  origins->texts = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  origins->texts = g_hash_table_new_full (hash_by, equal_by, g_free, NULL);
   origins->ooms = run->result->oom->len;
   for (guint i = 0; i < rows->len; i++)
     {
@@ -219,8 +243,16 @@ attach (GememProbe *probe, GememRun *run, GError **error)
 static void
 before (GememProbe *probe, GememRun *run, const GememTraceEvent *event)
 {
-  (void) run;
-  ((Origins *) probe)->event = event;
+  Origins *origins = (Origins *) probe;
+
+  origins->event = event;
+  if (!origins->attributes && run->info != NULL)
+    {
+      gemem_attributor_init (&origins->attributor, run->info);
+      origins->attributes = TRUE;
+    }
+  origins->by = origins->attributes ? gemem_attributor_next (&origins->attributor, event)
+                                    : (GememAttribution){ .stack = event->stack };
 }
 
 static void
@@ -234,7 +266,7 @@ allocated (Origins *origins, const GememRun *run, const GememDecision *decision)
   *(Source *) gemem_idmap_insert (origins->live, event->id, NULL) = (Source){
     .seq = run->seq,
     .size = decision->size,
-    .stack = event->stack,
+    .by = origins->by,
     .tag = event->tag,
     .known = TRUE,
     .initial = (event->flags & GEMEM_EVENT_INITIAL) != 0,
@@ -296,7 +328,7 @@ after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **
 
       oom->origin = (GememOrigin){ .known = TRUE,
                                    .seq = oom->seq,
-                                   .by = text_of (run, event->stack, event->tag) };
+                                   .by = text_of (run, &origins->by, event->tag) };
       if (oom->blocking_id != 0)
         oom->blocking_origin = gemem_origins_of_block (run, oom->blocking_id);
     }
@@ -329,12 +361,21 @@ end_epoch (GememProbe *probe, GememRun *run, GError **error)
 }
 
 static void
+forget_attributor (Origins *origins)
+{
+  if (origins->attributes)
+    gemem_attributor_clear (&origins->attributor);
+  origins->attributes = FALSE;
+}
+
+static void
 next_epoch (GememProbe *probe, GememRun *run)
 {
   Origins *origins = (Origins *) probe;
 
   gemem_idmap_clear (origins->live);
   g_hash_table_remove_all (origins->texts);
+  forget_attributor (origins);
   origins->freed.n = 0;
   origins->raised = FALSE;
   if (run->epoch == run->job->warm_up)
@@ -348,6 +389,7 @@ clear (GememProbe *probe, GememRun *run)
 
   gemem_idmap_free (origins->live);
   g_hash_table_unref (origins->texts);
+  forget_attributor (origins);
   run->origins = NULL;
 }
 

@@ -255,7 +255,7 @@ gemem_origin_append_by (GString *out, const char *by)
 {
   if (by == NULL)
     return;
-  g_string_append (out, *by == '[' ? " " : " by ");
+  g_string_append (out, *by == '[' || g_str_has_prefix (by, "after ") ? " " : " by ");
   gemem_origin_append_short (out, by);
 }
 

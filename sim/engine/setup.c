@@ -223,7 +223,9 @@ void
 gemem_setup_note_device (const GememJob *job, const GememTraceInfo *info, GememResult *result)
 {
   const char *said = gemem_trace_info_said (info, "device");
-  const gboolean recorded = info->device != NULL && strstr (info->device, "capacity=") != NULL;
+  const gboolean recorded = info->device != NULL
+                            && (strstr (info->device, "capacity=") != NULL
+                                || strstr (info->device, "gpu=") != NULL);
   char size[GEMEM_FORMAT_MAX];
 
   if (gemem_setup_names_device (job) || is_set (job, "total") || is_set (job, "profile")

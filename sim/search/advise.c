@@ -184,6 +184,21 @@ is_too_new (const char *versions, const GememCandidate *candidate)
 
 /* ---- the verdict */
 
+/* What the verdict of a dry run depends on. */
+static char *
+depends_on (const GememTraceInfo *info)
+{
+  guint more = 0;
+
+  for (guint i = 0; i < info->provenance->len; i++)
+    more += g_str_has_prefix (info->provenance->pdata[i], GEMEM_TRACE_ONLY_IF ": ");
+  GString *doubt = g_string_new ("the dry run says it does only if ");
+  g_string_append (doubt, gemem_trace_info_said (info, GEMEM_TRACE_ONLY_IF));
+  if (more > 1)
+    g_string_append_printf (doubt, " (and %u more: gemem-sim info)", more - 1);
+  return g_string_free (doubt, FALSE);
+}
+
 static char *
 doubt_of (const GememAdvice *advice, const GememAdviceQuestion *question)
 {
@@ -202,6 +217,8 @@ doubt_of (const GememAdvice *advice, const GememAdviceQuestion *question)
     return g_strdup ("the recording asks for no memory");
   if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && now->initial_events == 0)
     return g_strdup ("the recording begins in the middle, and what was held before is not in it");
+  if (gemem_trace_info_said (info, GEMEM_TRACE_ONLY_IF) != NULL)
+    return depends_on (info);
   if (gemem_held_refused (advice->held) > 0)
     return g_strdup ("the recorded program was refused memory, and what it does when it gets it "
                      "was not recorded");

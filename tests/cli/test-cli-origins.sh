@@ -31,12 +31,12 @@ says out '^  event 6: block 5 of 2.000 MiB by train.py:212 forward \(aten::mm\) 
 says out '; without block 2 \(1.000 MiB, allocated at event 1 by data.py:30 load\) it would fit$'
 says out '^largest blocks at the live peak$'
 says out '^ +1.000 MiB +1 +0  data.py:30 load$'
-says out '^ +1.000 MiB +3 +2  unknown$'
-says out '^ +1.000 MiB +4 +3  \[activation\]$'
+says out '^ +1.000 MiB +3 +2  after data.py:30 load$'
+says out '^ +1.000 MiB +4 +3  after data.py:30 load \[activation\]$'
 says out '^largest blocks never freed by the trace$'
 
 # The same without names: nothing but the names is different.
-sed '/^largest blocks/,/^$/d; s/ by train.py:212 forward (aten::mm)//; s/, allocated at event 1 by data.py:30 load//; s/ by data.py:30 load//; s/ \[activation\]//; s/named/plain/' "$out" >expected
+sed '/^largest blocks/,/^$/d; s/ by train.py:212 forward (aten::mm)//; s/, allocated at event 1 by data.py:30 load//; s/ by data.py:30 load//; s/ after data.py:30 load//; s/ \[activation\]//; s/named/plain/' "$out" >expected
 # shellcheck disable=SC2086
 run 0 gemem-sim replay -v plain.txt -a pytorch-caching $device
 check 'a trace without call stacks prints as before' cmp expected "$out"
@@ -48,7 +48,7 @@ run 0 gemem-sim compare named.txt -a pytorch-caching -a direct $device -f json -
 run 0 cat c.json
 says out '"origin": \{"event": 6, "initial": false, "by": "train.py:212 forward \(aten::mm\)"\}'
 says out '"blocking_origin": \{"event": 1, "initial": false, "by": "data.py:30 load"\}'
-says out '\{"id": 4, "size": 1048576, "origin": \{"event": 3, "initial": false, "by": "\[activation\]"\}\}'
+says out '\{"id": 4, "size": 1048576, "origin": \{"event": 3, "initial": false, "by": "after data.py:30 load \[activation\]"\}\}'
 run 0 gemem-sim plot c.json -o plots -f json
 check 'saved results are read with their origins' grep -q '"by": "train.py:212 forward (aten::mm)"' "$out"
 

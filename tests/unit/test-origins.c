@@ -113,7 +113,7 @@ test_failed (void)
       assert_block (result->largest, 0, 2, 1, "data.py:30 load");
       assert_block (result->largest, 1, 1, 0, "data.py:30 load"); /* the older of two as large */
       assert_block (result->largest, 2, 4, 3, "data.py:30 load [activation]");
-      assert_block (result->largest, 3, 3, 2, "[activation]");
+      assert_block (result->largest, 3, 3, 2, "after data.py:30 load [activation]");
       equal (trace.opened, 2); /* the trace, and once more for the map: the reserved peak is its
                                 * first event */
       const GememMapSpan *span = &g_array_index (result->map, GememMapSpan, 0);
@@ -238,24 +238,27 @@ static void
 follow (const GememTraceEvent *events, guint64 first, gboolean at_request, GememNamedBlock *at_peak,
         GememNamedBlock *at_end)
 {
+  static const char *const by[2][3] = {
+    { NULL, [LOAD] = "after data.py:30 load", [FORWARD] = "after train.py:212 forward" },
+    { NULL, [LOAD] = "data.py:30 load", [FORWARD] = "train.py:212 forward (mm)" },
+  };
   guint64 sum = 0, peak = 0;
+  guint32 stack = 0; /* the last one */
 
   memset (at_end, 0, (IDS + 1) * sizeof *at_end);
   for (guint i = 0; i < EVENTS; i++)
     {
       const GememTraceEvent *event = &events[i];
       GememNamedBlock *block = &at_end[event->id];
+      stack = event->stack != 0 ? event->stack : stack;
       if (event->kind == GEMEM_EVENT_ALLOC)
         {
           sum += event->size;
-          *block = (GememNamedBlock){ event->id,
-                                      event->size,
-                                      { .known = TRUE,
-                                        .seq = first + i,
-                                        .by = event->stack == LOAD ? "data.py:30 load"
-                                              : event->stack == FORWARD
-                                                  ? "train.py:212 forward (mm)"
-                                                  : NULL } };
+          *block = (GememNamedBlock){
+            event->id,
+            event->size,
+            { .known = TRUE, .seq = first + i, .by = by[event->stack != 0][stack] }
+          };
         }
       else if (event->kind == GEMEM_EVENT_FREE
                || (event->kind == GEMEM_EVENT_FREE_REQUESTED) == at_request)
@@ -370,8 +373,9 @@ test_messages (void)
   fails (&job, "event 1: id 2 is freed but is not alive (by train.py:212 forward (mm)); repair");
   trace.events = again;
   trace.n = 3;
-  fails (&job, "event 2: id 1 is freed twice (the block was allocated at event 0 by data.py:30 "
-               "load); repair");
+  fails (&job,
+         "event 2: id 1 is freed twice (after data.py:30 load; the block was allocated at event "
+         "0 by data.py:30 load); repair");
   trace.events = open; /* found after the last event */
   trace.n = 2;
   fails (&job, "lacks 1 of its segments; repair");
