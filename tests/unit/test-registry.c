@@ -149,7 +149,7 @@ test_globs (void)
         g_assert_true (spec->klass == gemem_allocator_classes ()[n - 1]);
     }
   g_assert_null (gemem_allocator_classes ()[n]);
-  assert_labels ("pytorch-*", "pytorch-caching;pytorch-expandable");
+  assert_labels ("pytorch-*", "pytorch-caching;pytorch-expandable;pytorch-pinned");
   assert_labels (
       "Pytorch_E*:max_split_size_mb=64|128",
       "pytorch-expandable:max_split_size_mb=64;pytorch-expandable:max_split_size_mb=128");
