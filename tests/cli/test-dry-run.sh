@@ -155,6 +155,12 @@ says out '"sizes": \[\{"name": "a\.py:3 f \(nonzero\)", "count": 1\}\]'; says er
 says err '^  sizes +1 sizes of tensors were read from the GPU, as zero .*: a\.py:3 f \(nonzero\)$'
 run 2 gemem-dry-run --workspaces much true; says err '^gemem-dry-run: --workspaces='
 
+# ---- pinned memory of the host, without managed memory
+run 0 gemem-dry-run --json host.json -o host.gmt "$program" host
+says err '^  h100 +fits: 1\.000 MiB'; says err '^  pinned host +5\.000 MiB \(5242880 bytes\) of the host.s memory, locked at once$'
+check "pinned memory in JSON" jq -e '.processes[0].pinned_host == 5242880' host.json
+run 0 gemem-dry-run -o run.gmt "$program" runtime; check "no pinned memory" sh -c "! grep -q pinned $err"
+
 # ---- several processes, and ends
 run 0 gemem-dry-run -o many.gmt "$program" children
 check "one trace for each process" test "$(ls many*.gmt | wc -l)" -eq 2
