@@ -600,6 +600,7 @@ const GememAllocatorClass gemem_pytorch_pinned_class = {
   .summary = "PyTorch's cache of pinned host memory: powers of two, which are kept",
   .origin = "PyTorch 2.6 to 2.15, by running them (peers.md 1a.15)",
   .known_as = "CachingHostAllocator|pin_memory|host_memory_stats|cudaHostAlloc",
+  .capabilities = GEMEM_CAP_HOST,
   .alignment = 256,
   .params = params,
   .params_size = sizeof (Params),
