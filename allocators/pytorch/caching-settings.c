@@ -118,6 +118,13 @@ const GememParam gemem_caching_params[] = {
     .choices = "no",
     PARAM (no_split),
     .help = "Only no: an option of a torch.cuda.MemPool, which no trace names." },
+  { .name = "sleep_pools_expandable",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (sleep_expandable),
+    .help =
+        "vLLM or torch_memory_saver leaves expandable_segments on for its pools: nothing of them "
+        "sleeps in 2.6, and 2.8 and 2.9 refuse them; since 2.10 it makes no difference." },
   CACHING_CONF_ROW (
       "conf", conf, "PYTORCH_CUDA_ALLOC_CONF|PYTORCH_HIP_ALLOC_CONF", "alloc_conf|" CONF_KEYS,
       "A whole PYTORCH_CUDA_ALLOC_CONF string, instead of single settings, read to the letter "
@@ -461,6 +468,7 @@ gemem_caching_settings_resolve (const CachingParams *params, GememDevice *device
   if (!check_variable (&params->common, error)
       || (conf != NULL && !gemem_caching_conf_parse (conf, &copy, settings, &has_divisions, error)))
     return FALSE;
+  settings->sleep_expandable = copy.sleep_expandable;
   settings->async = copy.backend == CACHING_BACKEND_ASYNC;
   if (settings->async || resolve (&copy, device, has_divisions, settings, error))
     return TRUE;

@@ -55,10 +55,19 @@ typedef enum /* what decides among free blocks of equal size: the least of */
   CACHING_TIES_SEGMENT, /* the segment's number, then the address */
 } CachingTies;
 
+/* What a pool with an allocator of the program's own (torch.cuda.MemPool) is with expandable_segments. */
+typedef enum
+{
+  CACHING_OWN_BYPASSED, /* PyTorch's own expandable segments; the program's allocator is not asked */
+  CACHING_OWN_REFUSED,  /* an error of PyTorch */
+  CACHING_OWN_KEPT,     /* plain segments, of the program's allocator */
+} CachingOwn;
+
 typedef struct
 {
   const char *name;
   CachingTies ties;
+  CachingOwn own;
   /* a private pool in use holds back events as the capture of a graph does */
   gboolean pool_holds;
   gboolean trim_refused;   /* emptying the cache fails while events are held back */
@@ -94,7 +103,7 @@ typedef struct
   CachingCommon common; /* first */
   char *reserve, *pinned;
   int backend;
-  gboolean capture_reuse, use_on_oom, no_split;
+  gboolean capture_reuse, use_on_oom, no_split, sleep_expandable;
 } CachingParams;
 
 enum /* CachingParams.backend */
@@ -126,6 +135,7 @@ typedef struct
   double reserve_part, reserve_bytes;
   gboolean has_divisions;
   gboolean release_private_pools;
+  gboolean sleep_expandable; /* the layer of memory that sleeps leaves `expandable` as it is */
   guint64 divisions[CACHING_DIVISION_SLOTS]; /* by floor (log2 size) - 20, clamped */
   guint64 page; /* of large expandable segments, before the device's granularity */
   /* of torch-npu; the same in every object of pytorch-caching (gemem_caching_settings_plain()) */
