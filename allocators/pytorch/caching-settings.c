@@ -475,3 +475,59 @@ gemem_caching_settings_resolve (const CachingParams *params, GememDevice *device
   g_prefix_error (error, WHAT ": ");
   return FALSE;
 }
+
+/* The values of all slots as PyTorch reads them: "4", or "[1:4,2:4,...]".  g_free(). */
+static char *
+divisions_text (const guint64 *divisions)
+{
+  GString *text = g_string_new ("[");
+  gboolean alike = TRUE;
+
+  for (guint i = 0; i < CACHING_DIVISION_SLOTS; i++)
+    {
+      alike &= divisions[i] == divisions[0];
+      g_string_append_printf (text, "%s%u:%" G_GUINT64_FORMAT, i > 0 ? "," : "", 1u << i,
+                              divisions[i]);
+    }
+  if (alike)
+    g_string_printf (text, "%" G_GUINT64_FORMAT, divisions[0]);
+  else
+    g_string_append_c (text, ']');
+  return g_string_free (text, FALSE);
+}
+
+/* "0.5", "40G".  g_free(). */
+static char *
+reserve_text (const CachingSettings *settings)
+{
+  const gboolean part = settings->reserve_part > 0;
+  char digits[G_ASCII_DTOSTR_BUF_SIZE];
+
+  g_ascii_formatd (digits, sizeof digits, "%.15g",
+                   part ? settings->reserve_part : settings->reserve_bytes / (double) GEMEM_GIB);
+  return g_strconcat (digits, part ? "" : "G", NULL);
+}
+
+void
+gemem_caching_settings_unfold (gpointer given)
+{
+  CachingParams *params = given, copy = *params;
+  const char *conf = gemem_caching_conf_of (&params->common);
+  CachingSettings settings = { .version = &gemem_caching_versions[params->common.version] };
+  gboolean has_divisions = FALSE;
+
+  if (conf == NULL || *conf == '\0'
+      || !gemem_caching_conf_parse (conf, &copy, &settings, &has_divisions, NULL))
+    return;
+  if (has_divisions)
+    {
+      g_free (copy.common.divisions);
+      copy.common.divisions = divisions_text (settings.divisions);
+    }
+  if (settings.reserve_part > 0 || settings.reserve_bytes > 0)
+    {
+      g_free (copy.reserve);
+      copy.reserve = reserve_text (&settings);
+    }
+  *params = copy;
+}

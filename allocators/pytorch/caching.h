@@ -182,6 +182,8 @@ gboolean gemem_caching_settings_resolve (const CachingParams *params, GememDevic
                                          CachingSettings *settings, GError **error);
 /* What only torch-npu does otherwise, switched off. */
 void gemem_caching_settings_plain (CachingSettings *settings);
+/* `unfold` of the class: @given is a CachingParams. */
+void gemem_caching_settings_unfold (gpointer given);
 /* The @settings that follow on @before when the program gives its allocator @text
  * (caching-configure.c). GEMEM_ERROR_USAGE: PyTorch refuses it. */
 gboolean gemem_caching_settings_change (const CachingSettings *before, GememDevice *device,

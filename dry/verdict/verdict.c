@@ -10,6 +10,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "allocators/allocator.h"
 #include "dry/protocol/protocol.h"
 #include "dry/verdict/verdict.h"
 #include "traces/journal/format.h"
@@ -201,6 +202,27 @@ history_length (void)
   return chosen != NULL && *chosen != '\0' ? g_ascii_strtoull (chosen, NULL, 10) : 1000000;
 }
 
+static void
+add_settings_note (const char *text, gpointer verdict)
+{
+  note (verdict, "%s", text);
+}
+
+/* What the allocator of the requests in the trace of @found has to say of its settings. */
+static void
+note_settings (DryVerdict *verdict, const DryFinding *found)
+{
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  GememTraceReader *reader = gemem_library_trace_open (found->path, NULL);
+
+  if (reader != NULL && found->model != NULL
+      && gemem_allocator_spec_parse (found->model, specs, NULL))
+    gemem_allocator_spec_notes (specs->pdata[0], reader->info.settings, add_settings_note, verdict);
+  if (reader != NULL)
+    gemem_trace_close (reader);
+}
+
 /* Adds to @found, in the trace @path, what its replays say, and @beside: bytes of each device that are not
  * in the trace (NULL: none).  @torch: PyTorch's own history was read, which needs none of those replays. */
 static void
@@ -303,6 +325,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   if (count > 0
       && !gemem_library_findings_add (g->options, path, source->pid, version, g->verdict->findings))
     g->verdict->lost++;
+  if (known < g->verdict->findings->len)
+    note_settings (g->verdict, g->verdict->findings->pdata[known]);
   for (guint device = 0; held != NULL && device < held->len; device++)
     set_held (g, known, device, g_array_index (held, guint64, device), path, source->pid);
   for (guint i = known; i < g->verdict->findings->len; i++)
