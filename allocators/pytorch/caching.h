@@ -67,13 +67,13 @@ typedef struct
 {
   const char *name;
   CachingTies ties;
-  CachingOwn own;
   /* a private pool in use holds back events as the capture of a graph does */
   gboolean pool_holds;
   gboolean trim_refused;   /* emptying the cache fails while events are held back */
   gboolean rest_replaces;  /* `>` in a list of divisions includes the slot named last */
   gboolean range_suffices; /* a range that is shorter than the request is released */
   gboolean strict;         /* of settings strings: separators, white space and int as up to 2.9 */
+  CachingOwn own;          /* of torch-npu, which knows no memory that sleeps: not looked at */
 } CachingVersion;
 
 extern const CachingVersion gemem_caching_versions[CACHING_RELEASES];
