@@ -576,6 +576,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   gemem_progress_end ();
   note_variables (variables, specs, files);
   gemem_settings_note (specs, choices ? 1 : G_MAXUINT, files, no_trace_settings);
+  gemem_settings_note_latency (device, files);
   gemem_versions_note (specs, files);
   if (!check_files ((const GememJob *) list->data, list->len, paths, error))
     return NULL;

@@ -5,6 +5,8 @@
  */
 #include "config.h"
 
+#include <string.h>
+
 #include "allocators/allocator.h"
 #include "base/named.h"
 #include "sim/cli/cli.h"
@@ -45,4 +47,22 @@ gemem_settings_note (const GPtrArray *specs, guint most, const GPtrArray *files,
 
   for (guint i = 0; specs != NULL && i < files->len; i++)
     note_file (specs, most, files->pdata[i], ignores_settings, said);
+}
+
+void
+gemem_settings_note_latency (const char *device, const GPtrArray *files)
+{
+  for (guint i = 0; device != NULL && strstr (device, "event_latency=") != NULL && i < files->len;
+       i++)
+    {
+      const GememSourceFile *file = files->pdata[i];
+      if (file->held == NULL || gemem_held_count (file->held, GEMEM_EVENT_FREE_COMPLETED) == 0
+          || gemem_held_count (file->held, GEMEM_EVENT_USE_ON_STREAM) > 0)
+        continue;
+      gemem_note ("%s: event_latency has no effect: the recording says when streams were done with "
+                  "freed memory, "
+                  "not which streams used it",
+                  file->path);
+      return;
+    }
 }

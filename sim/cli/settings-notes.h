@@ -9,3 +9,7 @@
  * each of @files (GememSourceFile) has recorded for the same allocator, unless @ignores_settings; each thing once. */
 void gemem_settings_note (const GPtrArray *specs, guint most, const GPtrArray *files,
                           gboolean ignores_settings);
+
+/* The same of the latency of events in the text of a @device, for the first of @files that leaves it without effect: a
+ * recording that says itself when streams were done with what was freed, and not which streams used it. */
+void gemem_settings_note_latency (const char *device, const GPtrArray *files);

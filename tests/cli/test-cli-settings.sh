@@ -92,7 +92,15 @@ run 0 gemem-sim convert --anonymous=names changes.gmt - -f text; says out '^sett
 run 0 gemem-sim help _set_allocator_settings
 
 # ---- a snapshot, whose annotations tell the changes: the last settings in it are those of the end
-python=$(command -v python3) || { skip "a snapshot" "there is no python3"; # ---- settings without effect are named by every command
+python=$(command -v python3) || { skip "a snapshot" "there is no python3"; # ---- the latency of events, where the recording says itself when streams were done
+printf '%s\n' '# gemem-trace: 1' 'alloc 1 size=1MiB' 'free-requested 1' 'alloc 2 size=1MiB' 'free-completed 1' '# end: 4' >done.txt
+printf '%s\n' '# gemem-trace: 1' 'alloc 1 size=1MiB' 'use-on-stream 1 stream=3' 'free 1' '# end: 3' >used.txt
+run 0 gemem-sim replay done.txt -a pytorch-caching -d sim:capacity=1GiB,event_latency=20ms
+says err 'done\.txt: event_latency has no effect: the recording says when streams were done with freed memory, not which streams used it$'
+run 0 gemem-sim replay done.txt -a pytorch-caching -d sim:capacity=1GiB; silent err
+run 0 gemem-sim replay used.txt -a pytorch-caching -d sim:capacity=1GiB,event_latency=20ms; silent err
+
+# ---- settings without effect are named by every command
 cat >plain.txt <<'END'
 # gemem-trace: 1
 # allocator: "pytorch-caching"
