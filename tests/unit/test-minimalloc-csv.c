@@ -88,7 +88,7 @@ test_columns (void)
           " | left out: 2 buffers have an offset, all of them");
   /* A blank line ends the table. */
   expect ("id,lower,upper,size\na,0,1,4\n\nb,0,1,4\n", FALSE,
-          "+1:4@0=a -1:4@1 | 1 | note: 1 lines behind the blank line are left out | " TIME);
+          "+1:4@0=a -1:4@1 | 1 | left out: 1 lines behind the blank line | " TIME);
   expect ("id,lower,upper,size\n", FALSE, "| 1 | " TIME);
 }
 

@@ -180,7 +180,7 @@ minimalloc_open (GememInput *input, const GememReadOptions *options, GError **er
       info->flags |= GEMEM_TRACE_TRUNCATED;
       gemem_trace_info_note (info, "partial", "%s", damage->message);
     }
-  add_note (minimalloc, minimalloc->behind, "lines behind the blank line are left out");
+  add_note (minimalloc, minimalloc->behind, "lines behind the blank line");
   make_edges (minimalloc);
   add_notes (minimalloc);
   info->flags |= GEMEM_TRACE_HAS_TIME;
