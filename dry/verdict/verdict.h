@@ -103,6 +103,7 @@ typedef struct
   char *live_by, *reserved_by; /* the line that raised it; NULL: unknown */
   /* most that the process held of the device, whoever asked for it; 0: not known */
   guint64 held;
+  guint64 pinned; /* most pinned memory of the host that the process held */
   /* of this, what NCCL held at most, and the machine where it takes so much; 0, NULL: not known, or none */
   guint64 nccl;
   char *nccl_on;

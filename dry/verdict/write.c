@@ -182,6 +182,10 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
       append_row (out, "held in all", "%s, with what %s", gemem_format_size (held, found->held),
                   others);
     }
+  if (found->pinned > 0)
+    append_row (out, "pinned host",
+                "%s (%" G_GUINT64_FORMAT " bytes) of the host's memory, locked at once",
+                gemem_format_size (held, found->pinned), found->pinned);
   if (found->nccl > 0)
     append_row (out, "NCCL", "took %s of that for itself, as on %s%s",
                 gemem_format_size (held, found->nccl), found->nccl_on,
@@ -399,6 +403,7 @@ append_finding_json (GString *out, const DryFinding *found)
     { "peak_reserved", found->peak_reserved },
     { "peak_reserved_event", found->peak_reserved_seq },
     { "held", found->held },
+    { "pinned_host", found->pinned },
     { "nccl", found->nccl },
     { "out_of_memory", found->ooms },
     { "allocator_limit", found->limit },
