@@ -148,7 +148,7 @@ typedef struct
 /* The lists of a verdict, GPtrArray of DryCount: what was noted, and notes for the user. */
 /* clang-format off */
 #define DRY_COUNTS(LIST) \
-  LIST (missing) LIST (harmless) LIST (values) LIST (numbers) LIST (truths) LIST (sizes) LIST (assumed) \
+  LIST (missing) LIST (harmless) LIST (values) LIST (numbers) LIST (truths) LIST (sizes) LIST (computed) LIST (drawn) LIST (assumed) \
   LIST (workspaces) LIST (installed) LIST (host) LIST (managed) LIST (unknown) LIST (notes)
 /* clang-format on */
 
