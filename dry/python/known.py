@@ -30,6 +30,7 @@ import threading
 
 SMALL = 1 << 16  # real numbers of the host up to so many bytes are kept; integers are, whatever their number
 LARGEST = 1 << 31  # bytes of a tensor that is computed
+LIST = 1 << 20  # so many bytes of integers may be a list from which sizes follow
 DEPTH = 60
 COLLAPSE = 1 << 15  # a node of so few bytes is computed when it is DEPTH nodes high, others are forgotten
 PURGE = 1 << 26  # bytes of the host after which nodes of tensors that are gone are let go
@@ -144,7 +145,7 @@ class Known(object):
     # ---- the program's operators
 
     def start(self, torch, told):
-        """TOLD (ASSUMED): called when a value is given to the program."""
+        """TOLD (ASSUMED): called when a value, or an assumed size, is given to the program."""
         from torch.multiprocessing.reductions import StorageWeakRef
 
         inner = torch._C
@@ -156,7 +157,8 @@ class Known(object):
         self.whole = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
         self.masks = {torch.bool, torch.uint8}
         self.aside = self.keys.add(inner.DispatchKey.AutocastCPU)
-        self.draws = torch.Generator().manual_seed(int(os.environ.get("GEMEM_DRY_DRAW") or "1"))
+        self.second = os.environ.get("GEMEM_DRY_DRAW") == "2"
+        self.draws = torch.Generator().manual_seed(2 if self.second else 1)
         self.library = [torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")]
         self.library[0].fallback(torch.library.fallthrough_kernel, _KEY)
         names = set(_OPERATORS) | {name + "_" for name in _OPERATORS}
@@ -405,12 +407,21 @@ class Known(object):
         data = torch.zeros(node.nbytes, dtype=torch.uint8)
         if node.op is None:
             if node.assumed:
-                self.view(data, ((node.nbytes // node.meta[3].itemsize,), (1,), 0, node.meta[3])).normal_(generator=self.draws)
+                self.draw_reals(data, node.meta)
             return data
         result = node.op.numbers(self) if isinstance(node.op, _Random) else node.op(*self.host(node.args), **self.host(node.kwargs))
         result = result if node.out is None else result[node.out]
         self.view(data, node.meta).copy_(result.view(node.meta[0]) if isinstance(node.op, _Random) else result)
         return data
+
+    def draw_reals(self, data, meta):
+        """Normal numbers; in the second draw half of their variance is that of the columns, so that one of several that compete (experts) gets more than another."""
+        torch, shape = self.torch, meta[0]
+        numbers = self.view(data, ((data.numel() // meta[3].itemsize,), (1,), 0, meta[3]))
+        numbers.normal_(generator=self.draws)
+        if self.second and shape and numbers.numel() % shape[-1] == 0:
+            numbers = numbers.view(-1, shape[-1])
+            numbers.add_(torch.empty(shape[-1], dtype=meta[3]).normal_(generator=self.draws)).mul_(0.5**0.5)
 
     def host(self, one):
         """An argument of a node as PyTorch's operators on the host take it."""
@@ -440,14 +451,14 @@ class Known(object):
             values = ask(args, kwargs)
         except Exception:  # no node, or it cannot be computed
             return None
-        if values:
-            self.told(any(one.assumed for one in values))
+        if values and not (values[0].assumed and values[0].bytes is not None):  # an integer that is assumed is counted where it is read
+            self.told(values[0].assumed)
         return values
 
     def read(self, tensor):
-        """What the program reads; a truth value that is assumed is not known."""
+        """What the program reads; a truth value that is assumed is not known, nor are data."""
         data, assumed = self.value(tensor)
-        if assumed and tensor.dtype == self.torch.bool:
+        if assumed and (tensor.dtype == self.torch.bool or data.nbytes > LIST):
             raise Unknown
         return data, assumed
 

@@ -321,7 +321,7 @@ class Values(object):
                 break
         else:
             if follows is not None:
-                return follows.give(address, size)
+                return self.give(follows, address, size, stack)
             if known == 0 and size == 1 and "transformers/generation/" in text:
                 return self.end_generation(address, size)
             if known == 2:
@@ -331,6 +331,12 @@ class Values(object):
                 operators = [] if printed else self.operators.running()
                 if not self.expect(address, size, stack[0], operators):
                     self.tell_read(address, size, "value" if printed else kind, each, stack, operators)
+
+    def give(self, follows, address, size, stack):
+        """What known.py computed.  An integer that it assumed is one that a second run may choose otherwise."""
+        follows.give(address, size)
+        if follows.assumed and follows.bytes is not None:
+            self.tell_read(address, size, "number", follows.bytes.element_size(), stack, [])
 
     def tell_read(self, address, size, kind, each, stack, operators):
         """A place that nothing is known of: an operator that reads a size, a program that reads integers or truth values, or another value."""

@@ -35,6 +35,7 @@ typedef struct
   guint number;  /* what integers of the GPU read */
   const char *
       truths; /* the place where truth values of the GPU read true, GEMEM_DRY_EVERYWHERE, or NULL: nowhere */
+  gboolean redraw;    /* real numbers that kernels compute are drawn otherwise, where sizes follow from them */
   guint limit;        /* seconds of a run aside (launcher.h); 0: as the user runs it */
   gboolean fill_host; /* --fill-host */
   gboolean verbose;   /* --verbose: --fit hides nothing that its runs print */
@@ -178,7 +179,7 @@ typedef struct DryVerdict
 #undef LIST
   int status;    /* exit status of the program */
   guint seconds; /* how long it ran */
-  DryTried tried_numbers, tried_truths;
+  DryTried tried_numbers, tried_truths, tried_drawn;
   gboolean refused;    /* judge.c: a request, to whatever end */
   gboolean unusable;   /* its PyTorch is built for another kind of device */
   char *last_value;    /* where a value of the GPU was read last, as zero; NULL: nowhere ... */
