@@ -13,6 +13,9 @@ A real number of which nothing is known is drawn from a normal distribution when
 gives to an expert.  Of those, sizes and integers are given to the program, truth values and real numbers are not.  Two tensors that are the same expression of the same
 tensors are equal whatever these hold.
 
+A tensor that Python has seen has one owner more, so that PyTorch adds to no gradient in its place then.  Hence in the backward pass only the operators of _SELECT are
+seen, which get no gradients, by a second key; but for Functions of the program and recomputations, which are Python's anyway.
+
 Operators are seen by a dispatch key of PyTorch that nothing else uses, above autograd: PyTorch's derivatives and the fast paths of its modules ask whether a mode of Python is
 active, and this is none.  Operators that are not named here cost nothing; what they return has no node.  What they write has another version than its node knew, and is
 no longer known.  Tensors without a version (inference mode), of subclasses (FakeTensor), and what graphs capture are not known at all.
@@ -23,6 +26,7 @@ none.  At most DEPTH nodes stand on each other.
 import collections
 import contextlib
 import ctypes
+import importlib
 import itertools
 import os
 import struct
@@ -48,7 +52,8 @@ _MOVED = "cat stack gather scatter scatter_add index_select index_add index_copy
 _SIZED = "nonzero index index_put _index_put_impl _unsafe_index masked_select masked_scatter _unique2 unique_dim unique_consecutive bincount repeat_interleave _coalesce histc"
 _READS = "_local_scalar_dense equal"
 _OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _REDUCED, _ORDERED, _MOVED, _SIZED, _READS)).split() + _RANDOM + _UNDEFINED
-_KEY = "TESTING_ONLY_GenericMode"
+_SELECT = ["nonzero", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_local_scalar_dense"]
+_KEY, _BACKWARD_KEY = "TESTING_ONLY_GenericMode", "TESTING_ONLY_GenericWrapper"
 SHOWN = "site-packages/gemem/known.py"  # where these functions stand in call stacks: in a package, not in the program
 _forms = itertools.count(1)
 
@@ -149,10 +154,11 @@ class Known(object):
         from torch.multiprocessing.reductions import StorageWeakRef
 
         inner = torch._C
-        key = inner._parse_dispatch_key(_KEY)
+        key, backward = inner._parse_dispatch_key(_KEY), inner._parse_dispatch_key(_BACKWARD_KEY)
         self.torch, self.draw, self.weak, self.told = torch, ctypes.CDLL(None).gemem_dry_draw, StorageWeakRef, told
-        self.key, self.keys = key, inner.DispatchKeySet(key)
-        self.below = inner._dispatch_keyset_full_after(key)
+        self.key, self.keys = key, inner.DispatchKeySet(key).add(backward)
+        self.backward_keys = inner.DispatchKeySet(backward)
+        self.below = inner._dispatch_keyset_full_after(backward)
         self.guard, self.plain = inner._ExcludeDispatchKeyGuard, (torch.Tensor, torch.nn.Parameter)
         self.whole = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
         self.masks = {torch.bool, torch.uint8}
@@ -161,15 +167,57 @@ class Known(object):
         self.draws = torch.Generator().manual_seed(2 if self.second else 1)
         self.library = [torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")]
         self.library[0].fallback(torch.library.fallthrough_kernel, _KEY)
+        self.library[0].fallback(torch.library.fallthrough_kernel, _BACKWARD_KEY)
         names = set(_OPERATORS) | {name + "_" for name in _OPERATORS}
         for full in inner._dispatch_get_all_op_names():
             base, _, overload = full.partition(".")
             if base.startswith("aten::") and base[6:] in names and "out" not in overload and "name" not in overload:
                 self.watch(getattr(getattr(torch.ops.aten, base[6:]), overload or "default"), full[6:])
-        self.watch_thread()
+        self.watch_backward()
+        inner._dispatch_tls_set_dispatch_key_included(key, True)
 
-    def watch_thread(self):
-        self.torch._C._dispatch_tls_set_dispatch_key_included(self.key, True)
+    def watch_backward(self):
+        """Changes the keys while the backward pass runs, and back where it runs Python."""
+        torch, inner = self.torch, self.torch._C
+        run = torch.autograd._engine_run_backward
+        forward, backward = inner.DispatchKeySet(self.key), self.backward_keys
+
+        @self.shown
+        def run_backward(*args, **kwargs):
+            with change(forward, backward):
+                return run(*args, **kwargs)
+
+        def change(less, more):
+            included, excluded = inner._dispatch_tls_local_include_set(), inner._dispatch_tls_local_exclude_set()
+            return inner._ForceDispatchKeyGuard((included | more) - less, excluded)
+
+        def again():
+            return change(backward, forward)
+
+        function = torch.autograd.function.BackwardCFunction
+        apply = function.apply
+
+        @self.shown
+        def apply_again(*args):
+            with again():
+                return apply(*args)
+
+        torch.autograd._engine_run_backward, function.apply = run_backward, apply_again
+        recomputation = getattr(importlib.import_module("torch.utils.checkpoint"), "_recomputation_hook", None)
+        if recomputation is not None:
+            enter, leave = recomputation.__enter__, recomputation.__exit__
+
+            def enter_again(hook):
+                hook._gemem_keys = again()
+                hook._gemem_keys.__enter__()
+                return enter(hook)
+
+            def leave_again(hook, *error):
+                result = leave(hook, *error)
+                hook._gemem_keys.__exit__(*error)
+                return result
+
+            recomputation.__enter__, recomputation.__exit__ = enter_again, leave_again
 
     def watch(self, op, name):
         """Sees each call of OP."""
@@ -201,8 +249,16 @@ class Known(object):
                     pass
                 return result
 
-        call.__code__ = call.__code__.replace(co_filename=SHOWN)
+        self.shown(call)
         self.library[1].impl(name, call, _KEY, with_keyset=True)
+        if base in _SELECT:
+            self.library[1].impl(name, call, _BACKWARD_KEY, with_keyset=True)
+
+    @staticmethod
+    def shown(function):
+        """Stacks show FUNCTION in a package of gemem's."""
+        function.__code__ = function.__code__.replace(co_filename=SHOWN)
+        return function
 
     def call_whole(self, op):
         """OP for arguments with a number in the place of a tensor, which is no tensor of its type: x / 2 is one of x's."""
@@ -212,8 +268,7 @@ class Known(object):
             with inner.DisableTorchFunction() if inner._len_torch_function_stack() else contextlib.nullcontext():
                 return function(*args, **kwargs)
 
-        call.__code__ = call.__code__.replace(co_filename=SHOWN)
-        return call
+        return self.shown(call)
 
     def note(self, op, base, written, args, kwargs, result, state, values):
         """OP returned RESULT: the nodes of what it made or wrote."""
