@@ -20,6 +20,7 @@
 #define BLOCK 256
 #define WORDS 4
 #define SMALLEST 2.3283064e-10f /* 2^-32 */
+#define TURN ((float) (2.3283064e-10 * 6.2831855)) /* 2 pi times that */
 
 typedef struct
 {
@@ -70,8 +71,7 @@ static void
 draw_randn (const Words *words, const GememDryNumbers *numbers, guint64 at, guint k)
 {
   const float radius = sqrtf (-2.0f * logf (to_unit (words->word[k & ~1u])));
-  const float turn = SMALLEST * 6.2831855f;
-  const float angle = (float) words->word[k | 1] * turn + turn / 2;
+  const float angle = (float) words->word[k | 1] * TURN + TURN / 2;
 
   ((float *) numbers->to)[at] = radius * (k % 2 == 0 ? sinf (angle) : cosf (angle));
 }
