@@ -19,7 +19,7 @@
 
 #define BLOCK 256
 #define WORDS 4
-#define SMALLEST 2.3283064e-10f /* 2^-32 */
+#define SMALLEST 2.3283064e-10f                    /* 2^-32 */
 #define TURN ((float) (2.3283064e-10 * 6.2831855)) /* 2 pi times that */
 
 typedef struct
@@ -30,8 +30,8 @@ typedef struct
 static Words
 draw (guint64 seed, guint64 thread, guint64 count)
 {
-  Words at
-      = { { (guint32) count, (guint32) (count >> 32), (guint32) thread, (guint32) (thread >> 32) } };
+  Words at = { { (guint32) count, (guint32) (count >> 32), (guint32) thread,
+                 (guint32) (thread >> 32) } };
   guint32 low = (guint32) seed, high = (guint32) (seed >> 32);
 
   for (guint i = 0; i < 10; i++)

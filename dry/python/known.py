@@ -155,7 +155,9 @@ class Known(object):
 
         inner = torch._C
         key, backward = inner._parse_dispatch_key(_KEY), inner._parse_dispatch_key(_BACKWARD_KEY)
-        self.torch, self.draw, self.weak, self.told = torch, ctypes.CDLL(None).gemem_dry_draw, StorageWeakRef, told
+        self.torch, self.weak, self.told, driver = torch, StorageWeakRef, told, ctypes.CDLL(None)
+        self.draw, self.is_foreign, self.foreign = driver.gemem_dry_draw, driver.gemem_dry_is_foreign, ctypes.c_uint64.in_dll(driver, "gemem_dry_foreign")
+        self.is_foreign.argtypes = (ctypes.c_uint64,) * 3
         self.key, self.keys = key, inner.DispatchKeySet(key).add(backward)
         self.backward_keys = inner.DispatchKeySet(backward)
         self.below = inner._dispatch_keyset_full_after(backward)
@@ -272,6 +274,8 @@ class Known(object):
 
     def note(self, op, base, written, args, kwargs, result, state, values):
         """OP returned RESULT: the nodes of what it made or wrote."""
+        if self.torch.cuda.is_current_stream_capturing():
+            return self.capture(result)
         if written:
             if args[0].is_cuda:
                 return self.write(op, args, kwargs)
@@ -289,6 +293,12 @@ class Known(object):
                     self.make(op, base, args, kwargs, one, i, state)
         return None
 
+    def capture(self, result):
+        """What a graph writes each time it runs is known never again."""
+        for one in result if isinstance(result, tuple) else (result,):
+            if isinstance(one, self.torch.Tensor) and one.is_cuda and self.suits(one):
+                self.put(one, None)
+
     # ---- nodes
 
     def suits(self, tensor):
@@ -296,14 +306,22 @@ class Known(object):
 
     def get(self, tensor):
         """The node of a tensor that is still what it was; None: there is none."""
-        entry = self.nodes.get(tensor.untyped_storage()._cdata)
-        return entry[1] if entry is not None and entry[2] == tensor._version and not entry[0].expired() else None
+        storage = tensor.untyped_storage()
+        entry = self.nodes.get(storage._cdata)
+        return entry[1] if entry is not None and entry[2] == tensor._version and self.lasts(storage, entry) else None
+
+    def lasts(self, storage, entry):
+        """Whether ENTRY is that of this storage, and no kernel of others has got it since."""
+        weak, node, _, since = entry
+        return node is not None and not weak.expired() and (self.foreign.value == since or not self.is_foreign(storage.data_ptr(), storage.nbytes(), since))
 
     def put(self, tensor, node):
         storage = tensor.untyped_storage()
         entry = self.nodes.get(storage._cdata)
-        weak = entry[0] if entry is not None and not entry[0].expired() else self.weak(storage)
-        self.nodes[storage._cdata] = weak, node, tensor._version
+        old = entry is not None and not entry[0].expired()
+        if old and entry[1] is None:
+            return  # a graph writes there
+        self.nodes[storage._cdata] = entry[0] if old else self.weak(storage), node, tensor._version, self.foreign.value
         self.kept += 256
         if self.kept > PURGE:
             self.nodes = {key: entry for key, entry in self.nodes.items() if not entry[0].expired()}
@@ -378,7 +396,7 @@ class Known(object):
         node = _Node(storage.nbytes(), _meta(tensor))
         whole = tensor.numel() * tensor.element_size() == node.nbytes and op._schema.name in ("aten::fill_", "aten::zero_", "aten::copy_")
         entry = self.nodes.get(storage._cdata)
-        before = entry[1] if entry is not None and entry[2] == tensor._version - 1 and not entry[0].expired() else None
+        before = entry[1] if entry is not None and entry[2] == tensor._version - 1 and self.lasts(storage, entry) else None
         if before is None and not whole or before is not None and before.lost:
             return
         node.prior = before if before is not None else _Node(node.nbytes, node.meta)

@@ -320,7 +320,7 @@ class Values(object):
             if pattern.search(text) and _set(address, size, numbers.next(), each):
                 break
         else:
-            if follows is not None:
+            if follows is not None and known == 0:
                 return self.give(follows, address, size, stack)
             if known == 0 and size == 1 and "transformers/generation/" in text:
                 return self.end_generation(address, size)

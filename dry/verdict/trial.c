@@ -450,10 +450,9 @@ try_kind (Trial *trial, const char *kind, const GPtrArray *places, void (*try) (
       settle (trial, DRY_TRIAL_LEFT_OUT, NULL);
       return;
     }
-  gemem_launcher_say (
-      "runs %s again, for it read %s from the GPU: whether it asks for other "
-      "memory with others (--once: not)",
-      trial->arguments[0], kind);
+  gemem_launcher_say ("runs %s again, for it read %s from the GPU: whether it asks for other "
+                      "memory with others (--once: not)",
+                      trial->arguments[0], kind);
   try (trial);
 }
 

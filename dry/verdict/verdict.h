@@ -35,7 +35,8 @@ typedef struct
   guint number;  /* what integers of the GPU read */
   const char *
       truths; /* the place where truth values of the GPU read true, GEMEM_DRY_EVERYWHERE, or NULL: nowhere */
-  gboolean redraw;    /* real numbers that kernels compute are drawn otherwise, where sizes follow from them */
+  gboolean
+      redraw; /* real numbers that kernels compute are drawn otherwise, where sizes follow from them */
   guint limit;        /* seconds of a run aside (launcher.h); 0: as the user runs it */
   gboolean fill_host; /* --fill-host */
   gboolean verbose;   /* --verbose: --fit hides nothing that its runs print */

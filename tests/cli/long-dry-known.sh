@@ -34,8 +34,34 @@ with torch.inference_mode():
     print("inference", int(torch.arange(5, device="cuda").max()))
 x = torch.randn(64, 64, device="cuda")
 print("product", bool((x @ x > 0).any()))
+one = torch.zeros(4, dtype=torch.int64, device="cuda")
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    one.add_(1)
+graph.replay()
+one.zero_()
+graph.replay()
+print("graph", int(one.max()))
 EOF
+cat >kernel.py <<'EOF'
+import torch, triton
+import triton.language as tl
+
+
+@triton.jit
+def count(to, n: tl.constexpr):
+    tl.store(to + tl.arange(0, n), 7)
+
+
+n = torch.zeros(4, dtype=torch.int64, device="cuda")
+print("before", int(n.max()))
+count[(1,)](n, 4)
+print("after", int(n.max()))
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" kernel.py
+says out '^after 0$'; says err '^  computed +1 .*kernel.py:11'; says err '^  numbers +1 .*kernel.py:13'
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" program.py
+says out '^graph 0$'; says err '^  numbers +3 '
 says out '^foreach 0$'; says out '^seen 7 \[3, 4, 5, 6, 7\] \[3, 4, 5, 6, 7\] 3$'; says out '^part \[0, 9, 9, 3, 4\]$'; says out '^inference 0$'; says out '^product False$'
 says err '^  numbers '; says err '^  truths '
 

@@ -16,11 +16,11 @@ static void *library;
 static gboolean
 draw (const char *kind, guint64 offset, guint64 n, guint64 range, gpointer to)
 {
-  const GememDryNumbers numbers
-      = { .offset = offset, .threads = THREADS, .n = n, .range = range, .to = to };
-  gboolean (*function) (const char *, const GememDryNumbers *)
-      = (gboolean (*) (const char *, const GememDryNumbers *)) test_symbol (library,
-                                                                            "gemem_dry_draw");
+  const GememDryNumbers numbers = {
+    .offset = offset, .threads = THREADS, .n = n, .range = range, .to = to
+  };
+  gboolean (*function) (const char *, const GememDryNumbers *) = (gboolean (*) (
+      const char *, const GememDryNumbers *)) test_symbol (library, "gemem_dry_draw");
   return function (kind, &numbers);
 }
 
@@ -107,9 +107,8 @@ seed (State *state)
 {
   *state = (State){ .seed = 5489, .left = 1, .seeded = 1, .words[0] = 5489 };
   for (guint i = 1; i < 624; i++)
-    state->words[i] = (guint32) (1812433253u
-                                     * (guint32) (state->words[i - 1] ^ state->words[i - 1] >> 30)
-                                 + i);
+    state->words[i] =
+        (guint32) (1812433253u * (guint32) (state->words[i - 1] ^ state->words[i - 1] >> 30) + i);
 }
 
 static void

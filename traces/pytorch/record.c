@@ -520,8 +520,7 @@ read_settings (GememPytorchRecords *records)
 static gboolean
 is_aside (GememPytorchRecords *records, const GememFrame *frame)
 {
-  return strcmp (gemem_pickle_string (records->pickle, frame->file),
-                 "site-packages/gemem/known.py")
+  return strcmp (gemem_pickle_string (records->pickle, frame->file), "site-packages/gemem/known.py")
          == 0;
 }
 
