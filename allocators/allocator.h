@@ -46,6 +46,8 @@ enum /* capabilities that no pointer of the class shows */
   GEMEM_CAP_POOLS = 1 << 1,   /* no block of a private pool moves to another pool */
   GEMEM_CAP_VIRTUAL_MEMORY = 1 << 2, /* calls reserve, create and map of the device */
   GEMEM_CAP_EMPTY = 1 << 3, /* alloc() serves requests of 0 bytes; otherwise it never sees them */
+  /* programs that use it run on CUDA, whose driver's addresses their recordings are replayed with */
+  GEMEM_CAP_CUDA = 1 << 4,
 };
 
 typedef struct

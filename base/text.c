@@ -45,3 +45,11 @@ gemem_text_cut (const char *text, glong width)
   head = g_utf8_substring (valid, 0, MAX (width - 3, 0));
   return g_strconcat (head, "...", NULL);
 }
+
+void
+gemem_text_line (GString *out, const char *text)
+{
+  g_autofree char *cut = gemem_text_cut (text, GEMEM_TEXT_WIDTH);
+
+  g_string_append_printf (out, "%s\n", cut);
+}

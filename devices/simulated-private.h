@@ -14,7 +14,7 @@ typedef struct
 {
   guint64 capacity, total, available, reserved_by_others, granularity, at_least;
   guint64 base, step, va_base, va_step, event_latency, seed;
-  int address, reuse, va, va_reuse, free_synchronises;
+  int driver, address, reuse, va, va_reuse, free_synchronises;
   gboolean virtual_memory;
   char *profile, *calls, *gpu;
 } GememSimulatedParams;

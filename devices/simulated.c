@@ -113,6 +113,13 @@ static const GememParam params[] = {
     .help =
         "Bytes that were reserved on the recorded device. Where nothing says its capacity, it is "
         "that of the smallest GPU that holds them, if they are more than the profile's." },
+  { .name = "driver",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "any",
+    .choices = "any|cuda",
+    FIELD (driver),
+    .help = "Whose driver gives out the addresses, unless a 'gpu' or settings of addresses say it: "
+            "'cuda' implies address=cuda. Recordings of PyTorch say so." },
   { .name = "total",
     .type = GEMEM_PARAM_SIZE,
     .flags = GEMEM_PARAM_MEMORY,
@@ -714,12 +721,11 @@ sim_imply (GPtrArray *settings)
   const GememGpu *gpu = name != NULL ? gemem_gpu_find (name, NULL) : NULL;
   g_auto (GStrv) profiles = gpu != NULL ? gemem_profile_names () : NULL;
 
-  if (gpu == NULL)
-    return;
-  if (setting_of (settings, "profile") == NULL
+  if (gpu != NULL && setting_of (settings, "profile") == NULL
       && g_strv_contains ((const char *const *) profiles, gpu->name))
     gemem_settings_add (settings, "profile", gpu->name);
-  if (gpu->major > 0 && !chooses_addresses (settings))
+  if ((gpu != NULL ? gpu->major > 0 : g_strcmp0 (setting_of (settings, "driver"), "cuda") == 0)
+      && !chooses_addresses (settings))
     gemem_settings_add (settings, "address", "cuda");
 }
 
@@ -737,7 +743,8 @@ sim_create (gconstpointer given, int ordinal, GError **error)
     }
   if (p.capacity == UNSET)
     p.capacity = p.total != UNSET ? p.total : assumed_capacity (&p, profile);
-  p.at_least = 0; /* it has done its part */
+  p.at_least = 0; /* they have done their part */
+  p.driver = 0;
   if (p.granularity == UNSET)
     p.granularity = profile->granularity;
   if (!check_params (&p, error))

@@ -73,11 +73,22 @@ merge (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray
   return g_string_free (text, FALSE);
 }
 
-/* Those settings of @text (or NULL) whose keys @klass has, with the address policy of @places. */
+/* Whether the program that made the recording ran on CUDA. */
+static gboolean
+ran_on_cuda (const GememTraceInfo *info)
+{
+  const GememAllocatorClass *klass = info->allocator != NULL
+                                         ? gemem_allocator_find (info->allocator, NULL)
+                                         : NULL;
+  return klass != NULL && (klass->capabilities & GEMEM_CAP_CUDA) != 0;
+}
+
+/* Those device settings of @info whose keys @klass has, with the address policy of @places. */
 static char *
-known_defaults (const GememDeviceClass *klass, const char *text, GememSetupPlaces places,
+known_defaults (const GememDeviceClass *klass, const GememTraceInfo *info, GememSetupPlaces places,
                 GError **error)
 {
+  const char *text = info->device;
   g_autoptr (GPtrArray) settings = gemem_settings_parse (text != NULL ? text : "", error);
   GString *known;
 
@@ -91,6 +102,8 @@ known_defaults (const GememDeviceClass *klass, const char *text, GememSetupPlace
           && (places == GEMEM_SETUP_AS_TRACE || !same_key (klass, setting->key, "address")))
         append_setting (known, setting->key, setting->value);
     }
+  if (ran_on_cuda (info) && find_param (klass, "driver") != NULL)
+    append_setting (known, "driver", "cuda");
   if (places == GEMEM_SETUP_RECORDED && find_param (klass, "address") != NULL)
     append_setting (known, "address", "recorded");
   return g_string_free (known, FALSE);
@@ -128,14 +141,11 @@ gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal
   g_autofree char *defaults = NULL, *merged = NULL, *text = NULL;
   const GememDeviceClass *top, *klass;
 
-  if (!merging && info->device == NULL && places != GEMEM_SETUP_RECORDED)
-    return gemem_device_new (spec, NULL, ordinal, error);
   settings = gemem_device_spec_parse (spec, &top, error);
   if (settings == NULL)
     return NULL;
   klass = gemem_device_class_beneath (top, settings);
-  if ((info->device != NULL || places == GEMEM_SETUP_RECORDED) && klass != NULL
-      && (defaults = known_defaults (klass, info->device, places, error)) == NULL)
+  if (klass != NULL && (defaults = known_defaults (klass, info, places, error)) == NULL)
     return NULL;
   if (capacity > 0 && klass != NULL
       && (klass->params == NULL || gemem_params_find (klass->params, "capacity") == NULL))

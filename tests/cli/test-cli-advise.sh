@@ -29,7 +29,7 @@ It needs less with, each proven by a replay:
   export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
       4.088 GiB, 188.0 MiB (4.3 %) less; 236 device calls more
   export PYTORCH_CUDA_ALLOC_CONF=large_segment_size_mb:128
-      4.123 GiB, 152.0 MiB (3.5 %) less; 120 device calls fewer; version 2.10 refuses it
+      4.135 GiB, 140.0 MiB (3.2 %) less; 119 device calls fewer; version 2.10 refuses it
 
 Tried: 27 settings of pytorch-caching 2.10 or 2.11 and 1 pair of those that help. Nothing needs less
 than the 4.033 GiB in use at once.
@@ -107,7 +107,7 @@ It needs less with, proven by a replay:
 
 Tried: 21 settings of pytorch-caching 2.5 to 2.7. Nothing needs less than the 161.0 MiB in use at
 once.
-Good to know: cupy-pool, of another system, would need 161.0 MiB.
+Good to know: cupy-pool, of another system, would need 162.0 MiB.
 
 161.0 MiB in use at the peak:
    97.00 MiB   60.2 %  /work/main/tests/data/pytorch/programs.py:21 take

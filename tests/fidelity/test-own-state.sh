@@ -22,7 +22,6 @@ for file in "$shared"/traces/pytorch/*.pickle* "$shared"/gpu/h100/recordings/*.p
   test -f "$file" || continue
   found=yes
   case ${file##*/} in
-    llama-decode-collected.*) same "${file##*/}" "$file" 10 17 ;; # collected garbage looks like empty_cache()
     cuda_graphs.*) same "${file##*/}" "$file" 0 3 ;;              # the release of a graph's pool
     *) same "${file##*/}" "$file" ;;
   esac

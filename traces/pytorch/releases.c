@@ -8,6 +8,12 @@
 
 #include "traces/pytorch/releases.h"
 
+typedef struct
+{
+  guint64 address, size;
+  guint64 blocks; /* in use */
+} Segment;
+
 void
 gemem_pytorch_releases_init (GememPytorchReleases *releases)
 {
@@ -16,6 +22,7 @@ gemem_pytorch_releases_init (GememPytorchReleases *releases)
   releases->pools = g_array_new (FALSE, FALSE, sizeof (guint32));
   releases->requests = g_byte_array_new ();
   releases->misses = g_array_new (FALSE, FALSE, sizeof (gint64));
+  releases->segments = g_array_new (FALSE, FALSE, sizeof (Segment));
   gemem_idset_init (&releases->known);
 }
 
@@ -26,6 +33,7 @@ gemem_pytorch_releases_clear (GememPytorchReleases *releases)
   g_clear_pointer (&releases->pools, g_array_unref);
   g_clear_pointer (&releases->requests, g_byte_array_unref);
   g_clear_pointer (&releases->misses, g_array_unref);
+  g_clear_pointer (&releases->segments, g_array_unref);
   gemem_idset_clear (&releases->known);
 }
 
@@ -73,6 +81,58 @@ look_at_stack (GememPytorchReleases *releases, const GememTraceEvent *event, gui
     releases->own |= releases->requests->data[stack] == 0;
 }
 
+/* ---- segments without a block in use */
+
+/* How many segments start at or below @address. */
+static guint
+count_below (const GememPytorchReleases *releases, guint64 address)
+{
+  guint low = 0, high = releases->segments->len;
+
+  while (low < high)
+    {
+      const guint middle = low + (high - low) / 2;
+      if (g_array_index (releases->segments, Segment, middle).address <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  return low;
+}
+
+/* Follows which segments have blocks in use. */
+static void
+follow_segments (GememPytorchReleases *releases, const GememTraceEvent *event)
+{
+  const guint below = count_below (releases, event->address);
+  Segment *segment = below > 0 ? &g_array_index (releases->segments, Segment, below - 1) : NULL;
+
+  if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC && event->pool == 0)
+    {
+      const Segment made = { event->address, event->size, 0 };
+      g_array_insert_val (releases->segments, below, made);
+    }
+  else if (segment == NULL || event->address - segment->address >= segment->size)
+    return;
+  else if (event->kind == GEMEM_EVENT_SEGMENT_FREE && segment->address == event->address)
+    g_array_remove_index (releases->segments, below - 1);
+  else if (event->kind == GEMEM_EVENT_ALLOC)
+    segment->blocks++;
+  else if (event->kind == GEMEM_EVENT_FREE_COMPLETED && segment->blocks > 0)
+    segment->blocks--;
+}
+
+static gboolean
+any_unused (const GememPytorchReleases *releases)
+{
+  for (guint i = 0; i < releases->segments->len; i++)
+    if (g_array_index (releases->segments, Segment, i).blocks == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* ---- runs */
+
 static void
 begin_run (GememPytorchReleases *releases, guint32 stack, gboolean empties)
 {
@@ -118,6 +178,7 @@ end_run (GememPytorchReleases *releases, const GememTraceEvent *next, guint32 st
                             && (next->kind == GEMEM_EVENT_SEGMENT_ALLOC
                                 || next->kind == GEMEM_EVENT_SEGMENT_MAP);
 
+  run->left = !releases->stacks && any_unused (releases);
   run->failed = next != NULL && next->kind == GEMEM_EVENT_OOM && next->size > 0;
   run->whole |= run->n_pools == 0;
   if (obtained || run->failed)
@@ -179,6 +240,8 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
   else if (releases->open && !release)
     end_run (releases, event, stack);
   look_at_stack (releases, event, stack, seen);
+  if (!releases->stacks)
+    follow_segments (releases, event);
   if (release && !releases->open)
     begin_run (releases, stack, empties);
   if (release)
@@ -192,37 +255,6 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
   releases->last_kind = event->kind;
   releases->last_address = event->address;
   releases->events++;
-}
-
-void
-gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split_size,
-                               gboolean never_refused)
-{
-  if (releases->open)
-    end_run (releases, NULL, 0);
-  releases->added = 2 * releases->failed;
-  for (guint i = 0; i < releases->runs->len; i++)
-    {
-      GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, i);
-
-      if (never_refused
-          || (run->cause == GEMEM_PYTORCH_RELEASE_REFUSED && !releases->own
-              && plus (run->before, run->asked) <= releases->peak))
-        run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;
-      if (run->cause == GEMEM_PYTORCH_RELEASE_GUESSED && releases->stacks)
-        run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;
-      if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED
-          || (max_split_size != G_MAXUINT64 && (run->waits || run->first >= max_split_size)))
-        run->event += run->completions;
-      releases->counts[run->cause]++;
-      releases->nameless += run->cause == GEMEM_PYTORCH_RELEASE_PROGRAM && run->nameless
-                            && releases->own;
-      releases->added += run->n_pools;
-      if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED)
-        releases->added += run->whole;
-      else if (!run->failed) /* the limit of a failed request is counted already */
-        releases->added += 2;
-    }
 }
 
 /* TRUE if the run must be garbage collection: the device had provided as much memory at another
@@ -273,6 +305,70 @@ gemem_pytorch_releases_infer_limit (const GememPytorchReleases *releases, double
   limit += (gint64) (threshold * (double) limit) < least; /* corrects the rounding down */
   limit = MAX (limit, (guint64) peak);
   return (gint64) (threshold * (double) limit) < below ? limit : 0;
+}
+
+/* Without call stacks: marks the runs in which garbage was collected. */
+static void
+find_own (GememPytorchReleases *releases, const GememPytorchReleaseFacts *facts)
+{
+  gboolean proven = FALSE;
+
+  if (facts->private_pools || releases->stacks || !(facts->collection_threshold > 0))
+    return;
+  for (guint i = 0; i < releases->runs->len; i++)
+    {
+      GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, i);
+
+      if (run->cause != GEMEM_PYTORCH_RELEASE_GUESSED || run->asked == 0 || run->failed)
+        continue;
+      run->cause = GEMEM_PYTORCH_RELEASE_REFUSED;
+      run->guessed = !run->left;
+      proven = proven || run->left;
+    }
+  if (proven
+      && gemem_pytorch_releases_infer_limit (releases, facts->collection_threshold, facts->initial)
+             > 0)
+    return;
+  for (guint i = 0; i < releases->runs->len; i++)
+    {
+      GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, i);
+
+      if (run->guessed)
+        run->cause = GEMEM_PYTORCH_RELEASE_GUESSED;
+    }
+}
+
+void
+gemem_pytorch_releases_finish (GememPytorchReleases *releases,
+                               const GememPytorchReleaseFacts *facts)
+{
+  if (releases->open)
+    end_run (releases, NULL, 0);
+  releases->added = 2 * releases->failed;
+  find_own (releases, facts);
+  for (guint i = 0; i < releases->runs->len; i++)
+    {
+      GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, i);
+
+      if (facts->never_refused
+          || (run->cause == GEMEM_PYTORCH_RELEASE_REFUSED && releases->stacks && !releases->own
+              && plus (run->before, run->asked) <= releases->peak))
+        run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;
+      if (run->cause == GEMEM_PYTORCH_RELEASE_GUESSED && releases->stacks)
+        run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;
+      if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED
+          || (facts->max_split_size != G_MAXUINT64
+              && (run->waits || run->first >= facts->max_split_size)))
+        run->event += run->completions;
+      releases->counts[run->cause]++;
+      releases->nameless += run->cause == GEMEM_PYTORCH_RELEASE_PROGRAM && run->nameless
+                            && releases->own;
+      releases->added += run->n_pools;
+      if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED)
+        releases->added += run->whole;
+      else if (!run->failed) /* the limit of a failed request is counted already */
+        releases->added += 2;
+    }
 }
 
 /* ---- second pass */

@@ -11,7 +11,10 @@
  * stack.  But if only requests were recorded with stacks (context "alloc"), a segment released by
  * the program has the stack of its last use, which in a loop equals that of the next request.  A
  * refusal is then assumed only if the device never provided as many bytes as the request needed.
- * If no event has a stack, a run is attributed to the program, and counted as a guess.
+ * If no event has a stack, a run is attributed to the program, and counted as a guess.  But a cache that
+ * was emptied holds no segment without a block in use: where one is left, the device was asked at once,
+ * and garbage_collection_threshold is set, garbage was collected; and so it was in the other runs, if one
+ * limit explains them together.
  * Who knows that nothing was refused says so, and nothing is assumed.
  *
  * A refusal is delivered as a limit (GEMEM_EVENT_DEVICE_LIMIT): the least capacity that the device
@@ -26,7 +29,7 @@
  * destroyed): when the cache is emptied next or, for a MemPool, at once and without emptying the
  * cache of other pools.  Before PyTorch 2.12 events do not name their pool.
  *
- * Memory: 64 bytes per run, 4 per private pool, 1 per stack.  Origin: peers.md 1a.4 to 1a.8, 2.1,
+ * Memory: 64 bytes per run, 4 per private pool, 1 per stack, 24 per segment without stacks.  Origin: peers.md 1a.4 to 1a.8, 2.1,
  * and what PyTorch 2.0 to 2.15 write.
  */
 #pragma once
@@ -61,6 +64,8 @@ typedef struct
   guint nameless : 1; /* its stack does not name empty_cache */
   guint waits : 1;    /* completions lie between its segments */
   guint mapped : 1;   /* the request had mapped a part of what it needed */
+  guint left : 1;     /* a segment without a block in use was kept, so the cache was not emptied */
+  guint guessed : 1;  /* the allocator's own only if that explains all of these */
 } GememPytorchRelease;
 
 typedef struct
@@ -76,6 +81,8 @@ typedef struct
   gboolean limited; /* second pass: a limit is in effect */
 
   /* private: first pass */
+  GArray
+      *segments; /* Segment: made by events without stacks, plain, of no private pool, by address */
   /* gint64: bytes reserved when a segment was obtained without a release before */
   GArray *misses;
   GByteArray *requests; /* per stack: 1 if a request has it */
@@ -98,10 +105,19 @@ void gemem_pytorch_releases_clear (GememPytorchReleases *releases);
  * (ignored once `own` is set).  O(1). */
 void gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event,
                                    guint32 stack, gboolean empties, gboolean seen);
-/* @max_split_size: of the recorded allocator, G_MAXUINT64: none.  @never_refused: no request was
- * refused, and no garbage collected, as is known from elsewhere. */
-void gemem_pytorch_releases_finish (GememPytorchReleases *releases, guint64 max_split_size,
-                                    gboolean never_refused);
+/* What is known of the recorded allocator. */
+typedef struct
+{
+  guint64 max_split_size;      /* G_MAXUINT64: none */
+  double collection_threshold; /* 0: none */
+  guint64 initial;             /* bytes reserved before the first event */
+  gboolean never_refused;      /* no request was refused, and no garbage collected */
+  gboolean private_pools;      /* there are some, whose segments an emptied cache may keep */
+} GememPytorchReleaseFacts;
+
+/* After the last event. */
+void gemem_pytorch_releases_finish (GememPytorchReleases *releases,
+                                    const GememPytorchReleaseFacts *facts);
 
 /* Infers the memory limit (a part of the device, set by the program) that explains the garbage
  * collections, which start above @threshold of the limit; @initial bytes were reserved before the

@@ -262,12 +262,17 @@ settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **err
                    snapshot->bytes.source.name, i, reason->message);
       return FALSE;
     }
-  gemem_pytorch_releases_finish (&device->releases,
-                                 settings->max_split_size >= 0 ? (guint64) settings->max_split_size
-                                                               : G_MAXUINT64,
-                                 snapshot->options.never_refused && !collects);
   for (guint s = 0; s < device->state.segments->len; s++)
     device->reserved += g_array_index (device->state.segments, GememPytorchSegment, s).size;
+  const GememPytorchReleaseFacts facts = {
+    .max_split_size = settings->max_split_size >= 0 ? (guint64) settings->max_split_size
+                                                    : G_MAXUINT64,
+    .collection_threshold = settings->garbage_collection_threshold,
+    .initial = device->reserved,
+    .never_refused = snapshot->options.never_refused && !collects,
+    .private_pools = device->state.pool_segments->len > 0,
+  };
+  gemem_pytorch_releases_finish (&device->releases, &facts);
   if (settings->memory_limit == 0)
     settings->memory_limit = gemem_pytorch_releases_infer_limit (
         &device->releases, settings->garbage_collection_threshold, device->reserved);

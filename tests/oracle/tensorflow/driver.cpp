@@ -3,8 +3,10 @@
  * The sub-allocator is the device; with coalesce_regions it says that its memory may be joined, as TensorFlow's over virtual memory.
  * With timestamped_allocator frees are stamped: a wait of the host for stream 0, the compute stream, moves the safe frontier to the
  * last stamp, and requests on other streams ask for what was freed before it, as TensorFlow's collectives do.
+ * With gpu it is what TensorFlow makes of it for a GPU, which reads its variables (TF_FORCE_GPU_ALLOW_GROWTH, ...).
  * With enable_spatial_partitioning (from 2.22) what is asked for in a pool of the trace takes the upper end of the memory.
  */
+#include "tensorflow/core/common_runtime/gpu/gpu_bfc_allocator.h"
 #include "xla/tsl/framework/bfc_allocator.h"
 #include "xla/tsl/framework/shared_counter.h"
 
@@ -59,6 +61,8 @@ public:
   void
   start (const oracle::Settings &settings) override
   {
+    const size_t limit = settings.number ("limit", oracle_device.reported_total ());
+    auto memory = std::make_unique<Memory> (settings.yes ("coalesce_regions"));
     tsl::BFCAllocator::Options options;
     options.allow_growth = settings.yes ("allow_growth", true);
     options.garbage_collection = settings.yes ("garbage_collection", true);
@@ -68,9 +72,10 @@ public:
     options.enable_spatial_partitioning = settings.yes ("enable_spatial_partitioning");
     upper.allocation_end = tsl::AllocationEnd::kUpper;
 #endif
-    allocator = new tsl::BFCAllocator (std::make_unique<Memory> (settings.yes ("coalesce_regions")),
-                                       settings.number ("limit", oracle_device.reported_total ()),
-                                       "oracle", options);
+    if (settings.yes ("gpu"))
+      allocator = for_gpu (std::move (memory), limit, options);
+    else
+      allocator = new tsl::BFCAllocator (std::move (memory), limit, "oracle", options);
     stamped = settings.yes ("timestamped_allocator");
     if (stamped)
       {
@@ -145,6 +150,19 @@ public:
   }
 
 private:
+  static tsl::BFCAllocator *
+  for_gpu (std::unique_ptr<Memory> memory, size_t limit, const tsl::BFCAllocator::Options &like)
+  {
+    tensorflow::GPUBFCAllocator::Options options;
+
+    options.allow_growth = like.allow_growth;
+    if (getenv ("TF_ENABLE_GPU_GARBAGE_COLLECTION")
+        == nullptr) /* which counts only where the program says nothing */
+      options.garbage_collection = like.garbage_collection;
+    options.fragmentation_fraction = like.fragmentation_fraction;
+    options.allow_retry_on_failure = like.allow_retry_on_failure;
+    return new tensorflow::GPUBFCAllocator (std::move (memory), limit, "oracle", options);
+  }
   tsl::BFCAllocator *allocator = nullptr;
   tsl::SharedCounter counter;
   tsl::AllocationAttributes attributes, others, upper;

@@ -3,6 +3,7 @@
 Sizes lie around the edges of the rules (peers.md 1b): quanta of 256 bytes, bins at powers of two times 256, the first region of 2 MiB,
 requests of half a chunk, and a waste of 128 MiB, at which a chunk is split.
 """
+import advice
 from sequences import GiB, KiB, MiB, PATTERNS, Case, around, mixed, one_of
 
 ALLOCATOR = 'tf-bfc'
@@ -162,3 +163,34 @@ SHARPNESS = [
 ]
 
 BENCH = {'training': PATTERNS['training'], 'uniform': PATTERNS['uniform']}
+
+
+# ---- lines to paste
+
+def pasted(line):
+    """TensorFlow reads the variables when it makes the allocator of a GPU; TF_GPU_ALLOCATOR before that, where it looks for GPUs."""
+    return None if 'TF_GPU_ALLOCATOR' in line else ({'gpu': 'yes'}, advice.assignments(line))
+
+
+def at_once(random):
+    """The whole limit, of which growth leaves what nothing asks for."""
+    return Case(pattern(*PATTERNS), {'allow_growth': 'no', 'limit': random.choice([20, 40]) * GiB}, {'capacity': 80 * GiB})
+
+
+def then_large(random, n):
+    """Small blocks, then, when all are free, one that needs a region of its own."""
+    for step in range(4):
+        for ident in range(100 * step + 1, 100 * step + 99):
+            yield ('a', ident, random.randrange(2 * MiB, 3 * MiB))
+        for ident in range(100 * step + 1, 100 * step + 99):
+            yield ('f', ident)
+        yield ('a', 100 * step + 99, random.randrange(520 * MiB, 560 * MiB))
+        yield ('f', 100 * step + 99)
+
+
+def uncollected(random):
+    """Too little where idle regions stay."""
+    return Case(then_large, {'garbage_collection': 'no'}, {'capacity': random.choice([800, 900, 1000]) * MiB})
+
+
+ADVICE = {'at-once': at_once, 'uncollected': uncollected}
