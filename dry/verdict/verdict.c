@@ -452,6 +452,7 @@ gemem_library_verdict_free (DryVerdict *verdict)
   gemem_dry_counts_clear (verdict);
   g_free (verdict->tried_numbers.text);
   g_free (verdict->tried_truths.text);
+  g_free (verdict->tried_drawn.text);
   gemem_library_verdict_free (verdict->most);
   g_free (verdict);
 }

@@ -318,6 +318,12 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
   append_counts (out, "sizes",
                  "sizes of tensors were read from the GPU, as zero (--value chooses others)",
                  verdict->sizes);
+  append_counts (out, "computed", "values and sizes followed from what the host knows",
+                 verdict->computed);
+  append_counts (out, "drawn",
+                 "sizes follow from real numbers that kernels compute, which were drawn",
+                 verdict->drawn);
+  append_tried (out, &verdict->tried_drawn);
   append_counts (out, "assumed", "values came from other ranks, as if all ranks held the same",
                  verdict->assumed);
   append_counts (out, "workspaces", "sizes that only the real library knows, taken as 0",
@@ -481,6 +487,8 @@ gemem_library_verdict_write_json (const DryOptions *options, const DryVerdict *v
     gemem_json_append_text_member (out, "other_numbers", verdict->tried_numbers.text);
   if (verdict->tried_truths.text != NULL)
     gemem_json_append_text_member (out, "other_truths", verdict->tried_truths.text);
+  if (verdict->tried_drawn.text != NULL)
+    gemem_json_append_text_member (out, "other_draw", verdict->tried_drawn.text);
   gemem_json_append_number_member (out, "needed", verdict->needed);
   gemem_json_append_number_member (out, "needed_most", verdict->needed_most);
   gemem_library_append_fit_json (out, verdict->fit);
