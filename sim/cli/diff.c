@@ -1,11 +1,12 @@
-/* diff.c - `gemem-sim diff`: two recordings, or one through two allocators; what they differ in.
+/* diff.c - `gemem-sim diff`: two recordings, or one through two allocators; what they differ in.  More are the
+ * ranks of one run.
  */
 #include "config.h"
 
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/source.h"
-#include "sim/search/diff.h"
+#include "sim/search/ranks.h"
 
 static char *device_spec, *capacity, *by, *format;
 static char **allocators;
@@ -55,20 +56,21 @@ parse_allocators (GError **error)
   return NULL;
 }
 
-/* Fills side @s of @question from @file.  *@ordinals: g_array_unref(). */
+/* Fills @need from @file.  *@ordinals: g_array_unref(). */
 static gboolean
-take_file (GememDiffQuestion *question, guint s, GememSourceFile *file, GArray **ordinals,
-           GError **error)
+take_file (GememNeed *need, GememSourceFile *file, GArray **ordinals, GError **error)
 {
   gemem_progress_begin_reading (file->path);
   if ((file->held == NULL && !gemem_source_file_hold (file, TRUE, error))
       || (*ordinals = gemem_source_devices (file, error)) == NULL)
     return FALSE;
-  question->inputs[s].name = file->path;
-  question->inputs[s].held = file->held;
-  question->inputs[s].ordinals = *ordinals;
+  need->name = file->path;
+  need->held = file->held;
+  need->ordinals = *ordinals;
   return TRUE;
 }
+
+/* ---- two */
 
 /* Whose allocator each side has. */
 static gboolean
@@ -91,17 +93,58 @@ choose_allocators (GememDiffQuestion *question, const GPtrArray *specs, gboolean
 }
 
 static gboolean
-add_files (GPtrArray *files, char **paths, GError **error)
+answer_two (const GPtrArray *files, const GPtrArray *specs, const GememNeedOptions *options,
+            gboolean json, GString *out, GError **error)
 {
-  for (char **path = paths; *path != NULL; path++)
-    if (gemem_source_files_add (files, *path, error) == 0)
-      return FALSE;
-  if (files->len <= 2)
-    return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "%u recordings, and a difference is between two; name two, or use compare",
-               files->len);
-  return FALSE;
+  g_autoptr (GArray) first = NULL, second = NULL;
+  g_autoptr (GememDiff) diff = NULL;
+  GememDiffQuestion question = { .by = by, .options = *options };
+
+  if (!take_file (&question.inputs[0], files->pdata[0], &first, error)
+      || !take_file (&question.inputs[1], files->pdata[files->len - 1], &second, error)
+      || !choose_allocators (&question, specs, files->len == 1, error)
+      || (diff = gemem_diff (&question, error)) == NULL)
+    return FALSE;
+  if (json)
+    gemem_diff_append_json (out, diff);
+  else
+    gemem_diff_append (out, diff);
+  return TRUE;
+}
+
+/* ---- more */
+
+static gboolean
+answer_many (const GPtrArray *files, const GPtrArray *specs, const GememNeedOptions *options,
+             gboolean json, GString *out, GError **error)
+{
+  g_autofree GememNeed *needs = g_new0 (GememNeed, files->len);
+  g_autofree GArray **ordinals = g_new0 (GArray *, files->len);
+  g_autoptr (GememRanks) ranks = NULL;
+  gboolean ok = by == NULL && specs->len <= 1;
+
+  if (!ok)
+    g_set_error (
+        error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+        "%u recordings are taken for the ranks of one run: they go through one allocator, and "
+        "are told apart by line; name two for %s",
+        files->len, by != NULL ? "--by" : "two of -a");
+  for (guint i = 0; ok && i < files->len; i++)
+    {
+      needs[i].spec = specs->len > 0 ? specs->pdata[0] : NULL;
+      ok = take_file (&needs[i], files->pdata[i], &ordinals[i], error);
+    }
+  ranks = ok ? gemem_ranks (needs, files->len, options, error) : NULL;
+  for (guint i = 0; i < files->len; i++)
+    if (ordinals[i] != NULL)
+      g_array_unref (ordinals[i]);
+  if (ranks == NULL)
+    return FALSE;
+  if (json)
+    gemem_ranks_append_json (out, ranks);
+  else
+    gemem_ranks_append (out, ranks);
+  return TRUE;
 }
 
 static int
@@ -111,53 +154,47 @@ run (char **arguments, GError **error)
   g_autoptr (GPtrArray)
       files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free),
       specs = NULL;
-  g_autoptr (GArray) first = NULL, second = NULL;
   g_autoptr (GString) out = g_string_new (NULL);
-  g_autoptr (GememDiff) diff = NULL;
   g_autofree char *device = NULL;
-  GememDiffQuestion question = { .by = by,
-                                 .options = { .allow_partial = gemem_source_allow_partial (),
-                                              .interrupted = &gemem_interrupted,
-                                              .run = run_jobs } };
-  gboolean json;
+  GememNeedOptions options = { .allow_partial = gemem_source_allow_partial (),
+                               .interrupted = &gemem_interrupted,
+                               .run = run_jobs };
+  gboolean json, ok;
 
-  if (!gemem_want_arguments (&gemem_command_diff, arguments, 1, 2, error)
+  if (!gemem_want_arguments (&gemem_command_diff, arguments, 1, 1000, error)
       || !gemem_want_table_or_json (format, &json, error)
       || (device = gemem_want_simulated (device_spec, capacity, error)) == NULL
       || (specs = parse_allocators (error)) == NULL)
     return 2;
-  if (!add_files (files, arguments, error))
-    return 1;
-  gemem_catch_interrupts ();
+  for (char **path = arguments; *path != NULL; path++)
+    if (gemem_source_files_add (files, *path, error) == 0)
+      return 1;
   if (device_spec != NULL || capacity != NULL)
-    question.options.device_spec = device;
-  if (!take_file (&question, 0, files->pdata[0], &first, error)
-      || !take_file (&question, 1, files->pdata[files->len - 1], &second, error)
-      || !choose_allocators (&question, specs, files->len == 1, error)
-      || (diff = gemem_diff (&question, error)) == NULL)
-    return 1;
+    options.device_spec = device;
+  gemem_catch_interrupts ();
+  ok = files->len <= 2 ? answer_two (files, specs, &options, json, out, error)
+                       : answer_many (files, specs, &options, json, out, error);
   gemem_progress_end ();
   gemem_interrupts_over ();
-  if (json)
-    gemem_diff_append_json (out, diff);
-  else
-    gemem_diff_append (out, diff);
-  return gemem_put (NULL, out->str, out->len, error) ? 0 : 1;
+  return ok && gemem_put (NULL, out->str, out->len, error) ? 0 : 1;
 }
 
 const GememCommand gemem_command_diff = {
   .name = "diff",
-  .synopsis = "TRACE [TRACE]",
+  .synopsis = "TRACE...",
   .summary = "Say what changed: between two recordings, or two allocators",
   .description =
       "One screen: how much more is held, of that in use and idle, which lines of code hold it, "
       "which settings are others, and where the two part.\nBlocks are matched by their line and "
       "the order of requests, not by ids and addresses.\nWith one recording, -a says through "
-      "which other allocator it goes.",
+      "which other allocator it goes. More than two are the ranks of one run: which one decides, "
+      "and how far the others are off it.",
   .examples = "  gemem-sim diff before.pickle after.pickle\n"
               "      what changed between two runs of a program\n"
               "  gemem-sim diff step.gmt -a pytorch-expandable\n"
               "      the program as it is, and with expandable segments\n"
+              "  gemem-sim diff out.rank-*.gmt\n"
+              "      which rank decides, and what it holds that the others do not\n"
               "  gemem-sim diff before.pickle after.pickle -f json\n"
               "      the same for a program\n",
   .options = { entries, gemem_source_entries },

@@ -245,7 +245,8 @@ gemem_result_is_worse (const GememResult *a, const GememResult *b)
 {
   if ((a->ooms > 0) != (b->ooms > 0))
     return a->ooms > 0;
-  return a->peak_reserved > b->peak_reserved;
+  return a->peak_reserved != b->peak_reserved ? a->peak_reserved > b->peak_reserved
+                                              : a->peak_live > b->peak_live;
 }
 
 /* ---- origins */

@@ -285,7 +285,8 @@ gboolean gemem_result_is_complete (const GememResult *result);
 
 /* Calls of the device, of every kind. */
 guint64 gemem_result_calls (const GememResult *result);
-/* TRUE if @a tells more of its device than @b: a run that failed, then one that holds more. */
+/* TRUE if @a tells more of its device than @b: a run that failed, then one that holds more, then one
+ * with more in use. */
 gboolean gemem_result_is_worse (const GememResult *a, const GememResult *b);
 
 /* Failed requests that the recorded program was not refused. */

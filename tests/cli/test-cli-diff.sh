@@ -111,10 +111,26 @@ for screen in "$recorded/gpt2-train-short.gmt $recorded/gpt2-train-too-short.gmt
   check "a screen: $screen" sh -c 'test $(wc -l <screen) -le 32 && ! grep -q "^.\{101\}" screen'
 done
 
+# ---- ranks
+cp base.txt out.rank-0.txt; cp base.txt out.rank-1.txt; program size 2 3 >out.rank-2.txt; program more 1 5 >out.rank-3.txt
+run 0 gemem-sim diff out.rank-*.txt; says out '^Of 4, out\.rank-2\.txt decides: it holds at most 40\.00 MiB\.$'
+says out '^  out\.rank-0\.txt +40\.00 MiB  27\.00 MiB +-4\.000 MiB model\.py:30 layer3$'; says out '^  out\.rank-2\.txt +40\.00 MiB  31\.00 MiB +decides$'
+run 0 gemem-sim diff out.rank-0.txt out.rank-1.txt base.txt; says out '^All 3 hold at most [0-9.]+ MiB, in the same lines\.$'
+run 0 gemem-sim diff out.rank-0.txt out.rank-1.txt base.txt -a direct -d 16GiB
+run 0 gemem-sim diff "$recorded/gpt2-train.gmt" "$recorded/gpt2-train-too-short.gmt" "$recorded/gpt2-train-expandable.gmt"
+says out '^Of 3, gpt2-train-too-short\.gmt decides: a request of 147\.2 MiB fails, event 1668\.$'
+if command -v jq >/dev/null; then
+  run 0 gemem-sim diff out.rank-*.txt -f json
+  check "JSON" jq -e '.deciding == "out.rank-2.txt" and (.ranks | length) == 4 and .ranks[2].in_use == [] and .ranks[0].in_use == .ranks[1].in_use' "$out"
+fi
+
 # ---- wrong use
+printf '# gemem-trace: 2\n# end: 0\n' >empty.txt
 run 2 gemem-sim diff; says err 'diff'
 run 2 gemem-sim diff base.txt; says err 'base\.txt alone: with what is it to be compared\? Give another recording, or an allocator with -a$'
-run 2 gemem-sim diff base.txt changed.txt base.txt
+run 2 gemem-sim diff base.txt changed.txt base.txt --by size; says err '3 recordings are taken for the ranks of one run'
+run 2 gemem-sim diff base.txt changed.txt base.txt -a direct -a tf-bfc
+run 3 gemem-sim diff base.txt changed.txt empty.txt
 run 2 gemem-sim diff base.txt changed.txt -a direct -a cupy-pool -a tf-bfc; says err '3 allocators, and a difference is between two'
 run 2 gemem-sim diff base.txt changed.txt --by nothing; says err '^gemem-sim: error: --by=nothing: write one of stack, line'
 run 1 gemem-sim diff base.txt missing.gmt; says err 'missing\.gmt: No such file'
