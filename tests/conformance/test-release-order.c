@@ -47,6 +47,7 @@ static const struct
   { "direct", 0, ALL, CUDA_FREE },
   { "pytorch-caching", 0, ALL, CUDA_FREE },
   { "gmlake", 0, ALL, CUDA_FREE },
+  { "pytorch-pinned", 0, TRIMS, CUDA_FREE },
   { "tf-bfc", 0, ALL, CUDA_FREE },
   { "ort-bfc", 0, TRIMS, CUDA_FREE },
   { "rmm-limiting", 0, ALL, CUDA_FREE },
