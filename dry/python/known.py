@@ -37,7 +37,7 @@ LARGEST = 1 << 31  # bytes of a tensor that is computed
 LIST = 1 << 20  # so many bytes of integers may be a list from which sizes follow
 DEPTH = 60
 COLLAPSE = 1 << 15  # a node of so few bytes is computed when it is DEPTH nodes high, others are forgotten
-PURGE = 1 << 26  # bytes of the host after which nodes of tensors that are gone are let go
+PURGE = 1 << 26  # bytes of the host after which nodes of tensors that are gone are forgotten
 
 # ---- the operators, by the names of PyTorch's dispatcher; with each goes the one that works in place
 _FACTORIES = "zeros ones full zeros_like ones_like full_like new_zeros new_ones new_full arange scalar_tensor eye linspace tril_indices triu_indices fill zero"
@@ -142,7 +142,7 @@ class Known(object):
     def __init__(self):
         self.torch = None
         self.nodes = {}  # storage -> weak reference, node, version
-        self.kept = 0  # bytes of the host since nodes were last let go
+        self.kept = 0  # bytes of the host since nodes were last forgotten
         self.given = self.computed = 0
         self.threads = threading.local()
         self.lock = threading.RLock()

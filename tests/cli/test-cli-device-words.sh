@@ -142,8 +142,10 @@ wrong 'rmm.reinitialize(pool_allocator=True)' 'no allocator reads this line'
 wrong "export 'PYTORCH_CUDA_ALLOC_CONF=x" 'no allocator reads this line'
 
 # ---- the values of '*' are not refused
-for key in large_segment_size_mb max_split_size_mb max_non_split_rounding_mb garbage_collection_threshold roundup_power2_divisions expandable_segments; do
+for key in large_segment_size_mb max_split_size_mb max_non_split_rounding_mb roundup_power2_divisions expandable_segments; do
   run 0 gemem-sim compare plain.ops -a "pytorch-caching:$key=*"; silent err
 done
+run 0 gemem-sim compare plain.ops -a 'pytorch-caching:garbage_collection_threshold=*'
+check "one note, that it has no effect alone" sh -c 'test $(wc -l <"$1") -eq 1 && grep -q "note: .* has no effect without a limit" "$1"' sh "$err"
 
 done_testing
