@@ -63,7 +63,8 @@ add_class (Registry *registry, const GememAllocatorClass *klass)
                               klass };
   append (registry->classes, klass);
   append (registry->named, named);
-  append (registry->choices, named);
+  if ((klass->capabilities & GEMEM_CAP_HOST) == 0)
+    append (registry->choices, named);
   for (guint i = 0; shorthands[i] != NULL; i++)
     if (((const GememShorthand *) shorthands[i])->of == klass)
       append (registry->choices, shorthands[i]);

@@ -47,6 +47,14 @@ gemem_text_cut (const char *text, glong width)
   return g_strconcat (head, "...", NULL);
 }
 
+void
+gemem_text_append_cut (GString *out, const char *text)
+{
+  g_autofree char *cut = gemem_text_cut (text, GEMEM_TEXT_WIDTH);
+
+  g_string_append_printf (out, "%s\n", cut);
+}
+
 gboolean
 gemem_text_is_hidden (gunichar c)
 {

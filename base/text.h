@@ -16,6 +16,9 @@
  * indent kept), later lines after @indent; a longer word stays whole.  O(length). */
 void gemem_text_wrap (GString *out, const char *text, const char *indent);
 
+/* Appends @text, cut at GEMEM_TEXT_WIDTH, and a line end. */
+void gemem_text_append_cut (GString *out, const char *text);
+
 /* @text as one line that shows all of it, of at most @width characters: cut, and ended by "...", where it is longer.
  * g_free().  O(length). */
 char *gemem_text_cut (const char *text, glong width);

@@ -36,6 +36,8 @@ typedef struct
   guint number;  /* what integers of the GPU read */
   const char *
       truths; /* the place where truth values of the GPU read true, GEMEM_DRY_EVERYWHERE, or NULL: nowhere */
+  gboolean
+      redraw; /* real numbers that kernels compute are drawn otherwise, where sizes follow from them */
   guint limit;        /* seconds of a run aside (launcher.h); 0: as the user runs it */
   gboolean fill_host; /* --fill-host */
   gboolean verbose;   /* --verbose: --fit hides nothing that its runs print */
@@ -103,6 +105,7 @@ typedef struct
   char *live_by, *reserved_by; /* the line that raised it; NULL: unknown */
   /* most that the process held of the device, whoever asked for it; 0: not known */
   guint64 held;
+  guint64 pinned; /* most pinned memory of the host that the process held */
   /* of this, what NCCL held at most, and the machine where it takes so much; 0, NULL: not known, or none */
   guint64 nccl;
   char *nccl_on;
@@ -148,7 +151,7 @@ typedef struct
 /* The lists of a verdict, GPtrArray of DryCount: what was noted, and notes for the user. */
 /* clang-format off */
 #define DRY_COUNTS(LIST) \
-  LIST (missing) LIST (harmless) LIST (values) LIST (numbers) LIST (truths) LIST (sizes) LIST (assumed) \
+  LIST (missing) LIST (harmless) LIST (values) LIST (numbers) LIST (truths) LIST (sizes) LIST (computed) LIST (drawn) LIST (assumed) \
   LIST (workspaces) LIST (installed) LIST (host) LIST (managed) LIST (unknown) LIST (notes)
 /* clang-format on */
 
@@ -178,7 +181,7 @@ typedef struct DryVerdict
 #undef LIST
   int status;    /* exit status of the program */
   guint seconds; /* how long it ran */
-  DryTried tried_numbers, tried_truths;
+  DryTried tried_numbers, tried_truths, tried_drawn;
   gboolean refused;    /* judge.c: a request, to whatever end */
   gboolean unusable;   /* its PyTorch is built for another kind of device */
   char *last_value;    /* where a value of the GPU was read last, as zero; NULL: nowhere ... */

@@ -182,6 +182,10 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
       append_row (out, "held in all", "%s, with what %s", gemem_format_size (held, found->held),
                   others);
     }
+  if (found->pinned > 0)
+    append_row (out, "pinned host",
+                "%s (%" G_GUINT64_FORMAT " bytes) of the host's memory, locked at once",
+                gemem_format_size (held, found->pinned), found->pinned);
   if (found->nccl > 0)
     append_row (out, "NCCL", "took %s of that for itself, as on %s%s",
                 gemem_format_size (held, found->nccl), found->nccl_on,
@@ -314,6 +318,12 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
   append_counts (out, "sizes",
                  "sizes of tensors were read from the GPU, as zero (--value chooses others)",
                  verdict->sizes);
+  append_counts (out, "computed", "values and sizes followed from what the host knows",
+                 verdict->computed);
+  append_counts (out, "drawn",
+                 "sizes follow from real numbers that kernels compute, which were drawn",
+                 verdict->drawn);
+  append_tried (out, &verdict->tried_drawn);
   append_counts (out, "assumed", "values came from other ranks, as if all ranks held the same",
                  verdict->assumed);
   append_counts (out, "workspaces", "sizes that only the real library knows, taken as 0",
@@ -399,6 +409,7 @@ append_finding_json (GString *out, const DryFinding *found)
     { "peak_reserved", found->peak_reserved },
     { "peak_reserved_event", found->peak_reserved_seq },
     { "held", found->held },
+    { "pinned_host", found->pinned },
     { "nccl", found->nccl },
     { "out_of_memory", found->ooms },
     { "allocator_limit", found->limit },
@@ -476,6 +487,8 @@ gemem_library_verdict_write_json (const DryOptions *options, const DryVerdict *v
     gemem_json_append_text_member (out, "other_numbers", verdict->tried_numbers.text);
   if (verdict->tried_truths.text != NULL)
     gemem_json_append_text_member (out, "other_truths", verdict->tried_truths.text);
+  if (verdict->tried_drawn.text != NULL)
+    gemem_json_append_text_member (out, "other_draw", verdict->tried_drawn.text);
   gemem_json_append_number_member (out, "needed", verdict->needed);
   gemem_json_append_number_member (out, "needed_most", verdict->needed_most);
   gemem_library_append_fit_json (out, verdict->fit);

@@ -230,6 +230,24 @@ gemem_result_external_waste (const GememResult *result)
          - MIN (result->reserved_at_live_peak, result->allocated_at_live_peak);
 }
 
+guint64
+gemem_result_calls (const GememResult *result)
+{
+  guint64 calls = 0;
+
+  for (guint i = 0; i < GEMEM_CALL_COUNT; i++)
+    calls += result->calls[i];
+  return calls;
+}
+
+gboolean
+gemem_result_is_worse (const GememResult *a, const GememResult *b)
+{
+  if ((a->ooms > 0) != (b->ooms > 0))
+    return a->ooms > 0;
+  return a->peak_reserved > b->peak_reserved;
+}
+
 /* ---- origins */
 
 #define SHORT_HEAD 70 /* characters that remain of a long text: from the beginning, */

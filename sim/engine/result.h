@@ -283,6 +283,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememResult, gemem_result_free)
  * peaks say what the workload needs. */
 gboolean gemem_result_is_complete (const GememResult *result);
 
+/* Calls of the device, of every kind. */
+guint64 gemem_result_calls (const GememResult *result);
+/* TRUE if @a tells more of its device than @b: a run that failed, then one that holds more. */
+gboolean gemem_result_is_worse (const GememResult *a, const GememResult *b);
+
 /* Failed requests that the recorded program was not refused. */
 guint64 gemem_result_new_ooms (const GememResult *result);
 

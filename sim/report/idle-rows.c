@@ -118,7 +118,6 @@ gemem_report_idle_rows (GString *out, const GArray *rows, guint max)
     {
       const GememIdleRow *row = &g_array_index (rows, GememIdleRow, i);
       g_autoptr (GString) line = g_string_new (NULL);
-      g_autofree char *cut = NULL;
 
       if (i >= shown)
         {
@@ -127,8 +126,7 @@ gemem_report_idle_rows (GString *out, const GArray *rows, guint max)
         }
       g_string_append_printf (line, "  %10s  ", gemem_format_size (size, row->bytes));
       append_row (line, row);
-      cut = gemem_text_cut (line->str, GEMEM_TEXT_WIDTH);
-      g_string_append_printf (out, "%s\n", cut);
+      gemem_text_append_cut (out, line->str);
     }
   if (rest > 0)
     g_string_append_printf (out, "  %10s  in %u other ways\n", gemem_format_size (size, rest),

@@ -248,15 +248,6 @@ judge (GememAdvice *advice, const GememAdviceQuestion *question)
   advice->need = now->peak_reserved;
 }
 
-/* TRUE if @a tells more: a run that failed, then one that leaves less of its device. */
-static gboolean
-is_worse (const GememResult *a, const GememResult *b)
-{
-  if ((a->ooms > 0) != (b->ooms > 0))
-    return a->ooms > 0;
-  return a->peak_reserved > b->peak_reserved;
-}
-
 /* The first round: the program as it is, on each device of the trace. */
 static gboolean
 replay_now (GememAdvice *advice, const GememAdviceQuestion *question, int *ordinal, GError **error)
@@ -274,7 +265,7 @@ replay_now (GememAdvice *advice, const GememAdviceQuestion *question, int *ordin
   round_run (&round);
   for (guint i = 0; i < round.jobs->len; i++)
     if (round.results[i] != NULL
-        && (worst == G_MAXUINT || is_worse (round.results[i], round.results[worst])))
+        && (worst == G_MAXUINT || gemem_result_is_worse (round.results[i], round.results[worst])))
       worst = i;
   if (worst != G_MAXUINT)
     {
@@ -288,16 +279,6 @@ replay_now (GememAdvice *advice, const GememAdviceQuestion *question, int *ordin
 }
 
 /* ---- what would need less */
-
-guint64
-gemem_advice_calls (const GememResult *result)
-{
-  guint64 calls = 0;
-
-  for (guint i = 0; i < GEMEM_CALL_COUNT; i++)
-    calls += result->calls[i];
-  return calls;
-}
 
 /* TRUE if @result proves that a program can do with it. */
 static gboolean
@@ -317,7 +298,7 @@ static gboolean
 is_better (const Tried *tried, guint i, guint j)
 {
   const GememResult *a = tried->results->pdata[i], *b = tried->results->pdata[j];
-  const guint64 calls_a = gemem_advice_calls (a), calls_b = gemem_advice_calls (b);
+  const guint64 calls_a = gemem_result_calls (a), calls_b = gemem_result_calls (b);
   const guint own_a = ((GememCandidate *) tried->candidates->pdata[i])->own->len,
               own_b = ((GememCandidate *) tried->candidates->pdata[j])->own->len;
 
@@ -537,8 +518,8 @@ choose_lines (GememAdvice *advice, Tried *tried)
       line.saved = line.need < advice->need ? advice->need - line.need : 0;
       line.too_new = line.candidate->klass == advice->spec->klass
                      && is_too_new (advice->versions, line.candidate);
-      line.calls = (gint64) gemem_advice_calls (line.result)
-                   - (gint64) gemem_advice_calls (advice->now);
+      line.calls = (gint64) gemem_result_calls (line.result)
+                   - (gint64) gemem_result_calls (advice->now);
       g_array_append_val (advice->lines, line);
     }
   for (guint i = 0; i < tried->candidates->len; i++) /* they belong to the lines now */

@@ -91,8 +91,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememAdvice, gemem_advice_free)
 
 /* "fragmentation: ...", why the first request failed, in a few words; g_free(); NULL: none failed. */
 char *gemem_advice_reason (const GememAdvice *advice);
-/* Calls of the device. */
-guint64 gemem_advice_calls (const GememResult *result);
 
 /* ---- screen.c, screen-json.c */
 

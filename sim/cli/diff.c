@@ -1,0 +1,165 @@
+/* diff.c - `gemem-sim diff`: two recordings, or one through two allocators; what they differ in.
+ */
+#include "config.h"
+
+#include "sim/cli/options.h"
+#include "sim/cli/progress.h"
+#include "sim/cli/source.h"
+#include "sim/search/diff.h"
+
+static char *device_spec, *capacity, *by, *format;
+static char **allocators;
+
+static const GOptionEntry entries[] = {
+  { "allocator", 'a', 0, G_OPTION_ARG_STRING_ARRAY, &allocators,
+    "Replay through it instead of what made the recording: once for both recordings, twice for one "
+    "each; with one recording that beside this, or these two",
+    "NAME[:KEY=VALUE,...]" },
+  { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec,
+    "Device of both (default: that of each recording), e.g. 16GiB, rtx4090", "SPEC" },
+  { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity, "Its memory, e.g. 16GiB", "SIZE" },
+  { "by", 0, 0, G_OPTION_ARG_STRING, &by,
+    "Group the blocks in use by this (default: line, or size where there are no call stacks)",
+    "stack|line|file|operator|category|phase|size|stream|pool" },
+  { "format", 'f', 0, G_OPTION_ARG_STRING, &format, "Form of the answer", "table|json" },
+  { NULL }
+};
+
+static const char *
+path_of_job (const GememJob *job)
+{
+  return gemem_held_info (job->source_data)->path;
+}
+
+static void
+run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors)
+{
+  gemem_progress_run_jobs ("replaying", jobs, n, 0, path_of_job, results, errors);
+}
+
+/* The allocators of -a, at most two. */
+static GPtrArray *
+parse_allocators (GError **error)
+{
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+
+  for (char **text = allocators; text != NULL && *text != NULL; text++)
+    if (!gemem_allocator_spec_parse (*text, specs, error))
+      return NULL;
+  if (specs->len <= 2)
+    return g_steal_pointer (&specs);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "-a: %u allocators, and a difference is between two; give two, or use compare",
+               specs->len);
+  return NULL;
+}
+
+/* Fills side @s of @question from @file.  *@ordinals: g_array_unref(). */
+static gboolean
+take_file (GememDiffQuestion *question, guint s, GememSourceFile *file, GArray **ordinals,
+           GError **error)
+{
+  gemem_progress_begin_reading (file->path);
+  if ((file->held == NULL && !gemem_source_file_hold (file, TRUE, error))
+      || (*ordinals = gemem_source_devices (file, error)) == NULL)
+    return FALSE;
+  question->inputs[s].name = file->path;
+  question->inputs[s].held = file->held;
+  question->inputs[s].ordinals = *ordinals;
+  return TRUE;
+}
+
+/* Whose allocator each side has. */
+static gboolean
+choose_allocators (GememDiffQuestion *question, const GPtrArray *specs, gboolean one,
+                   GError **error)
+{
+  if (one && specs->len == 0)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "%s alone: with what is it to be compared? Give another recording, or an "
+                   "allocator with -a",
+                   question->inputs[0].name);
+      return FALSE;
+    }
+  if (specs->len > 0)
+    question->inputs[1].spec = specs->pdata[specs->len - 1];
+  if (specs->len == 2 || (specs->len == 1 && !one))
+    question->inputs[0].spec = specs->pdata[0];
+  return TRUE;
+}
+
+static gboolean
+add_files (GPtrArray *files, char **paths, GError **error)
+{
+  for (char **path = paths; *path != NULL; path++)
+    if (gemem_source_files_add (files, *path, error) == 0)
+      return FALSE;
+  if (files->len <= 2)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "%u recordings, and a difference is between two; name two, or use compare",
+               files->len);
+  return FALSE;
+}
+
+static int
+run (char **arguments, GError **error)
+{
+  extern const GememCommand gemem_command_diff;
+  g_autoptr (GPtrArray)
+      files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free),
+      specs = NULL;
+  g_autoptr (GArray) first = NULL, second = NULL;
+  g_autoptr (GString) out = g_string_new (NULL);
+  g_autoptr (GememDiff) diff = NULL;
+  g_autofree char *device = NULL;
+  GememDiffQuestion question = { .by = by,
+                                 .options = { .allow_partial = gemem_source_allow_partial (),
+                                              .interrupted = &gemem_interrupted,
+                                              .run = run_jobs } };
+  gboolean json;
+
+  if (!gemem_want_arguments (&gemem_command_diff, arguments, 1, 2, error)
+      || !gemem_want_table_or_json (format, &json, error)
+      || (device = gemem_want_simulated (device_spec, capacity, error)) == NULL
+      || (specs = parse_allocators (error)) == NULL)
+    return 2;
+  if (!add_files (files, arguments, error))
+    return 1;
+  gemem_catch_interrupts ();
+  if (device_spec != NULL || capacity != NULL)
+    question.options.device_spec = device;
+  if (!take_file (&question, 0, files->pdata[0], &first, error)
+      || !take_file (&question, 1, files->pdata[files->len - 1], &second, error)
+      || !choose_allocators (&question, specs, files->len == 1, error)
+      || (diff = gemem_diff (&question, error)) == NULL)
+    return 1;
+  gemem_progress_end ();
+  gemem_interrupts_over ();
+  if (json)
+    gemem_diff_append_json (out, diff);
+  else
+    gemem_diff_append (out, diff);
+  return gemem_put (NULL, out->str, out->len, error) ? 0 : 1;
+}
+
+const GememCommand gemem_command_diff = {
+  .name = "diff",
+  .synopsis = "TRACE [TRACE]",
+  .summary = "Say what changed: between two recordings, or two allocators",
+  .description =
+      "One screen: how much more is held, of that in use and idle, which lines of code hold it, "
+      "which settings are others, and where the two part.\nBlocks are matched by their line and "
+      "the order of requests, not by ids and addresses.\nWith one recording, -a says through "
+      "which other allocator it goes.",
+  .examples = "  gemem-sim diff before.pickle after.pickle\n"
+              "      what changed between two runs of a program\n"
+              "  gemem-sim diff step.gmt -a pytorch-expandable\n"
+              "      the program as it is, and with expandable segments\n"
+              "  gemem-sim diff before.pickle after.pickle -f json\n"
+              "      the same for a program\n",
+  .options = { entries, gemem_source_entries },
+  .run = run,
+};

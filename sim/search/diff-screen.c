@@ -1,0 +1,504 @@
+/* diff-screen.c - a difference for a person: the change first, at most about twenty lines of 100 columns; and for
+ * programs.
+ *
+ * Invariants: no figure is computed here but sums and differences of those of diff.h; no line is longer than
+ * GEMEM_TEXT_WIDTH.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/io/json-text.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "sim/report/json-fields.h"
+#include "sim/search/diff.h"
+
+#define ROWS 5   /* lines of code that are shown */
+#define CAUSES 4 /* of idle memory */
+#define SETTINGS 4
+
+/* ---- pieces */
+
+/* "24.00 MiB more", "4 fewer", of "1" and "2". */
+static void
+append_change (GString *out, guint64 before, guint64 after)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  g_string_append_printf (out, "%s %s",
+                          gemem_format_size (size, MAX (before, after) - MIN (before, after)),
+                          after > before ? "more" : "less");
+}
+
+/* "+24.00 MiB" */
+static const char *
+format_change (char *buffer, guint64 before, guint64 after)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  gemem_format_size (size, MAX (before, after) - MIN (before, after));
+  g_snprintf (buffer, 2 * GEMEM_FORMAT_MAX, "%s%s",
+              after > before   ? "+"
+              : after < before ? "-"
+                               : "",
+              size);
+  return buffer;
+}
+
+/* The two in a head: the files, or for one recording the allocators. */
+static char *
+name_of (const GememDiff *diff, guint s)
+{
+  return diff->one_recording ? g_strdup (diff->sides[s].result->label)
+                             : g_path_get_basename (diff->sides[s].name);
+}
+
+static const GememOom *
+failure_of (const GememDiffSide *side)
+{
+  return side->result->oom->len > 0 ? &g_array_index (side->result->oom, GememOom, 0) : NULL;
+}
+
+/* ---- the sentence */
+
+static void
+append_failures (GString *out, const GememDiff *diff)
+{
+  static const char *const ordinals[] = { "The first", "The second" };
+  char size[GEMEM_FORMAT_MAX];
+  const GememOom *failures[] = { failure_of (&diff->sides[0]), failure_of (&diff->sides[1]) };
+
+  for (guint s = 0; s < 2; s++)
+    if (failures[s] != NULL)
+      {
+        g_string_append_printf (
+            out, "%s runs out of memory: a request of %s, event %" G_GUINT64_FORMAT, ordinals[s],
+            gemem_format_size (size, failures[s]->requested), failures[s]->seq);
+        gemem_origin_append_by (out, failures[s]->origin.by);
+        g_string_append (out, failures[1 - s] == NULL ? "; the other does not. " : ". ");
+      }
+}
+
+/* "It holds 24 MiB more, 1.2 GiB instead of 1.1: 20 MiB more in use then, and 4 MiB more idle." */
+static char *
+sentence_of (const GememDiff *diff)
+{
+  const GememResult *a = diff->sides[0].result, *b = diff->sides[1].result;
+  const guint64 idle[] = { a->idle_reserved - a->idle_live, b->idle_reserved - b->idle_live };
+  GString *out = g_string_new (NULL);
+  char x[GEMEM_FORMAT_MAX], y[GEMEM_FORMAT_MAX];
+
+  if (gemem_diff_is_empty (diff))
+    {
+      g_string_append (out, "Nothing differs: the same requests and frees, and the same memory.");
+      return g_string_free (out, FALSE);
+    }
+  append_failures (out, diff);
+  if (a->ooms + b->ooms > 0) /* what is held until then is not what it needs */
+    {
+      g_string_set_size (out, out->len - 1);
+      return g_string_free (out, FALSE);
+    }
+  if (a->peak_reserved == b->peak_reserved)
+    g_string_append_printf (out, "Both hold at most %s", gemem_format_size (x, a->peak_reserved));
+  else
+    {
+      g_string_append (out, "The second holds ");
+      append_change (out, a->peak_reserved, b->peak_reserved);
+      g_string_append_printf (out, ", %s instead of %s", gemem_format_size (x, b->peak_reserved),
+                              gemem_format_size (y, a->peak_reserved));
+    }
+  if (!a->idle_known || !b->idle_known || (a->idle_live == b->idle_live && idle[0] == idle[1]))
+    {
+      g_string_append_c (out, '.');
+      return g_string_free (out, FALSE);
+    }
+  g_string_append (out, a->peak_reserved == b->peak_reserved ? ", of it in the second " : ": ");
+  if (a->idle_live == b->idle_live)
+    g_string_append (out, "as much in use then");
+  else
+    append_change (out, a->idle_live, b->idle_live), g_string_append (out, " in use then");
+  g_string_append (out, ", and ");
+  if (idle[0] == idle[1])
+    g_string_append (out, "as much idle.");
+  else
+    append_change (out, idle[0], idle[1]), g_string_append (out, " idle.");
+  return g_string_free (out, FALSE);
+}
+
+/* ---- parts of the screen */
+
+static void
+append_sizes (GString *out, const char *what, guint64 before, guint64 after)
+{
+  char a[GEMEM_FORMAT_MAX], b[GEMEM_FORMAT_MAX], change[2 * GEMEM_FORMAT_MAX];
+
+  g_string_append_printf (out, "  %-22s%12s%12s", what, gemem_format_size (a, before),
+                          gemem_format_size (b, after));
+  if (before != after)
+    g_string_append_printf (out, "%14s", format_change (change, before, after));
+  g_string_append_c (out, '\n');
+}
+
+static void
+append_counts (GString *out, const char *what, guint64 before, guint64 after)
+{
+  char change[GEMEM_FORMAT_MAX] = "";
+
+  if (before == after)
+    return;
+  g_snprintf (change, sizeof change, "%+" G_GINT64_FORMAT, (gint64) (after - before));
+  g_string_append_printf (out, "  %-22s%12" G_GUINT64_FORMAT "%12" G_GUINT64_FORMAT "%14s\n", what,
+                          before, after, change);
+}
+
+static void
+append_table (GString *out, const GememDiff *diff)
+{
+  const GememResult *a = diff->sides[0].result, *b = diff->sides[1].result;
+
+  g_string_append_printf (out, "\n%-24s%12s%12s%14s\n", "", "first", "second", "change");
+  append_sizes (out, "reserved at most", a->peak_reserved, b->peak_reserved);
+  append_sizes (out, "in use then", a->idle_live, b->idle_live);
+  append_sizes (out, "idle then", a->idle_reserved - a->idle_live, b->idle_reserved - b->idle_live);
+  append_sizes (out, "in use at most", a->peak_live, b->peak_live);
+  append_counts (out, "requests", a->allocs, b->allocs);
+  append_counts (out, "failed", a->ooms, b->ooms);
+  append_counts (out, "device calls", gemem_result_calls (a), gemem_result_calls (b));
+}
+
+/* "  +24.00 MiB  4.000 MiB -> 28.00 MiB  train.py:7 step" */
+static void
+append_row (GString *out, const GememDiffRow *row, const char *name)
+{
+  char a[GEMEM_FORMAT_MAX], b[GEMEM_FORMAT_MAX], change[2 * GEMEM_FORMAT_MAX];
+  g_autoptr (GString) line = g_string_new (NULL);
+  const char *both = row->blocks[0] == 0 && row->bytes[0] == 0   ? "new"
+                     : row->blocks[1] == 0 && row->bytes[1] == 0 ? "gone"
+                                                                 : NULL;
+
+  g_string_append_printf (line, "  %12s  ", format_change (change, row->bytes[0], row->bytes[1]));
+  if (both != NULL)
+    g_string_append_printf (line, "%-24s", both);
+  else
+    g_string_append_printf (line, "%10s -> %-10s", gemem_format_size (a, row->bytes[0]),
+                            gemem_format_size (b, row->bytes[1]));
+  g_string_append_printf (line, "  %s", name);
+  gemem_text_append_cut (out, line->str);
+}
+
+void
+gemem_diff_append_row (GString *out, const GememDiffRow *row)
+{
+  append_row (out, row, row->name);
+}
+
+/* What @rows beyond the first @shown change in all. */
+static void
+append_rest (GString *out, const GArray *rows, guint shown)
+{
+  char change[2 * GEMEM_FORMAT_MAX];
+  guint64 bytes[2] = { 0, 0 };
+
+  if (rows->len <= shown)
+    return;
+  for (guint i = shown; i < rows->len; i++)
+    for (guint s = 0; s < 2; s++)
+      bytes[s] += g_array_index (rows, GememDiffRow, i).bytes[s];
+  g_string_append_printf (out, "  %12s  in %u more\n", format_change (change, bytes[0], bytes[1]),
+                          rows->len - shown);
+}
+
+static void
+append_rows (GString *out, const GememDiff *diff)
+{
+  if (diff->rows->len == 0)
+    return;
+  g_string_append_printf (out, "\nin use at the peak, by %s:\n", gemem_hold_by_names ()[diff->by]);
+  for (guint i = 0; i < MIN (ROWS, diff->rows->len); i++)
+    {
+      gemem_diff_append_row (out, &g_array_index (diff->rows, GememDiffRow, i));
+    }
+  append_rest (out, diff->rows, ROWS);
+}
+
+/* What the cause @name (gemem_json_causes) means. */
+static const char *
+cause_of (const char *name)
+{
+  static const char *const texts[GEMEM_IDLE_CAUSES] = {
+    [GEMEM_IDLE_STREAMS] = "free in the caches of other streams",
+    [GEMEM_IDLE_POOLS] = "free in other pools",
+    [GEMEM_IDLE_RETURNABLE] = "free in whole segments, returned by emptying the cache",
+    [GEMEM_IDLE_OVERSIZE] = "in large blocks that a limit on splitting keeps whole",
+    [GEMEM_IDLE_PINNED] = "free rest of segments that blocks keep",
+    [GEMEM_IDLE_WAITING] = "freed, and streams may still use it",
+    [GEMEM_IDLE_ROUNDING] = "rounding of blocks in use",
+    [GEMEM_IDLE_ALLOCATOR] = "held by the allocator",
+  };
+
+  for (guint cause = 0; cause < GEMEM_IDLE_CAUSES; cause++)
+    if (strcmp (gemem_json_causes[cause], name) == 0)
+      return texts[cause];
+  return name;
+}
+
+void
+gemem_diff_append_idle (GString *out, const GArray *rows, guint max)
+{
+  if (rows->len == 0)
+    return;
+  g_string_append (out, "\nidle at the reserved peak, by cause:\n");
+  for (guint i = 0; i < MIN (max, rows->len); i++)
+    {
+      const GememDiffRow *row = &g_array_index (rows, GememDiffRow, i);
+      append_row (out, row, cause_of (row->name));
+    }
+  append_rest (out, rows, max);
+}
+
+/* Settings: "settings: expandable_segments no -> yes, version 2.6 -> 2.11". */
+static void
+append_settings (GString *out, const GememDiff *diff)
+{
+  g_autoptr (GString) text = g_string_new ("Settings: ");
+
+  if (diff->settings->len == 0)
+    return;
+  for (guint i = 0; i < MIN (SETTINGS, diff->settings->len); i++)
+    {
+      const GememDiffSetting *setting = &g_array_index (diff->settings, GememDiffSetting, i);
+      g_string_append_printf (text, "%s%s %s -> %s", i > 0 ? ", " : "", setting->name,
+                              setting->values[0] != NULL ? setting->values[0] : "none",
+                              setting->values[1] != NULL ? setting->values[1] : "none");
+    }
+  if (diff->settings->len > SETTINGS)
+    g_string_append_printf (text, ", and %u more", diff->settings->len - SETTINGS);
+  g_string_append_c (text, '.');
+  gemem_text_wrap (out, text->str, "  ");
+}
+
+/* "asks for 4.000 MiB by train.py:3 f (event 7)" */
+static void
+append_step (GString *out, const GememDiffStep *step)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  if (step->ended)
+    {
+      g_string_append (out, "has ended");
+      return;
+    }
+  g_string_append_printf (out,
+                          step->frees     ? "frees a block of %s"
+                          : step->refused ? "is refused %s"
+                                          : "asks for %s",
+                          gemem_format_size (size, step->size));
+  gemem_origin_append_by (out, step->by);
+  g_string_append_printf (out, " (event %" G_GUINT64_FORMAT ")", step->event);
+}
+
+static void
+append_parting (GString *out, const GememDiff *diff)
+{
+  const GememDiffParting *parting = &diff->parting;
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (!parting->found)
+    g_string_append_printf (text, "All %" G_GUINT64_FORMAT " requests and frees are the same.",
+                            parting->same);
+  else
+    {
+      g_string_append_printf (
+          text, "They part after %" G_GUINT64_FORMAT " equal requests and frees: the first ",
+          parting->same);
+      append_step (text, &parting->steps[0]);
+      g_string_append (text, ", the second ");
+      append_step (text, &parting->steps[1]);
+      g_string_append_c (text, '.');
+    }
+  gemem_text_wrap (out, text->str, "  ");
+}
+
+static void
+append_reserve (GString *out, const GememDiff *diff)
+{
+  const GememDiffReserve *reserve = &diff->reserve;
+  g_autoptr (GString) text = g_string_new (NULL);
+  char size[GEMEM_FORMAT_MAX], more[2 * GEMEM_FORMAT_MAX];
+
+  if (!reserve->found)
+    g_string_append (text, "Both hold as much after every event.");
+  else
+    {
+      g_string_append_printf (text, "They part at %sevent %" G_GUINT64_FORMAT,
+                              reserve->exact ? "" : "about ", reserve->event);
+      if (reserve->size > 0)
+        {
+          g_string_append_printf (text, ", a request of %s",
+                                  gemem_format_size (size, reserve->size));
+          gemem_origin_append_by (text, reserve->by);
+        }
+      g_string_append_printf (text, ": the second holds %s, %s.",
+                              gemem_format_size (size, reserve->reserved[1]),
+                              format_change (more, reserve->reserved[0], reserve->reserved[1]));
+    }
+  gemem_text_wrap (out, text->str, "  ");
+}
+
+void
+gemem_diff_append (GString *out, const GememDiff *diff)
+{
+  g_autofree char *sentence = sentence_of (diff), *first = name_of (diff, 0),
+                  *second = name_of (diff, 1);
+  g_autoptr (GString) head = g_string_new (NULL);
+
+  if (diff->one_recording)
+    {
+      g_autofree char *file = g_path_get_basename (diff->sides[0].name);
+      g_string_append_printf (head, "%s: ", file);
+    }
+  g_string_append_printf (head, "%s -> %s", first, second);
+  gemem_text_wrap (out, head->str, "  ");
+  for (guint s = 0; s < 2; s++)
+    if (diff->sides[s].assumed && !(s == 1 && diff->one_recording))
+      g_string_append_printf (
+          out, "The %s recording does not name its allocator: PyTorch's is assumed.\n",
+          s == 0 ? "first" : "second");
+  gemem_text_wrap (out, sentence, "  ");
+  if (gemem_diff_is_empty (diff))
+    return;
+  append_table (out, diff);
+  append_rows (out, diff);
+  gemem_diff_append_idle (out, diff->idle, CAUSES);
+  g_string_append_c (out, '\n');
+  append_settings (out, diff);
+  if (diff->one_recording)
+    append_reserve (out, diff);
+  else
+    append_parting (out, diff);
+}
+
+/* ---- for programs */
+
+static void
+append_side_json (GString *out, const GememDiffSide *side, const char *name)
+{
+  const GememResult *result = side->result;
+
+  gemem_json_append_name (out, name);
+  g_string_append_c (out, '{');
+  gemem_json_append_text_member (out, "trace", side->name);
+  gemem_json_append_text_member (out, "allocator", side->result->label);
+  gemem_json_append_bool_member (out, "allocator_assumed", side->assumed);
+  gemem_json_append_text_member (out, "device", result->device);
+  gemem_json_append_number_member (out, "device_number", (guint64) result->device_ordinal);
+  gemem_json_append_number_member (out, "peak_reserved", result->peak_reserved);
+  gemem_json_append_number_member (out, "in_use_then", result->idle_live);
+  gemem_json_append_number_member (out, "idle_then", result->idle_reserved - result->idle_live);
+  gemem_json_append_number_member (out, "peak_live", result->peak_live);
+  gemem_json_append_number_member (out, "requests", result->allocs);
+  gemem_json_append_number_member (out, "failed", result->ooms);
+  gemem_json_append_number_member (out, "device_calls", gemem_result_calls (result));
+  g_string_append_c (out, '}');
+}
+
+void
+gemem_diff_append_rows_json (GString *out, const char *name, const GArray *rows)
+{
+  gemem_json_append_name (out, name);
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < rows->len; i++)
+    {
+      const GememDiffRow *row = &g_array_index (rows, GememDiffRow, i);
+
+      g_string_append (out, i == 0 ? "\n    {" : ",\n    {");
+      gemem_json_append_text_member (out, "name", row->name);
+      gemem_json_append_number_member (out, "first_bytes", row->bytes[0]);
+      gemem_json_append_number_member (out, "second_bytes", row->bytes[1]);
+      gemem_json_append_number_member (out, "first_blocks", row->blocks[0]);
+      gemem_json_append_number_member (out, "second_blocks", row->blocks[1]);
+      g_string_append_c (out, '}');
+    }
+  g_string_append_c (out, ']');
+}
+
+static void
+append_settings_json (GString *out, const GArray *settings)
+{
+  gemem_json_append_name (out, "settings");
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememDiffSetting *setting = &g_array_index (settings, GememDiffSetting, i);
+
+      g_string_append (out, i == 0 ? "\n    {" : ",\n    {");
+      gemem_json_append_text_member (out, "name", setting->name);
+      gemem_json_append_text_member (out, "first", setting->values[0]);
+      gemem_json_append_text_member (out, "second", setting->values[1]);
+      g_string_append_c (out, '}');
+    }
+  g_string_append_c (out, ']');
+}
+
+static void
+append_step_json (GString *out, const char *name, const GememDiffStep *step)
+{
+  gemem_json_append_name (out, name);
+  g_string_append_c (out, '{');
+  gemem_json_append_text_member (out, "does",
+                                 step->ended     ? "end"
+                                 : step->frees   ? "free"
+                                 : step->refused ? "refused"
+                                                 : "ask");
+  gemem_json_append_number_member (out, "event", step->event);
+  gemem_json_append_number_member (out, "bytes", step->size);
+  gemem_json_append_text_member (out, "by", step->by);
+  g_string_append_c (out, '}');
+}
+
+static void
+append_parting_json (GString *out, const GememDiff *diff)
+{
+  gemem_json_append_name (out, "parting");
+  if (diff->parting.found)
+    {
+      g_string_append_c (out, '{');
+      gemem_json_append_number_member (out, "same", diff->parting.same);
+      append_step_json (out, "first", &diff->parting.steps[0]);
+      append_step_json (out, "second", &diff->parting.steps[1]);
+      g_string_append_c (out, '}');
+    }
+  else if (diff->reserve.found)
+    {
+      g_string_append_c (out, '{');
+      gemem_json_append_number_member (out, "event", diff->reserve.event);
+      gemem_json_append_bool_member (out, "exact", diff->reserve.exact);
+      gemem_json_append_number_member (out, "requested", diff->reserve.size);
+      gemem_json_append_text_member (out, "by", diff->reserve.by);
+      gemem_json_append_number_member (out, "first_reserved", diff->reserve.reserved[0]);
+      gemem_json_append_number_member (out, "second_reserved", diff->reserve.reserved[1]);
+      g_string_append_c (out, '}');
+    }
+  else
+    g_string_append (out, "null");
+}
+
+void
+gemem_diff_append_json (GString *out, const GememDiff *diff)
+{
+  g_autofree char *sentence = sentence_of (diff);
+
+  g_string_append (out, "{\"schema\": \"gemem-diff\", \"version\": 1");
+  gemem_json_append_bool_member (out, "same", gemem_diff_is_empty (diff));
+  gemem_json_append_text_member (out, "sentence", sentence);
+  append_side_json (out, &diff->sides[0], "first");
+  append_side_json (out, &diff->sides[1], "second");
+  gemem_json_append_text_member (out, "by", gemem_hold_by_names ()[diff->by]);
+  gemem_diff_append_rows_json (out, "in_use", diff->rows);
+  gemem_diff_append_rows_json (out, "idle", diff->idle);
+  append_settings_json (out, diff->settings);
+  append_parting_json (out, diff);
+  g_string_append (out, "}\n");
+}

@@ -1,0 +1,196 @@
+/* diff.c - see diff.h: the replays of both sides, and the rows in which they differ. */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/search/diff.h"
+
+static void
+setting_clear (gpointer data)
+{
+  GememDiffSetting *setting = data;
+
+  g_free (setting->name);
+  g_free (setting->values[0]);
+  g_free (setting->values[1]);
+}
+
+/* ---- settings */
+
+static const char *
+value_of (const GPtrArray *parameters, const char *key)
+{
+  for (guint i = 0; i < parameters->len; i++)
+    {
+      const GememSetting *setting = parameters->pdata[i];
+      if (strcmp (setting->key, key) == 0)
+        return setting->value;
+    }
+  return NULL;
+}
+
+static void
+add_setting (GememDiff *diff, const char *name, const char *a, const char *b)
+{
+  GememDiffSetting setting;
+
+  if (g_strcmp0 (a, b) == 0)
+    return;
+  setting = (GememDiffSetting){ g_strdup (name), { g_strdup (a), g_strdup (b) } };
+  g_array_append_val (diff->settings, setting);
+}
+
+/* Of two allocators the settings mean nothing beside each other. */
+static void
+compare_settings (GememDiff *diff)
+{
+  const GememResult *a = diff->sides[0].result, *b = diff->sides[1].result;
+
+  add_setting (diff, "allocator", a->allocator, b->allocator);
+  for (guint i = 0; strcmp (a->allocator, b->allocator) == 0 && i < a->parameters->len; i++)
+    {
+      const GememSetting *setting = a->parameters->pdata[i];
+      add_setting (diff, setting->key, setting->value, value_of (b->parameters, setting->key));
+    }
+  for (guint i = 0; i < 2 && !diff->one_recording; i++)
+    {
+      static const char *const said[] = { "PyTorch", "device" };
+      add_setting (diff, said[i],
+                   gemem_trace_info_said (gemem_held_info (diff->sides[0].held), said[i]),
+                   gemem_trace_info_said (gemem_held_info (diff->sides[1].held), said[i]));
+    }
+  if (a->capacity != b->capacity)
+    {
+      g_autofree char *x = g_strdup_printf ("%" G_GUINT64_FORMAT, a->capacity),
+                      *y = g_strdup_printf ("%" G_GUINT64_FORMAT, b->capacity);
+      add_setting (diff, "capacity", x, y);
+    }
+}
+
+/* ---- replays */
+
+/* A point for each event, so that it can be seen where two runs of one recording part; of a longer one
+ * for some events together. */
+static guint
+points_of (const GememHeld *held)
+{
+  return (guint) MIN (gemem_held_events (held) + 2, GEMEM_DIFF_POINTS);
+}
+
+static gboolean
+replay_both (GememDiff *diff, const GememDiffQuestion *question, GError **error)
+{
+  GememNeed needs[2] = { question->inputs[0], question->inputs[1] };
+  gboolean ok;
+
+  for (guint s = 0; s < 2; s++)
+    needs[s].timeline_points = diff->one_recording ? points_of (needs[s].held) : 0;
+  ok = gemem_needs_find (needs, 2, &question->options, error);
+  for (guint s = 0; s < 2; s++)
+    {
+      diff->sides[s].assumed = needs[s].assumed;
+      diff->sides[s].result = g_steal_pointer (&needs[s].result);
+      gemem_need_clear (&needs[s]);
+    }
+  return ok;
+}
+
+/* ---- together */
+
+static gboolean
+has_stacks (const GememDiff *diff)
+{
+  return gemem_held_info (diff->sides[0].held)->stacks != NULL
+         && gemem_held_info (diff->sides[1].held)->stacks != NULL;
+}
+
+static gboolean
+choose_by (GememDiff *diff, const char *by, GError **error)
+{
+  const char *const *names = gemem_hold_by_names ();
+
+  diff->by = has_stacks (diff) ? GEMEM_HOLD_BY_LINE : GEMEM_HOLD_BY_SIZE;
+  for (guint i = 0; by != NULL && names[i] != NULL; i++)
+    if (strcmp (names[i], by) == 0)
+      {
+        diff->by = (GememHoldBy) i;
+        return TRUE;
+      }
+  if (by == NULL)
+    return TRUE;
+  g_autofree char *all = g_strjoinv (", ", (char **) names);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--by=%s: write one of %s", by, all);
+  return FALSE;
+}
+
+static gboolean
+find_holders (GememDiff *diff, GError **error)
+{
+  const GememHoldersOptions at_peak = { .by = diff->by };
+
+  for (guint s = 0; s < 2; s++)
+    {
+      GememDiffSide *side = &diff->sides[s];
+      side->holders = gemem_holders_new (gemem_held_open, side->held, &at_peak, error);
+      if (side->holders == NULL)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+GememDiff *
+gemem_diff (const GememDiffQuestion *question, GError **error)
+{
+  g_autoptr (GememDiff) diff = g_new0 (GememDiff, 1);
+
+  diff->rows = gemem_diff_rows_new ();
+  diff->idle = gemem_diff_rows_new ();
+  diff->settings = g_array_new (FALSE, TRUE, sizeof (GememDiffSetting));
+  g_array_set_clear_func (diff->settings, setting_clear);
+  for (guint s = 0; s < 2; s++)
+    {
+      diff->sides[s].name = question->inputs[s].name;
+      diff->sides[s].held = gemem_held_ref (question->inputs[s].held);
+    }
+  diff->one_recording = diff->sides[0].held == diff->sides[1].held;
+  if (!choose_by (diff, question->by, error) || !replay_both (diff, question, error)
+      || !find_holders (diff, error)
+      || !(diff->one_recording ? gemem_diff_find_reserve (diff, error)
+                               : gemem_diff_find_parting (diff, error)))
+    return NULL;
+  gemem_diff_compare_holders (diff);
+  gemem_diff_compare_idle (diff);
+  compare_settings (diff);
+  return g_steal_pointer (&diff);
+}
+
+void
+gemem_diff_free (GememDiff *diff)
+{
+  if (diff == NULL)
+    return;
+  for (guint s = 0; s < 2; s++)
+    {
+      GememDiffSide *side = &diff->sides[s];
+
+      gemem_result_free (side->result);
+      gemem_holders_free (side->holders);
+      gemem_held_unref (side->held);
+      g_free (diff->parting.steps[s].by);
+    }
+  g_free (diff->reserve.by);
+  g_array_unref (diff->rows);
+  g_array_unref (diff->idle);
+  g_array_unref (diff->settings);
+  g_free (diff);
+}
+
+gboolean
+gemem_diff_is_empty (const GememDiff *diff)
+{
+  const GememResult *a = diff->sides[0].result, *b = diff->sides[1].result;
+
+  return diff->rows->len + diff->idle->len + diff->settings->len == 0 && !diff->parting.found
+         && !diff->reserve.found && a->peak_reserved == b->peak_reserved
+         && a->peak_live == b->peak_live && a->ooms == b->ooms;
+}

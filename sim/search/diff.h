@@ -1,0 +1,137 @@
+/* diff.h - what two runs differ in: two recordings, or one through two allocators or settings.
+ *
+ * Why: "it needs 2 GiB more since Tuesday" is found by eye otherwise, in two tables and two pictures.  One screen says
+ * how much, of that how much is in use and how much lies idle, which lines of code hold more, which settings are
+ * others, and where the two first part.
+ *
+ * Invariants: the change of what is reserved is the sum of the change of what is in use then and of what is idle
+ * then, exactly.  Blocks of two recordings are matched by their line of code and the order of requests, never by id,
+ * address or stream.  A difference with itself is empty.  Nothing depends on the number of threads.
+ * Cost: one replay for each device of each side, two passes of each for who holds the memory, and one of both beside
+ * each other.
+ */
+#pragma once
+
+#include "base/macros.h"
+#include "sim/search/need.h"
+#include "traces/holders.h"
+
+GEMEM_BEGIN_DECLS
+
+typedef struct
+{
+  GememNeed inputs[2]; /* their results are not set */
+  GememNeedOptions options;
+  const char
+      *by; /* of gemem_hold_by_names(); NULL: by line, or by size where there are no call stacks */
+} GememDiffQuestion;
+
+/* Memory of both under one name. */
+typedef struct
+{
+  char *name;
+  guint64 bytes[2], blocks[2];
+} GememDiffRow;
+
+typedef struct
+{
+  char *name;
+  char *values[2]; /* NULL: the other allocator has no such setting */
+} GememDiffSetting;
+
+/* What one side does where they part. */
+typedef struct
+{
+  gboolean ended;      /* nothing more */
+  gboolean frees;      /* else it asks for memory, */
+  gboolean refused;    /* and got none when it was recorded */
+  guint64 event, size; /* size: requested */
+  char *by;            /* whose block it is; NULL: unknown */
+} GememDiffStep;
+
+typedef struct
+{
+  gboolean found;
+  guint64 same; /* requests and frees before */
+  GememDiffStep steps[2];
+} GememDiffParting;
+
+/* Where one recording through two allocators first holds different amounts. */
+#define GEMEM_DIFF_POINTS (G_GUINT64_CONSTANT (1) << 20)
+
+typedef struct
+{
+  gboolean found;
+  gboolean
+      exact; /* else it is `event` or one of few before it: the recording has over GEMEM_DIFF_POINTS */
+  guint64 event, size; /* size: of the request there, 0: it is none, or not exact */
+  guint64 reserved[2]; /* after it */
+  char *by;
+} GememDiffReserve;
+
+typedef struct
+{
+  const char *name;
+  char *label; /* of the allocator, as in tables */
+  GememHeld *held;
+  gboolean assumed;    /* the recording does not name its allocator */
+  GememResult *result; /* on the device that needs most */
+  GememHolders *holders;
+} GememDiffSide;
+
+typedef struct
+{
+  GememDiffSide sides[2];
+  gboolean one_recording; /* through two allocators */
+  GememHoldBy by;
+  GArray *
+      rows; /* GememDiffRow at the peak of what is in use; those that differ, the largest change first */
+  GArray *idle;     /* GememDiffRow at the peak of what is reserved, by GememIdleCause; likewise */
+  GArray *settings; /* GememDiffSetting: those that differ */
+  GememDiffParting parting;
+  GememDiffReserve reserve;
+} GememDiff;
+
+/* NULL with GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE.  gemem_diff_free(). */
+GememDiff *gemem_diff (const GememDiffQuestion *question, GError **error);
+void gemem_diff_free (GememDiff *diff); /* may be NULL */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememDiff, gemem_diff_free)
+
+/* TRUE if nothing that is compared differs. */
+gboolean gemem_diff_is_empty (const GememDiff *diff);
+
+/* ---- diff-rows.c */
+
+/* An empty list of GememDiffRow; g_array_unref(). */
+GArray *gemem_diff_rows_new (void);
+/* Adds to @rows those of @first and @second, GememHolder (NULL: none), that differ, the largest change first; @lines:
+ * their names are lines of code. */
+void gemem_diff_match (GArray *rows, const GPtrArray *first, const GPtrArray *second,
+                       gboolean lines);
+/* The same for idle bytes by GememIdleCause. */
+void gemem_diff_match_idle (GArray *rows, const guint64 *first, const guint64 *second);
+/* Fill `rows` and `idle` from the results of both sides.  O(holders log holders), but for the lines of one
+ * function, whose numbers in both are multiplied. */
+void gemem_diff_compare_holders (GememDiff *diff);
+void gemem_diff_compare_idle (GememDiff *diff);
+
+/* ---- diff-parting.c */
+
+/* Finds where the requests and frees of two recordings part: by size and by which request is freed. */
+gboolean gemem_diff_find_parting (GememDiff *diff, GError **error);
+/* Finds where one recording through two allocators first holds different amounts. */
+gboolean gemem_diff_find_reserve (GememDiff *diff, GError **error);
+
+/* ---- diff-screen.c */
+
+/* Appends about twenty lines of at most 100 columns. */
+void gemem_diff_append (GString *out, const GememDiff *diff);
+/* Appends a line of such a screen; and a member @name, the array of @rows, GememDiffRow. */
+void gemem_diff_append_row (GString *out, const GememDiffRow *row);
+/* The same with a head, of idle memory by cause; at most @max rows. */
+void gemem_diff_append_idle (GString *out, const GArray *rows, guint max);
+void gemem_diff_append_rows_json (GString *out, const char *name, const GArray *rows);
+/* Appends an object with the same fields. */
+void gemem_diff_append_json (GString *out, const GememDiff *diff);
+
+GEMEM_END_DECLS
