@@ -54,7 +54,8 @@ const GememParam gemem_lower_paddle_params[] = {
             "P2 (2.1-2.6), P3 (3.x)." },
   { ROW ("version", GEMEM_PARAM_CHOICE, version), .default_text = "default",
     .flags = GEMEM_PARAM_RELEASE, .choices = GEMEM_PADDLE_VERSION_CHOICES, .conflicts = "preset",
-    .help = "Release of Paddle (default: 3.x, or what preset says): its flags, defaults, in-place "
+    .help = "Release of Paddle (default: 3.x, 1.5 with rules=documented, or what preset says): its "
+            "flags, defaults, in-place "
             "pass and rules of fusion." },
   GEMEM_RULES_ROW (
       Params, rules,
@@ -362,6 +363,8 @@ gemem_lower_paddle_resolve (Params *p, GError **error)
   gboolean old;
 
   p->version--;
+  if (p->version == BY_PRESET && documented && p->preset == GEMEM_ERA_P3)
+    p->version = GEMEM_PADDLE_1_5; /* the manual's release, as behind -a */
   if (p->version != BY_PRESET)
     p->preset = gemem_paddle_era ((GememPaddleVersion) p->version);
   old = p->preset <= GEMEM_ERA_P14;

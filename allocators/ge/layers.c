@@ -47,7 +47,8 @@ bits_unset (GeBits *bits, guint n)
 static inline GeLeaf *
 leaf_at (const GeLayers *layers, guint32 l)
 {
-  GeLeaf **group = layers->groups[l / GROUP];
+  const GeLeaves *part = layers->parts[l >> LEAF_BITS];
+  GeLeaf **group = part != NULL ? part->groups[(l & LEAF_MASK) / GROUP] : NULL;
 
   return group != NULL ? group[l % GROUP] : NULL;
 }
@@ -56,7 +57,7 @@ leaf_at (const GeLayers *layers, guint32 l)
 static inline GeLeaf *
 leaf_in_use (const GeLayers *layers, guint32 l)
 {
-  return layers->groups[l / GROUP][l % GROUP];
+  return layers->parts[l >> LEAF_BITS]->groups[(l & LEAF_MASK) / GROUP][l % GROUP];
 }
 
 /* The smallest member >= @from (which is below 4096), or 4096. */
@@ -91,13 +92,18 @@ bits_prev (const GeBits *bits, guint from)
   return w << 6 | highest (bits->words[w]);
 }
 
+static guint32
+n_parts (const GeLayers *layers)
+{
+  return (layers->n_leaves + LEAF_MASK) >> LEAF_BITS;
+}
+
 void
 gemem_ge_layers_init (GeLayers *layers, guint64 capacity)
 {
   g_assert (capacity > 0 && capacity <= GE_LAYER_NONE);
   layers->n_leaves = (guint32) ((capacity + LEAF_MASK) >> LEAF_BITS);
-  layers->groups = g_new0 (GeLeaf **, layers->n_leaves / GROUP + 1);
-  layers->used = g_new0 (GeBits, (layers->n_leaves + LEAF_MASK) >> LEAF_BITS);
+  layers->parts = g_new0 (GeLeaves *, n_parts (layers));
   layers->top = (GeBits){ 0 };
 }
 
@@ -109,17 +115,24 @@ free_leaf (GeLeaf *leaf)
   g_free (leaf);
 }
 
+static void
+free_part (GeLeaves *part)
+{
+  for (guint g = 0; part != NULL && g < G_N_ELEMENTS (part->groups); g++)
+    {
+      for (guint i = 0; part->groups[g] != NULL && i < GROUP; i++)
+        free_leaf (part->groups[g][i]);
+      g_free (part->groups[g]);
+    }
+  g_free (part);
+}
+
 void
 gemem_ge_layers_clear (GeLayers *layers)
 {
-  for (guint32 g = 0; g <= layers->n_leaves / GROUP; g++)
-    {
-      for (guint i = 0; layers->groups[g] != NULL && i < GROUP; i++)
-        free_leaf (layers->groups[g][i]);
-      g_free (layers->groups[g]);
-    }
-  g_free (layers->groups);
-  g_free (layers->used);
+  for (guint32 i = 0; i < n_parts (layers); i++)
+    free_part (layers->parts[i]);
+  g_free (layers->parts);
 }
 
 GeSpan *
@@ -136,8 +149,11 @@ static G_GNUC_NO_INLINE GeSpan **
 make_heads (GeLayers *layers, guint32 pages)
 {
   const guint32 l = pages >> LEAF_BITS, n = (pages & LEAF_MASK) / GROUP;
-  GeLeaf ***group = &layers->groups[l / GROUP];
+  GeLeaves **part = &layers->parts[l >> LEAF_BITS];
 
+  if (*part == NULL)
+    *part = g_new0 (GeLeaves, 1);
+  GeLeaf ***group = &(*part)->groups[(l & LEAF_MASK) / GROUP];
   if (*group == NULL)
     *group = g_new0 (GeLeaf *, GROUP);
   if ((*group)[l % GROUP] == NULL)
@@ -167,7 +183,7 @@ gemem_ge_layers_push (GeLayers *layers, GeSpan *span)
     {
       bits_set (&leaf->used, n);
       bits_set (&leaf->created, n);
-      bits_set (&layers->used[l >> LEAF_BITS], l & LEAF_MASK);
+      bits_set (&layers->parts[l >> LEAF_BITS]->used, l & LEAF_MASK);
       bits_set (&layers->top, l >> LEAF_BITS);
     }
   heads[n % GROUP] = span;
@@ -192,8 +208,8 @@ gemem_ge_layers_remove (GeLayers *layers, GeSpan *span)
   bits_unset (&leaf->used, n);
   if (leaf->used.summary != 0)
     return;
-  bits_unset (&layers->used[l >> LEAF_BITS], l & LEAF_MASK);
-  if (layers->used[l >> LEAF_BITS].summary == 0)
+  bits_unset (&layers->parts[l >> LEAF_BITS]->used, l & LEAF_MASK);
+  if (layers->parts[l >> LEAF_BITS]->used.summary == 0)
     bits_unset (&layers->top, l >> LEAF_BITS);
 }
 
@@ -205,13 +221,13 @@ next_leaf (const GeLayers *layers, guint32 l)
 
   if (l >= layers->n_leaves)
     return layers->n_leaves;
-  n = bits_next (&layers->used[i], l & LEAF_MASK);
+  n = layers->parts[i] != NULL ? bits_next (&layers->parts[i]->used, l & LEAF_MASK) : LEAF_SIZE;
   if (n == LEAF_SIZE)
     {
       i = bits_next (&layers->top, i + 1);
       if (i == LEAF_SIZE)
         return layers->n_leaves;
-      n = bits_next (&layers->used[i], 0);
+      n = bits_next (&layers->parts[i]->used, 0);
     }
   return i << LEAF_BITS | n;
 }
@@ -222,13 +238,13 @@ prev_leaf (const GeLayers *layers, guint32 l)
 {
   guint i = l >> LEAF_BITS, n;
 
-  n = bits_prev (&layers->used[i], l & LEAF_MASK);
+  n = layers->parts[i] != NULL ? bits_prev (&layers->parts[i]->used, l & LEAF_MASK) : LEAF_SIZE;
   if (n == LEAF_SIZE)
     {
       i = i == 0 ? LEAF_SIZE : bits_prev (&layers->top, i - 1);
       if (i == LEAF_SIZE)
         return layers->n_leaves;
-      n = bits_prev (&layers->used[i], LEAF_MASK);
+      n = bits_prev (&layers->parts[i]->used, LEAF_MASK);
     }
   return i << LEAF_BITS | n;
 }
@@ -239,7 +255,7 @@ gemem_ge_layers_next (const GeLayers *layers, guint32 from)
   guint32 l = from >> LEAF_BITS;
   guint n;
 
-  if (l >= layers->n_leaves)
+  if (l >= layers->n_leaves || layers->top.summary == 0)
     return GE_LAYER_NONE;
   if (leaf_at (layers, l) != NULL)
     {
@@ -284,7 +300,9 @@ gemem_ge_layers_next_created (const GeLayers *layers, guint32 from)
   guint start = from & LEAF_MASK;
 
   for (guint32 l = from >> LEAF_BITS; l < layers->n_leaves; l++, start = 0)
-    if (layers->groups[l / GROUP] == NULL)
+    if (layers->parts[l >> LEAF_BITS] == NULL)
+      l |= LEAF_MASK;
+    else if (layers->parts[l >> LEAF_BITS]->groups[(l & LEAF_MASK) / GROUP] == NULL)
       l |= GROUP - 1;
     else if (leaf_at (layers, l) != NULL)
       {

@@ -6,8 +6,8 @@
  * span (Seq table); both are searched by "smallest id >= k".
  * Why not a tree: a device of 64 GiB has a million layers, most of them never used, and every
  * allocation that is not an exact hit searches.  Layers are in leaves of 4096 (256 MiB of lengths),
- * allocated when first used, as are groups of 64 leaves and of 64 layers: a program may have
- * 100 000 streams, each with pools of its own.  Each leaf has a two-level bitmap of its layers; two
+ * allocated when first used, as are groups of 64 leaves and of 64 layers, and parts of 4096 leaves: a
+ * program may have 100 000 streams, each with pools of its own, on a device of any capacity.  Each leaf has a two-level bitmap of its layers; two
  * more levels of the same bitmap say which leaves hold a span.
  * Invariants: bit k is set iff layer k is not empty; a span is in a layer iff it is not occupied
  * and its `pages` is the layer's number.
@@ -31,11 +31,17 @@ typedef struct
   guint64 words[64];
 } GeBits;
 
+/* 4096 leaves. */
 typedef struct
 {
-  GeLeaf ***groups; /* of 64 leaves */
-  GeBits *used;     /* leaves that hold a span; one GeBits for 4096 leaves */
-  GeBits top;       /* of `used`, those that are not empty */
+  GeLeaf **groups[64]; /* of 64 leaves */
+  GeBits used;         /* leaves that hold a span */
+} GeLeaves;
+
+typedef struct
+{
+  GeLeaves **parts; /* of 4096 leaves; NULL: none of them was ever used */
+  GeBits top;       /* those of `parts` that hold a span */
   guint32 n_leaves;
 } GeLayers;
 

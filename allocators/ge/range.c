@@ -401,7 +401,9 @@ gemem_ge_range_recycle (GeRange *range, guint64 address, guint64 bytes)
   if (bytes == 0)
     return;
   for (guint64 i = offset / range->page_size; i <= (offset + bytes - 1) / range->page_size; i++)
-    if (is_free (gemem_ge_range_record (range, i)))
+    if (range->chunks[i / GE_CHUNK] == NULL)
+      i |= GE_CHUNK - 1; /* none of them was ever used */
+    else if (is_free (gemem_ge_range_record (range, i)))
       release (range, (guint32) i);
 }
 

@@ -55,6 +55,7 @@ typedef struct
   guint64 limit;               /* of device bytes held */
   guint64 grow[2];             /* least chunk of the large pool, of the small one */
   guint64 reserved, allocated; /* deferred blocks count as allocated */
+  guint64 idle;                /* chunks of all arenas */
   guint64 warm_up; /* use_auto_growth_v2: requests that still accept only an exact fit */
   PaddleStreamSafe safe;
   GememTree pool, chunks;
@@ -81,14 +82,20 @@ pool_insert (AutoGrowth *self, GememNeighbour *block)
   block->free = TRUE;
   gemem_tree_insert (&self->pool, &block->node);
   if (gemem_neighbours_alone (block))
-    arena_at (self, block->node.group / 2)->idle++;
+    {
+      arena_at (self, block->node.group / 2)->idle++;
+      self->idle++;
+    }
 }
 
 static void
 pool_remove (AutoGrowth *self, GememNeighbour *block)
 {
   if (gemem_neighbours_alone (block))
-    arena_at (self, block->node.group / 2)->idle--;
+    {
+      arena_at (self, block->node.group / 2)->idle--;
+      self->idle--;
+    }
   gemem_tree_remove (&self->pool, &block->node);
   block->free = FALSE;
 }
@@ -155,7 +162,7 @@ static gboolean
 free_idle_chunks_of_all (AutoGrowth *self)
 {
   gboolean any = FALSE;
-  for (guint i = 0; i < self->arenas->len; i++)
+  for (guint i = 0; i < self->arenas->len && self->idle > 0; i++)
     any = free_idle_chunks (self, arena_at (self, i)) || any;
   return any;
 }
@@ -231,7 +238,7 @@ static gboolean
 process_and_release_all (AutoGrowth *self)
 {
   gboolean any = FALSE;
-  for (guint i = 0; i < self->arenas->len; i++)
+  for (guint i = 0; i < self->arenas->len && self->safe.deferred > 0; i++)
     any = gemem_paddle_safe_process (&self->safe, &arena_at (self, i)->deferred) || any;
   return free_idle_chunks_of_all (self) || any;
 }

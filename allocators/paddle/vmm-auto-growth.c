@@ -233,7 +233,7 @@ process_all (VmmGrowth *self)
 {
   gboolean any = FALSE;
 
-  for (guint i = 0; i < self->arenas->len; i++)
+  for (guint i = 0; i < self->arenas->len && self->safe.deferred > 0; i++)
     any = gemem_paddle_safe_process (&self->safe, &arena_at (self, i)->deferred) || any;
   return any;
 }

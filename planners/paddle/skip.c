@@ -154,19 +154,39 @@ skip_name (const PaddleProgram *program, const char *name, const char *what, gui
   return TRUE;
 }
 
+/* Takes off what Python puts around a list, a tuple or a set, or around a text. */
+static char *
+bare (char *text)
+{
+  static const char *const pairs[] = { "[]", "()", "{}", "''", "\"\"" };
+  g_strstrip (text);
+  const gsize length = strlen (text);
+
+  for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)
+    if (length >= 2 && text[0] == pairs[i][0] && text[length - 1] == pairs[i][1])
+      {
+        text[length - 1] = '\0';
+        return g_strstrip (text + 1);
+      }
+  return text;
+}
+
 gboolean
 gemem_paddle_skip_names (const PaddleProgram *program, const char *names, const char *what,
                          guint8 *skip, GError **error)
 {
-  const gsize length = names != NULL ? strlen (names) : 0;
-  const gboolean bracketed = length >= 2 && names[0] == '[' && names[length - 1] == ']';
-  g_autofree char *inside = bracketed ? g_strndup (names + 1, length - 2)
-                                      : g_strdup (names != NULL ? names : "");
-  g_auto (GStrv) list = g_strsplit (inside, ",", -1);
+  const char *given = names != NULL ? names : "";
+  g_autofree char *copy = g_strdup (g_str_has_prefix (given, "set(") ? given + 3 : given);
+  g_auto (GStrv) list = g_strsplit (bare (bare (copy)), ",", -1); /* set(["fc"]) */
 
   for (guint i = 0; list[i] != NULL; i++)
-    if (!skip_name (program, g_strstrip (list[i]), what, skip, error))
-      return FALSE;
+    {
+      const char *name = bare (list[i]);
+      if (i > 0 && *name == '\0' && list[i + 1] == NULL)
+        break; /* ("fc",) */
+      if (!skip_name (program, name, what, skip, error))
+        return FALSE;
+    }
   return TRUE;
 }
 

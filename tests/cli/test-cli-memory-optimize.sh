@@ -93,6 +93,17 @@ for planner in memory-optimize:level=0 memory-optimize:level=1 release-memory:sk
   done
 done
 
+# ---- skip_opt_set, as Python writes a set, a tuple, a list of names
+kept=$(gemem-sim plan said.json -p paddle-memory-optimize:print_log=True --no-time -f csv -o /dev/null | sed -n 's/.* => \([a-z_0-9.]*\)\[.*/\1/p' | head -n 1)
+numbers () { tail -n 1 "$1" | rev | cut -d , -f 1-9 | rev; }
+gemem-sim plan said.json -p "paddle-memory-optimize:skip_opt_set=$kept" --no-time -f csv >plain.csv
+for given in "(\"$kept\")" "[$kept]" "'(\"$kept\",)'" "'{\"$kept\"}'" "'set([\"$kept\"])'" "[\"$kept\", \"$kept\"]"; do
+  run 0 gemem-sim plan said.json -p "paddle-memory-optimize:skip_opt_set=$given" --no-time -f csv
+  check "skip_opt_set=$given" test "$(numbers "$out")" = "$(numbers plain.csv)"
+done
+gemem-sim plan said.json -p paddle-memory-optimize --no-time -f csv >none.csv
+check 'and it has an effect' test "$(numbers none.csv)" != "$(numbers plain.csv)"
+
 # ---- wrong values: one line, status 2
 for planner in memory-optimize release-memory; do
   for setting in skip_grads=maybe skip_grads= print_log=2 version=1.6 version= version=1.3.0 rules=manual skip_opt_set=nope era=1.2,version=1.2; do

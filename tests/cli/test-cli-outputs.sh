@@ -36,9 +36,9 @@ plan small.ops -p first-fit --trace
 convert small.ops -f text
 convert small.ops -f native -o
 generate random:events=90 -o
-calibrate -d sim -o
-conformance -o'
+calibrate -d sim -o'
 if ! is_sanitized; then outputs="$outputs
+conformance -o
 DRY --json"; fi
 place () { # STATUS: runs $command on the file "place"
   case $command in DRY*) run "$1" gemem-dry-run -o dry.gmt ${command#DRY } place.txt true ;; *) run "$1" gemem-sim $command place.txt ;; esac

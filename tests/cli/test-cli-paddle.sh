@@ -311,6 +311,11 @@ for value in x '' 'nan' '0|1' 1e30; do
 done
 unset FLAGS_eager_delete_tensor_gb
 refused 'paddle: limit_of_tmp_allocation would have no effect' lowered --lower=paddle:limit_of_tmp_allocation=5 # given, not from the environment
+# the manual's release is the same behind -a and --lower
+for flag in limit_of_tmp_allocation=1024 times_excess_than_required_tmp_allocation=3; do
+  run 0 lowered --lower="paddle:rules=documented,FLAGS_$flag"; silent err
+  refused "paddle: ${flag%=*} would have no effect: it was removed in 1\.6" lowered --lower="paddle:rules=documented,version=3.x,FLAGS_$flag"
+done
 
 # ---- every name of a flag is read, the older one of 1.3 too
 for name in times_excess_than_required_tmp_allocation reuse_tmp_allocation_excess_fraction; do

@@ -490,18 +490,18 @@ test_limits (void)
   append (wide, P4, 2);
   for (guint i = 0; i < 257; i++)
     append (deep, "(", 1);
-  for (guint i = 0; i < 65537; i++)
+  for (guint i = 0; i < 4194305; i++)
     append (wide, "N", 1);
   expect_run (
       (char *) deep->data, deep->len,
       "x.pickle: byte 258: objects are nested more than 256 deep; this is no memory snapshot");
-  expect_run (
-      (char *) wide->data, wide->len,
-      "x.pickle: byte 65538: more than 65536 values wait on the stack; this is no memory snapshot");
+  expect_run ((char *) wide->data, wide->len,
+              "x.pickle: byte 4194306: more than 4194304 values wait on the stack; this is no "
+              "memory snapshot");
   memset (wide->data + 2, ']', wide->len - 2);
-  expect_run (
-      (char *) wide->data, wide->len,
-      "x.pickle: byte 65538: more than 65536 values wait on the stack; this is no memory snapshot");
+  expect_run ((char *) wide->data, wide->len,
+              "x.pickle: byte 4194306: more than 4194304 values wait on the stack; this is no "
+              "memory snapshot");
   wide->data[2] = '\x88';
   for (guint i = 3; i + 1 < wide->len; i += 2)
     memcpy (wide->data + i, "K\x01", 2);
@@ -509,6 +509,20 @@ test_limits (void)
   expect_run ((char *) wide->data, wide->len,
               "x.pickle: byte 65537: the file ends in the middle of the pickle; it was cut off, "
               "fetch it again");
+}
+
+/* 200000 values that are no dicts before a single APPENDS: torch.jit.save() of PyTorch 2.11, whose writer
+ * that is, wrote a list of 100000 pairs so. */
+static void
+test_long_list_of_numbers (void)
+{
+  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+
+  append (bytes, P4 "}" A "](", 2 + 1 + sizeof A - 1 + 2);
+  for (guint i = 0; i < 200000; i++)
+    append (bytes, "K\x01", 2);
+  append (bytes, "es.", 3);
+  expect_run ((char *) bytes->data, bytes->len, "-1/0/0/0{a=list200000} .");
 }
 
 /* A list of 300000 dicts before a single APPENDS, as the C++ writer of PyTorch makes them, needs
@@ -646,6 +660,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pickle/truncated", test_truncated);
   g_test_add_func ("/pickle/limits", test_limits);
   g_test_add_func ("/pickle/long-list", test_long_list);
+  g_test_add_func ("/pickle/long-list-of-numbers", test_long_list_of_numbers);
   g_test_add_func ("/pickle/numbers", test_numbers);
   g_test_add_func ("/pickle/references", test_references);
   g_test_add_func ("/pickle/long-strings", test_long_strings);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "traces/pytorch/pickle.h"
 
-#define GEMEM_PICKLE_MAX_STACK 65536u
+#define GEMEM_PICKLE_MAX_STACK 4194304u /* 64 MiB; PyTorch's C++ writer appends a list at once */
 #define GEMEM_PICKLE_MAX_NESTING 256u
 #define GEMEM_PICKLE_MAX_MEMO ((gsize) 1 << 28)
 #define GEMEM_PICKLE_MAX_STRING 16384u

@@ -17,7 +17,7 @@
  * reference to such a dict, or to a list of such dicts, is an error, so references cannot multiply
  * data.
  *
- * Limits, each with its message: nesting 256, 65536 values on the stack, 2^28 memo entries (1 GiB),
+ * Limits, each with its message: nesting 256, 4194304 values on the stack, 2^28 memo entries (1 GiB),
  * 64 keys; at most 32 MiB of distinct strings are kept, of later strings (and of strings beyond 16
  * KiB) only the type is kept, as of ints of more than 8 bytes.
  *

@@ -1,0 +1,31 @@
+#!/bin/sh
+# test-cli-decisions.sh - single decisions that no other test saw when a line was changed at random: each stands with the smallest case in which it counts.
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+
+# torch_npu's garbage collection waits for the device before it releases; PyTorch's does not
+awk 'BEGIN { print "# gemem-trace: 1"; for (i = 1; i <= 40; i++) print "alloc " i " size=104857600"; for (i = 1; i <= 40; i++) print "free " i
+  for (i = 41; i <= 44; i++) print "alloc " i " size=210763776"; print "# end: 84" }' >collected.txt
+settings=garbage_collection_threshold=0.5,per_process_memory_fraction=0.75
+run 0 gemem-sim replay collected.txt -a torch-npu:$settings -d sim:capacity=8GiB -f json
+says out '"device_frees": 40,$'; says out '"calls_syncs": 1,$'
+run 0 gemem-sim replay collected.txt -a pytorch-caching:$settings -d sim:capacity=8GiB -f json
+says out '"device_frees": 40,$'; says out '"calls_syncs": 0,$'
+
+# while PaddlePaddle's version 2 warms up, a larger free block does not serve
+printf 'a 1 4194304\nf 1\na 2 2097152\n' >smaller.ops
+run 0 gemem-sim replay smaller.ops -a paddle-auto-growth:use_auto_growth_v2=no -f json; says out '"peak_reserved": 4194304,$'
+run 0 gemem-sim replay smaller.ops -a paddle-auto-growth:use_auto_growth_v2=yes -f json; says out '"peak_reserved": 6291456,$'
+
+# the limit of PaddlePaddle's flag counts for each thread's allocator
+printf 'a 1 1073741824\na 2 1073741824\na 3 1073741824\n' >three.ops
+run 0 gemem-sim replay three.ops -a paddle-thread-local; says out '^every request was served'
+run 0 gemem-sim replay three.ops -a paddle-thread-local:gpu_memory_limit_mb=2048; says out '^does not fit: 2 of 3 requests failed'
+
+# a node that waits for itself, without data and with
+printf '{"name": "g", "nodes": [{"name": "a", "outputs": [{"size": 512}], "controls": ["a"]}]}' >self.json
+run 3 gemem-sim validate self.json; says err "node 'a': is part of a cycle: 'a' -> 'a'$"
+printf '{"name": "g", "nodes": [{"name": "a", "inputs": [["a", 0]], "outputs": [{"size": 512}]}]}' >fed.json
+run 3 gemem-sim validate fed.json; says err "node 'a': is part of a cycle: 'a' -> 'a'$"
+done_testing
