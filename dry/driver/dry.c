@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "dry/driver/capture.h"
+#include "dry/driver/foreign.h"
 #include "dry/driver/mode.h"
 #include "dry/driver/remembered.h"
 
@@ -36,6 +37,7 @@ find (gconstpointer kept, DriverFunction *function)
 static CUresult
 launch (DriverStream *stream, const DriverFunction *function, const CUDA_KERNEL_NODE_PARAMS *what)
 {
+  gemem_driver_foreign_launch (function, what->kernelParams, what->extra);
   gemem_driver_remembered_launch (function, what->kernelParams, what->extra);
   return stream->capture != NULL ? gemem_driver_capture_add (
              stream, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *what })

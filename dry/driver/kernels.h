@@ -15,6 +15,7 @@ typedef struct _DriverFunction
   int dynamic_limit;           /* bytes of dynamic shared memory that a launch may have */
   int carveout;
   gboolean of_library; /* its launches change nothing (gemem_dry_in_library()) */
+  gboolean foreign;    /* neither that nor one of PyTorch's (foreign.c) */
 } DriverFunction;
 
 /* What @function needs, for a program that asks; notes that it does where the image does not say. */

@@ -10,6 +10,7 @@
 
 #include "dry/driver/areas.h"
 #include "dry/driver/calls.h"
+#include "dry/driver/foreign.h"
 #include "dry/driver/mode.h"
 #include "dry/driver/remembered.h"
 
@@ -214,6 +215,7 @@ find_function (guint64 *handle, DriverModule *module, const char *name)
       function->dynamic_limit = gpu->shared_per_block
                                 - (function->needs != NULL ? function->needs->static_shared : 0);
       function->of_library = gemem_dry_in_library (0);
+      function->foreign = !function->of_library && !gemem_dry_in_framework (0);
       g_hash_table_insert (module->functions, function->name, function);
     }
   *handle = function->object.id;

@@ -218,22 +218,30 @@ gemem_driver_remember_host (guint64 to, guint64 from, guint64 size)
   gemem_driver_remember (to, (gconstpointer) (guintptr) from, size, FALSE);
 }
 
-void
-gemem_driver_remembered_launch (const DriverFunction *function, void **parameters, void **extra)
+gboolean
+gemem_driver_parameters (const DriverFunction *function, void **parameters, void **extra,
+                         void (*see) (const guint8 *bytes, gsize size))
 {
   const GememDryKernel *needs = function->needs;
   const guint8 *buffer;
   gsize size;
 
-  if (n_ranges == 0 || function->of_library)
-    return;
   if (parameters != NULL && needs != NULL && needs->parameters != NULL)
     for (guint i = 0; i < needs->parameters->len; i++)
-      see_bytes (parameters[i], g_array_index (needs->parameters, guint16, i));
+      see (parameters[i], g_array_index (needs->parameters, guint16, i));
   else if (parameters == NULL && extra != NULL
            && (buffer = gemem_driver_parameter_buffer (extra, &size)) != NULL)
-    see_bytes (buffer, size);
-  else if (parameters != NULL || extra != NULL)
+    see (buffer, size);
+  else
+    return parameters == NULL && extra == NULL;
+  return TRUE;
+}
+
+void
+gemem_driver_remembered_launch (const DriverFunction *function, void **parameters, void **extra)
+{
+  if (n_ranges > 0 && !function->of_library
+      && !gemem_driver_parameters (function, parameters, extra, see_bytes))
     gemem_driver_forget_all ();
 }
 

@@ -30,6 +30,10 @@ __attribute__ ((visibility ("default"))) void gemem_dry_reached (gconstpointer a
 
 /* ---- for the driver, under its lock */
 
+/* Calls @see with each parameter of a launch, or all in a row.  FALSE: it is not known where they are. */
+gboolean gemem_driver_parameters (const DriverFunction *function, void **parameters, void **extra,
+                                  void (*see) (const guint8 *bytes, gsize size));
+
 /* The host wrote @bytes, by a copy or through the other ranks (@assumed: as if all ranks held the same). */
 void gemem_driver_remember (guint64 address, gconstpointer bytes, guint64 size, gboolean assumed);
 /* A copy from host memory. */

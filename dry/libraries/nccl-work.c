@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "dry/driver/api.h"
+#include "dry/driver/foreign.h"
 #include "dry/driver/remembered.h"
 #include "dry/libraries/nccl.h"
 
@@ -88,6 +89,8 @@ begin (Call *call, const void *from, void *to, gsize count, int type, gint64 slo
   if (most > 0)
     {
       if (to != NULL)
+        gemem_dry_foreign_wrote (at (to));
+      if (to != NULL)
         gemem_dry_wrote (at (to), call->size * (gsize) most, NULL, FALSE);
       return FALSE;
     }
@@ -105,6 +108,7 @@ begin (Call *call, const void *from, void *to, gsize count, int type, gint64 slo
 static void
 hand_on (const Call *call, void *to, gint64 slot, gint64 from, gboolean own)
 {
+  gemem_dry_foreign_wrote (at (to) + (guint64) slot * call->size);
   gemem_dry_wrote (at (to) + (guint64) slot * call->size, call->size,
                    call->bytes != NULL ? call->bytes + (gsize) from * call->size : NULL,
                    call->assumed || !own);

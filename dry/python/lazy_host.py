@@ -6,8 +6,11 @@ A host page of anonymous private memory that was never touched, or was dropped w
 * conversions (to(torch.bfloat16), half(), float(), ...) of a tensor none of whose pages was touched are exact too: all zeros become all zeros.
 * random values (torch.randn, torch.rand, normal_(), uniform_(), nn.init.*) are not drawn: the tensor reads as zero, as does all memory of the device in a dry
   run.  That can matter only if the program reads them on the host, and a read leaves its mark: the page is there.  read() tells which lines filled tensors that were
-  read before they left the host; for each of them the verdict has to say so.  What is drawn afterwards is drawn as if from another seed.  (The first and the last
+  read before they left the host; for each of them the verdict has to say so.  (The first and the last
   page of a tensor do hold random values.)
+
+Random numbers that are drawn later are those of the program's seed: the generator passes over what was not drawn (dry/driver/mersenne.c), before the host makes data of
+them (torch.randint, torch.rand, ...).  Small parameters, which are filled in between, get others.
 
 Everything else (ones, other constants, files, arithmetic) is done as always, and so is all of this below SMALLEST bytes, on tensors that are not contiguous, on
 shared or borrowed memory (numpy, files), where the system calls are missing, and where something stands between the program and PyTorch's operators (torch.compile,
@@ -25,6 +28,7 @@ import sys
 import weakref
 
 SMALLEST = 1 << 20
+DATA = ("randn", "rand", "randint", "randperm", "bernoulli", "multinomial", "normal")  # functions that make data of random numbers
 _MADV_DONTNEED = 4
 _PAGE = mmap.PAGESIZE
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -35,6 +39,8 @@ _torch = _normal = None
 _unfilled = {}  # id of a tensor -> (weak reference, address, bytes, where it was filled)
 _read = []
 _skipped = [0, 0]
+_owed = [0]  # numbers of 32 bits that the host's generator has to pass over
+_of_ends = None  # a generator
 
 
 def whole_pages(address, size):
@@ -121,13 +127,52 @@ def _check(key):
         _read.append("%s: %d bytes" % (place, size))
 
 
-def _leave_unfilled(tensor):
+def _owe(tensor, normal, generator):
+    """@tensor is not drawn: so many numbers PyTorch's normal_() and uniform_() take for it, measured."""
+    if generator is None:
+        numbers = tensor.numel() + (16 if normal and tensor.numel() % 16 else 0)
+        _owed[0] += numbers * (2 if tensor.dtype == _torch.float64 else 1)
+
+
+def _settle():
+    """Brings the generator to where it would be if everything had been drawn."""
+    owed, _owed[0] = _owed[0], 0
+    skip = getattr(_libc, "gemem_dry_skip", None)
+    if owed and skip:
+        state = _get_state()
+        skip(ctypes.c_void_p(state.data_ptr()), ctypes.c_uint64(owed))
+        _set_state(state)
+
+
+def _settled(function):
+    """For what draws data on the host, or asks where the generator is."""
+
+    def draw(*arguments, **options):
+        if _plain() and _owed[0] and str(options.get("device") or "cpu") == "cpu" and options.get("generator") is None:
+            _settle()
+        return function(*arguments, **options)
+
+    return draw
+
+
+def _seeded(function):
+    """For what sets the generator: what was owed belongs to what it was."""
+
+    def seed(*arguments, **options):
+        _owed[0] = 0
+        return function(*arguments, **options)
+
+    return seed
+
+
+def _leave_unfilled(tensor, normal=False, generator=None):
     """Makes @tensor read as zero instead of random values.  False: it has to be filled."""
     address, size = tensor.data_ptr(), tensor.numel() * tensor.element_size()
     if not drop(address, size):
         return False
     for part in _ends(tensor):
-        _normal(part, std=0.02)
+        _normal(part, std=0.02, generator=_of_ends)
+    _owe(tensor, normal, generator)
     key = id(tensor)
     _unfilled[key] = (weakref.ref(tensor, lambda _: _check(key)), address, size, _place())
     _skipped[0] += 1
@@ -157,7 +202,7 @@ def _in_place(fill):
     def make(function):
         def filled(*arguments, **options):
             tensor = arguments[0] if arguments else options.get("tensor")
-            if _suits(tensor) and not (tensor.requires_grad and _torch.is_grad_enabled() and function.__module__ != "torch.nn.init") and fill(tensor):
+            if _suits(tensor) and not (tensor.requires_grad and _torch.is_grad_enabled() and function.__module__ != "torch.nn.init") and fill(tensor, generator=options.get("generator")):
                 return tensor
             return function(*arguments, **options)
 
@@ -184,7 +229,7 @@ def _made(fill):
                 if on_host and n >= SMALLEST // 8:
                     tensor = _torch.empty(*size, **{key: value for key, value in options.items() if key != "generator"})
                     wanted, tensor.requires_grad = tensor.requires_grad, False
-                    if _suits(tensor) and fill(tensor):
+                    if _suits(tensor) and fill(tensor, generator=options.get("generator")):
                         tensor.requires_grad = wanted
                         return tensor
             return function(*size, **options)
@@ -234,10 +279,11 @@ def _keep_script(torch, names):
 
 def start(torch):
     """Replaces PyTorch's functions that fill tensors; once."""
-    global _torch, _normal
+    global _torch, _normal, _of_ends, _get_state, _set_state
     if _torch is not None or not sys.platform.startswith("linux"):
         return
-    _torch, _normal = torch, torch.Tensor.normal_
+    _torch, _normal, _of_ends = torch, torch.Tensor.normal_, torch.Generator()
+    _get_state, _set_state = torch.get_rng_state, torch.set_rng_state
     try:
         from torch.utils._device import _device_constructors
 
@@ -245,19 +291,28 @@ def start(torch):
     except Exception:
         pass
 
-    def zero(tensor):
+    def zero(tensor, generator=None):
         return drop(tensor.data_ptr(), tensor.numel() * tensor.element_size())
 
-    for name in ("normal_", "uniform_", "trunc_normal_", "xavier_normal_", "xavier_uniform_", "kaiming_normal_", "kaiming_uniform_"):
+    normal = functools.partial(_leave_unfilled, normal=True)
+    for name in ("uniform_", "trunc_normal_", "xavier_uniform_", "kaiming_uniform_"):
         _replace(torch.nn.init, name, _in_place(_leave_unfilled))
-    for name in ("normal_", "uniform_"):
-        _replace(torch.Tensor, name, _in_place(_leave_unfilled))
+    for name in ("normal_", "xavier_normal_", "kaiming_normal_"):
+        _replace(torch.nn.init, name, _in_place(normal))
+    _replace(torch.Tensor, "normal_", _in_place(normal))
+    _replace(torch.Tensor, "uniform_", _in_place(_leave_unfilled))
     _replace(torch.nn.init, "zeros_", _in_place(zero))
     _replace(torch.Tensor, "zero_", _in_place(zero))
-    for name in ("randn", "rand"):
-        _replace(torch, name, _made(_leave_unfilled))
+    for name in DATA:
+        _replace(torch, name, _settled)
+    _replace(torch, "randn", _made(normal))
+    _replace(torch, "rand", _made(_leave_unfilled))
     _replace(torch, "zeros", _made(zero))
-    _keep_script(torch, ("randn", "rand", "zeros"))
+    _keep_script(torch, DATA + ("zeros",))
+    for module in (torch, torch.random):
+        _replace(module, "get_rng_state", _settled)
+        for name in ("manual_seed", "seed", "set_rng_state"):
+            _replace(module, name, _seeded)
     for name in ("to", "half", "bfloat16", "float", "double"):
         _replace(torch.Tensor, name, _converted)
 

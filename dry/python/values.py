@@ -26,6 +26,7 @@ import sys
 import threading
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
+_ASIDE = (__file__, os.path.join(_HERE, "known.py"), "site-packages/gemem/known.py")  # in no stack
 _STANDARD = os.path.dirname(os.__file__) + os.sep  # Python's own modules
 OFTEN = 2000  # reads at one place after which the user is told
 _generation = {"ended": False}
@@ -74,6 +75,7 @@ def note(word, text):
             stream.write("%s %s\n" % (word, text))
 
 
+_NOT_ZERO = ("assumed", "computed", "drawn")  # words of notes
 _told = set()
 
 
@@ -194,6 +196,7 @@ class Values(object):
         self.places = {}  # word and place of a note -> how often
         self.last = None  # the place that read last, and how often it did
         self.operators = _Operators()
+        self.known = None  # known.py, if PyTorch is new enough
         self.chosen = []
         self.library = None
         for line in os.environ.get("GEMEM_DRY_VALUES", "").splitlines():
@@ -271,7 +274,7 @@ class Values(object):
         stack = []
         while frame is not None:
             code = frame.f_code
-            if code.co_filename != __file__:
+            if code.co_filename not in _ASIDE:
                 stack.append("%s:%d %s" % (code.co_filename, frame.f_lineno, code.co_name))
             frame = frame.f_back
         return stack
@@ -285,16 +288,21 @@ class Values(object):
             place += " in " + "/".join(stack[0].rpartition("-packages" + os.sep)[2].split(os.sep)[-3:])
         told = word, place + (" (%s)" % operator if operator else "")
         self.places[told] = self.places.get(told, 0) + 1
-        if word != "assumed":
+        if word not in _NOT_ZERO:
             self.last = (self.places[told], "%s:%s" % (os.path.basename(place.partition(":")[0]), place.partition(":")[2]))
         if self.places[told] == 1:
             note(*told)
-        elif self.places[told] == OFTEN and word != "assumed":
+        elif self.places[told] == OFTEN and word not in _NOT_ZERO:
             sys.stderr.write(
                 "gemem-dry-run: %s has read %d values of the GPU, all as zero; if it waits for another one, stop it (Ctrl-C) and "
                 "choose when that comes: --value '%s=0*99,1'\n" % (place, OFTEN, self.last[1])
             )
         return told[1]
+
+    def follow(self, known, torch):
+        """What follows from the host is given to the program in the place of zeros, from now on."""
+        known.start(torch, lambda assumed: self.count("drawn" if assumed else "computed", self.stack()))
+        self.known = known
 
     def assume(self):
         """This rank took its own object for that of another rank."""
@@ -304,13 +312,16 @@ class Values(object):
         """Runs in the thread that asked, when it has the value; KNOWN: 0 no, 1 yes, 2 if all ranks hold the same; SOURCE: where it was on the device."""
         stack = self.stack()
         text = "\n".join(stack)
-        kind, each = self.kinds.kind(text, source, size) if known == 0 else ("value", size)
-        if size > _VALUE and known == 0 and kind not in ("number", "truth"):
+        follows = self.known.take(size) if self.known else None
+        kind, each = self.kinds.kind(text, source, size) if known == 0 and follows is None else ("value", size)
+        if size > _VALUE and known == 0 and follows is None and kind not in ("number", "truth"):
             return  # data
         for pattern, numbers in self.chosen:
             if pattern.search(text) and _set(address, size, numbers.next(), each):
                 break
         else:
+            if follows is not None and known == 0:
+                return self.give(follows, address, size, stack)
             if known == 0 and size == 1 and "transformers/generation/" in text:
                 return self.end_generation(address, size)
             if known == 2:
@@ -320,6 +331,12 @@ class Values(object):
                 operators = [] if printed else self.operators.running()
                 if not self.expect(address, size, stack[0], operators):
                     self.tell_read(address, size, "value" if printed else kind, each, stack, operators)
+
+    def give(self, follows, address, size, stack):
+        """What known.py computed.  An integer that it assumed is one that a second run may choose otherwise."""
+        follows.give(address, size)
+        if follows.assumed and follows.bytes is not None:
+            self.tell_read(address, size, "number", follows.bytes.element_size(), stack, [])
 
     def tell_read(self, address, size, kind, each, stack, operators):
         """A place that nothing is known of: an operator that reads a size, a program that reads integers or truth values, or another value."""

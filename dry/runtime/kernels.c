@@ -14,8 +14,10 @@
  */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
+#include "dry/driver/foreign.h"
 #include "dry/driver/remembered.h"
 #include "dry/runtime/runtime.h"
 
@@ -27,6 +29,7 @@ typedef struct
   const void *image;
   CUlibrary library;   /* NULL: not used yet */
   GSList *managed;     /* Variable, not allocated yet */
+  const void *caller;  /* the code that registered it */
   gboolean of_library; /* that the dry run loaded (gemem_dry_in_library()) */
 } Binary;
 
@@ -71,6 +74,7 @@ REGISTRATION (void **, __cudaRegisterFatBinary, (const void *image))
 {
   Binary *binary = g_new0 (Binary, 1);
   binary->image = image;
+  binary->caller = __builtin_return_address (0);
   binary->of_library = gemem_dry_in_library (0);
   return (void **) binary;
 }
@@ -173,14 +177,28 @@ load (Binary *binary)
   return (int) cuLibraryLoadData (&binary->library, binary->image, NULL, NULL, 0, NULL, NULL, 0);
 }
 
+/* Whether one of PyTorch's own libraries registered @binary. */
+static gboolean
+is_framework (const Binary *binary)
+{
+  Dl_info info;
+  const char *name = dladdr (binary->caller, &info) != 0 ? strrchr (info.dli_fname, '/') : NULL;
+
+  return name != NULL && g_str_has_prefix (name, "/libtorch_cuda");
+}
+
 static int
 find_kernel (Kernel *kernel)
 {
+  const gboolean framework = is_framework (kernel->binary);
+
+  gemem_dry_in_framework (framework);
   gemem_dry_in_library (kernel->binary->of_library);
   int result = load (kernel->binary);
   if (result == RUNTIME_SUCCESS)
     result = (int) cuLibraryGetKernel (&kernel->handle, kernel->binary->library, kernel->name);
   gemem_dry_in_library (-kernel->binary->of_library);
+  gemem_dry_in_framework (-framework);
   return result;
 }
 

@@ -162,6 +162,12 @@ add_common_conditions (DryVerdict *verdict, const DryVerdict *most)
     only_if (conditions,
              "tensors are no larger whose sizes were read from the GPU, as zero ('sizes', below); "
              "--value chooses them");
+  if (verdict->drawn->len > 0)
+    only_if (conditions,
+             "real numbers that kernels compute select no more than those that were drawn here "
+             "('drawn', below); %s",
+             verdict->tried_drawn.text != NULL ? verdict->tried_drawn.text
+                                               : "without --once a second draw tells more");
   add_tried (conditions, &verdict->tried_numbers, "integers", "numbers");
   add_tried (conditions, &verdict->tried_truths, "truth values", "truths");
   if (verdict->unknown->len > 0)

@@ -22,6 +22,9 @@
  * A difference may also come from the program itself, if no two of its runs are alike.  A third run,
  * with zeros again, tells: it asks for the same as the first if the values made the difference.
  *
+ * Sizes that follow from real numbers are drawn (dry/python/known.py).  A second run draws them otherwise, less evenly.  What it
+ * needs is the other end; that the GPU's numbers are like either is a condition whatever it needs.
+ *
  * Invariants: the figures of the verdict are those of the first run, with zeros; only its conditions
  * change.
  */
@@ -407,7 +410,34 @@ try_truths (Trial *trial)
                              count, places->len));
 }
 
-/* ---- both */
+/* ---- sizes that were drawn */
+
+static void
+try_drawn (Trial *trial)
+{
+  DryOptions redraw = *trial->options;
+  Trial other = *trial;
+  char size[GEMEM_FORMAT_MAX];
+
+  redraw.redraw = TRUE;
+  other.options = &redraw;
+  DryVerdict *second = run_aside (&other, 0, NULL);
+  if (second == NULL)
+    return;
+  if (!is_whole (trial, second))
+    {
+      g_autofree char *ended = describe_end (trial, second);
+      settle (trial, DRY_TRIAL_FAILED, g_strdup_printf ("a second draw %s", ended));
+    }
+  else
+    settle (trial, DRY_TRIAL_OTHER,
+            g_strdup_printf ("a second, less even draw needs %s (%" G_GUINT64_FORMAT " bytes)%s",
+                             gemem_format_size (size, second->needed), second->needed,
+                             second->fit == DRY_DOES_NOT_FIT ? ", and does not fit" : ""));
+  forget (second);
+}
+
+/* ---- all */
 
 /* Tries those of @kind, which were read at @places, with @try. */
 static void
@@ -420,10 +450,9 @@ try_kind (Trial *trial, const char *kind, const GPtrArray *places, void (*try) (
       settle (trial, DRY_TRIAL_LEFT_OUT, NULL);
       return;
     }
-  gemem_launcher_say (
-      "runs %s again, for it read %s from the GPU, as zero: whether it asks for other "
-      "memory with others (--once: not)",
-      trial->arguments[0], kind);
+  gemem_launcher_say ("runs %s again, for it read %s from the GPU: whether it asks for other "
+                      "memory with others (--once: not)",
+                      trial->arguments[0], kind);
   try (trial);
 }
 
@@ -433,10 +462,12 @@ gemem_library_try_values (const DryOptions *options, char **arguments, DryVerdic
   Trial of_numbers = { options, arguments, verdict,        &verdict->tried_numbers,
                        NULL,    "",        find_difference };
   Trial of_truths = { options, arguments, verdict, &verdict->tried_truths, "true", "", find_more };
+  Trial of_drawn = { options, arguments, verdict, &verdict->tried_drawn, "", "", find_more };
 
   if (verdict->fit == DRY_DOES_NOT_FIT || verdict->status != 0)
     return;
   try_kind (&of_numbers, "integers", verdict->numbers, try_numbers);
   try_kind (&of_truths, "truth values", verdict->truths, try_truths);
+  try_kind (&of_drawn, "sizes", verdict->drawn, try_drawn);
   gemem_library_judge (options, verdict);
 }

@@ -66,7 +66,7 @@ check_torch (const DryRun *run, gint64 pid, DryVerdict *verdict)
 static void
 check_torches (const DryRun *run, DryVerdict *verdict)
 {
-  g_autoptr (GPtrArray) facts = gemem_launcher_journals (run->folder, ".torch");
+  g_autoptr (GPtrArray) facts = gemem_launcher_journals (&run->folder, ".torch");
   gboolean fine = TRUE;
 
   for (guint i = 0; i < facts->len && fine; i++)
@@ -310,6 +310,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
                                    .torch = release,
                                    .device = gpu,
                                    .ended = first ? g->ended : NULL,
+                                   .keeps_earlier = g->verdict->status != 0,
                                    .managed_on_host = TRUE,
                                    .never_refused = g_strcmp0 (refusals, "0") == 0,
                                    .left_out = left_out,
@@ -321,7 +322,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
     }
   g->written |= first || (g->several && rank >= 0);
   if (snapshot != NULL && journal != NULL)
-    g_unlink (journal->path);
+    gemem_folder_unlink (journal->folder, journal->path);
   if (count > 0
       && !gemem_library_findings_add (g->options, path, source->pid, version, g->verdict->findings))
     g->verdict->lost++;
@@ -339,23 +340,14 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
     }
 }
 
-/* TRUE if there is space for the smallest journal in @folder. */
-static gboolean
-can_write (const char *folder)
-{
-  static const char bytes[JOURNAL_BLOCK];
-  g_autofree char *path = g_build_filename (folder, "probe", NULL);
-  return g_file_set_contents (path, bytes, sizeof bytes, NULL);
-}
-
-/* The program made no CUDA calls.  An earlier recording is worth more than an empty one. */
+/* The program made no CUDA calls. */
 static void
 note_nothing (Gathering *g, const GememLaunchFacts *facts)
 {
-  const gboolean earlier = g_file_test (g->options->output, G_FILE_TEST_IS_REGULAR);
+  const gboolean earlier = gemem_launcher_keeps (g->options->output);
   guint64 count;
 
-  if (earlier || gemem_launcher_convert (NULL, facts, g->options->output, &count))
+  if (gemem_launcher_convert (NULL, facts, g->options->output, &count))
     note (g->verdict, "%s made no CUDA calls; %s %s%s", g->name, g->options->output,
           earlier ? "is left as it was" : "holds no events",
           g->verdict->status != 0
@@ -366,11 +358,16 @@ note_nothing (Gathering *g, const GememLaunchFacts *facts)
 static void
 gather (Gathering *g)
 {
-  g_autoptr (GPtrArray) journals = gemem_launcher_journals (g->run->folder, ".gmj");
-  g_autoptr (GPtrArray) snapshots = gemem_launcher_journals (g->run->folder, ".pickle");
+  g_autoptr (GPtrArray) journals = gemem_launcher_journals (&g->run->folder, ".gmj");
+  g_autoptr (GPtrArray) snapshots = gemem_launcher_journals (&g->run->folder, ".pickle");
   const GememJournal *main = gemem_launcher_main (snapshots->len > 0 ? snapshots : journals,
                                                   g->pid);
 
+  if (!gemem_launcher_finds (&g->run->folder))
+    {
+      g->verdict->lost++;
+      return;
+    }
   g->main = main != NULL ? main->pid : 0;
   g_autoptr (GHashTable) known = gemem_library_ranks_read (g->run);
   g->ranks = known;
@@ -387,13 +384,14 @@ gather (Gathering *g)
           || of_process (journals, journal->pid) != journal)
         add_process (g, journal, NULL);
     }
-  const GememLaunchFacts facts = { .ended = g->ended };
-  if (snapshots->len + journals->len == 0 && !can_write (g->run->folder))
+  const GememLaunchFacts facts = { .ended = g->ended, .keeps_earlier = TRUE };
+  if (snapshots->len + journals->len == 0
+      && !gemem_folder_has_space (&g->run->folder, JOURNAL_BLOCK))
     {
       gemem_launcher_say (
           "%s: nothing could be recorded there; free some space or name another file "
           "with -o",
-          g->run->folder);
+          g->run->folder.path);
       g->verdict->lost++;
     }
   if (!g->written && g->verdict->lost == 0)
@@ -454,6 +452,7 @@ gemem_library_verdict_free (DryVerdict *verdict)
   gemem_dry_counts_clear (verdict);
   g_free (verdict->tried_numbers.text);
   g_free (verdict->tried_truths.text);
+  g_free (verdict->tried_drawn.text);
   gemem_library_verdict_free (verdict->most);
   g_free (verdict);
 }

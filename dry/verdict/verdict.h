@@ -15,6 +15,7 @@
 
 #define DRY_ORDERS_MAX 100
 #define DRY_WORLD_MAX 1000000
+#define DRY_NOTES_FILE "notes"
 
 typedef struct
 {
@@ -35,6 +36,8 @@ typedef struct
   guint number;  /* what integers of the GPU read */
   const char *
       truths; /* the place where truth values of the GPU read true, GEMEM_DRY_EVERYWHERE, or NULL: nowhere */
+  gboolean
+      redraw; /* real numbers that kernels compute are drawn otherwise, where sizes follow from them */
   guint limit;        /* seconds of a run aside (launcher.h); 0: as the user runs it */
   gboolean fill_host; /* --fill-host */
   gboolean verbose;   /* --verbose: --fit hides nothing that its runs print */
@@ -53,12 +56,11 @@ GPtrArray *gemem_library_program_roots (char **arguments, GError **error);
 /* The folders of one run, which are removed after it. */
 typedef struct
 {
-  char *folder;     /* OUTPUT.recording-XXXXXX: journals, snapshots */
-  char *notes_file; /* what the libraries noted: a file in it */
-  char *notes_text;
-  GArray *notes; /* DryNote, after gemem_dry_notes_load() */
-  char *links;   /* a folder of links to folders whose names cannot stand in lists, or NULL */
-  char *python;  /* the folder that stands first in $PYTHONPATH */
+  GememFolder folder; /* OUTPUT.recording-XXXXXX: journals, snapshots */
+  char *notes_text;   /* what the libraries noted: DRY_NOTES_FILE in it */
+  GArray *notes;      /* DryNote, after gemem_dry_notes_load() */
+  char *links;        /* a folder of links to folders whose names cannot stand in lists, or NULL */
+  char *python;       /* the folder that stands first in $PYTHONPATH */
   char **environment;
 } DryRun;
 
@@ -149,7 +151,7 @@ typedef struct
 /* The lists of a verdict, GPtrArray of DryCount: what was noted, and notes for the user. */
 /* clang-format off */
 #define DRY_COUNTS(LIST) \
-  LIST (missing) LIST (harmless) LIST (values) LIST (numbers) LIST (truths) LIST (sizes) LIST (assumed) \
+  LIST (missing) LIST (harmless) LIST (values) LIST (numbers) LIST (truths) LIST (sizes) LIST (computed) LIST (drawn) LIST (assumed) \
   LIST (workspaces) LIST (installed) LIST (host) LIST (managed) LIST (unknown) LIST (notes)
 /* clang-format on */
 
@@ -179,7 +181,7 @@ typedef struct DryVerdict
 #undef LIST
   int status;    /* exit status of the program */
   guint seconds; /* how long it ran */
-  DryTried tried_numbers, tried_truths;
+  DryTried tried_numbers, tried_truths, tried_drawn;
   gboolean refused;    /* judge.c: a request, to whatever end */
   gboolean unusable;   /* its PyTorch is built for another kind of device */
   char *last_value;    /* where a value of the GPU was read last, as zero; NULL: nowhere ... */
@@ -270,8 +272,8 @@ void gemem_library_ranks_append (GString *out, const GPtrArray *ranks);
 
 /* ---- notes.c */
 
-/* Reads what was noted in @run, once; freed with that. */
-void gemem_dry_notes_load (DryRun *run);
+/* Reads the notes of @run, @text (NULL: none), which is consumed; once. */
+void gemem_dry_notes_load (DryRun *run, char *text);
 /* The next note @word of process @pid (0: any) about @device (below 0: any, or it is about none), from number *@at on, which is
  * moved behind it; NULL: there is none. */
 const DryNote *gemem_dry_notes_next (const DryRun *run, GememDryNote word, gint64 pid, int device,

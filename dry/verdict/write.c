@@ -5,15 +5,16 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/io/child.h"
 #include "base/io/json-text.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
+#include "sim/report/report.h"
 
 #define LABEL "  %-16s"
 #define NAMES_MAX 5 /* names in a line */
@@ -27,8 +28,9 @@ static void G_GNUC_PRINTF (3, 4)
 
   g_string_append_printf (out, LABEL, label);
   va_start (arguments, format);
-  g_string_append_vprintf (out, format, arguments);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
+  gemem_text_append_visible (out, text, -1, FALSE);
   g_string_append_c (out, '\n');
 }
 
@@ -316,6 +318,12 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
   append_counts (out, "sizes",
                  "sizes of tensors were read from the GPU, as zero (--value chooses others)",
                  verdict->sizes);
+  append_counts (out, "computed", "values and sizes followed from what the host knows",
+                 verdict->computed);
+  append_counts (out, "drawn",
+                 "sizes follow from real numbers that kernels compute, which were drawn",
+                 verdict->drawn);
+  append_tried (out, &verdict->tried_drawn);
   append_counts (out, "assumed", "values came from other ranks, as if all ranks held the same",
                  verdict->assumed);
   append_counts (out, "workspaces", "sizes that only the real library knows, taken as 0",
@@ -340,7 +348,9 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
       g_autofree char *word = gemem_shell_word (found->path);
       append_row (out, "next", "gemem-sim %s%s", found->model != NULL ? "" : "compare ", word);
     }
-  fputs (out->str, stderr);
+  g_autoptr (GString) shown = g_string_new (NULL);
+  gemem_text_append_visible (shown, out->str, -1, TRUE);
+  fputs (shown->str, stderr);
 }
 
 /* ---- for programs */
@@ -454,24 +464,8 @@ gemem_library_append_gpu_json (GString *out, const DryOptions *options)
 gboolean
 gemem_library_write_json (const DryOptions *options, const GString *text, GError **error)
 {
-  const gboolean standard = strcmp (options->json, "-") == 0;
-
-  if (!standard
-      && (!g_file_test (options->json, G_FILE_TEST_EXISTS)
-          || g_file_test (options->json, G_FILE_TEST_IS_REGULAR)))
-    return g_file_set_contents (options->json, text->str, (gssize) text->len, error);
-  FILE *file = standard ? stdout : fopen (options->json, "w"); /* a device is not replaced */
-  if (file != NULL && fputs (text->str, file) >= 0 && fflush (file) == 0)
-    {
-      if (!standard)
-        fclose (file);
-      return TRUE;
-    }
-  g_autofree char *name = g_strconcat ("--json=", options->json, NULL);
-  gemem_error_set_errno (error, errno, name, "write it to a file");
-  if (file != NULL && !standard)
-    fclose (file);
-  return FALSE;
+  fflush (stdout); /* "-", or a name of that stream: behind the verdict */
+  return gemem_write_file (options->json, text->str, (gssize) text->len, error);
 }
 
 gboolean
@@ -480,6 +474,11 @@ gemem_library_verdict_write_json (const DryOptions *options, const DryVerdict *v
 {
   g_autoptr (GString) out = g_string_new ("{");
 
+  if (verdict->status != 0 && verdict->findings->len == 0 && gemem_launcher_keeps (options->json))
+    {
+      gemem_launcher_say ("%s: is left as it was, for nothing was found", options->json);
+      return TRUE;
+    }
   gemem_library_append_gpu_json (out, options);
   gemem_json_append_number_member (out, "exit_status", (guint64) verdict->status);
   if (verdict->last_value != NULL)
@@ -488,6 +487,8 @@ gemem_library_verdict_write_json (const DryOptions *options, const DryVerdict *v
     gemem_json_append_text_member (out, "other_numbers", verdict->tried_numbers.text);
   if (verdict->tried_truths.text != NULL)
     gemem_json_append_text_member (out, "other_truths", verdict->tried_truths.text);
+  if (verdict->tried_drawn.text != NULL)
+    gemem_json_append_text_member (out, "other_draw", verdict->tried_drawn.text);
   gemem_json_append_number_member (out, "needed", verdict->needed);
   gemem_json_append_number_member (out, "needed_most", verdict->needed_most);
   gemem_library_append_fit_json (out, verdict->fit);

@@ -185,7 +185,7 @@ append_row (GString *out, const GememDiffRow *row, const char *name)
     g_string_append_printf (line, "%10s -> %-10s", gemem_format_size (a, row->bytes[0]),
                             gemem_format_size (b, row->bytes[1]));
   g_string_append_printf (line, "  %s", name);
-  gemem_text_line (out, line->str);
+  gemem_text_append_cut (out, line->str);
 }
 
 void

@@ -206,13 +206,13 @@ append_causes (GString *out, const GememGateFinding *finding)
       {
         g_autoptr (GString) line = g_string_new ("  worse: ");
         append_measure (line, finding, m);
-        gemem_text_line (out, line->str);
+        gemem_text_append_cut (out, line->str);
       }
   if (strcmp (finding->before->allocator, finding->now->allocator) != 0)
     {
       g_autofree char *line = g_strdup_printf ("  allocator %s -> %s", finding->before->allocator,
                                                finding->now->allocator);
-      gemem_text_line (out, line);
+      gemem_text_append_cut (out, line);
     }
   for (guint i = 0; i < MIN (ROWS, finding->rows->len); i++)
     gemem_diff_append_row (out, &g_array_index (finding->rows, GememDiffRow, i));
@@ -236,7 +236,7 @@ gemem_gate_append (GString *out, const GememGateFinding *finding, double toleran
     g_string_append (line, "more than the baseline says");
   else
     append_measure (line, finding, GEMEM_GATE_RESERVED);
-  gemem_text_line (out, line->str);
+  gemem_text_append_cut (out, line->str);
   if (finding->verdict == GEMEM_GATE_WORSE)
     append_causes (out, finding);
 }

@@ -193,10 +193,11 @@ append_head (GString *out, const GememAdvice *advice)
   gemem_text_wrap (out, head->str, "  ");
   release = gemem_recorder_release_note (info, advice->spec);
   if (release != NULL)
-    gemem_text_line (out, release);
+    gemem_text_append_cut (out, release);
   if (advice->assumed)
-    gemem_text_line (out, "The recording does not name its allocator: PyTorch's is assumed; --for "
-                          "chooses another.");
+    gemem_text_append_cut (out,
+                           "The recording does not name its allocator: PyTorch's is assumed; --for "
+                           "chooses another.");
   /* on another device it may decide otherwise; none equal: the segments lie elsewhere */
   if (now->fidelity.equal > 0 && now->fidelity.parted == G_MAXUINT64
       && (now->fidelity.equal == now->fidelity.compared || advice->device == NULL))
@@ -290,7 +291,7 @@ append_holders (GString *out, const GememAdvice *advice)
     return;
   if (gemem_held_info (advice->held)->stacks == NULL)
     {
-      gemem_text_line (out, "Who holds it is not known: the recording has no call stacks.");
+      gemem_text_append_cut (out, "Who holds it is not known: the recording has no call stacks.");
       return;
     }
   g_string_append_printf (out, "\n%s in use at the peak:\n",
@@ -301,7 +302,7 @@ append_holders (GString *out, const GememAdvice *advice)
       g_autofree char *row = g_strdup_printf (
           "  %10s  %5s %%  %s", gemem_format_size (size, holder->bytes),
           percent (share, holder->bytes, device->bytes), holder->name);
-      gemem_text_line (out, row);
+      gemem_text_append_cut (out, row);
     }
 }
 

@@ -515,7 +515,15 @@ read_settings (GememPytorchRecords *records)
 
 /* ---- call stacks */
 
-/* Assigns a number to a frame, so that lists of frames become numbers too. */
+/* Where a dry run stands between a program and PyTorch's operators (dry/python/known.py), which is in no stack. */
+static gboolean
+is_aside (GememPytorchRecords *records, const GememFrame *frame)
+{
+  return strcmp (gemem_pickle_string (records->pickle, frame->file), "site-packages/gemem/known.py")
+         == 0;
+}
+
+/* Assigns a number to a frame, so that lists of frames become numbers too; 0 leaves it out. */
 static void
 read_frame (GememPytorchRecords *records)
 {
@@ -539,7 +547,9 @@ read_frame (GememPytorchRecords *records)
                                 : 0;
     }
   frame.flags = records->last_flags;
-  gemem_pickle_set_number (records->pickle, gemem_call_stacks_frame (records->stacks, &frame));
+  gemem_pickle_set_number (
+      records->pickle,
+      is_aside (records, &frame) ? 0 : gemem_call_stacks_frame (records->stacks, &frame));
 }
 
 static void

@@ -1,0 +1,89 @@
+#!/bin/sh
+# long-dry-known.sh - values of the GPU that follow from the host: programs read what an H100 gave them (../shared/gpu/cases), and the verdict says what was computed.
+#   GEMEM_TORCH_2_11   the Python of an environment that has PyTorch 2.11, a CUDA build
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+shared gpu/cases || { skip 'known values' "there are none in $GEMEM_SHARED"; done_testing; }
+[ -n "${GEMEM_TORCH_2_11:-}" ] || { skip 'known values' "\$GEMEM_TORCH_2_11 is not set"; done_testing; }
+
+# reads CASE: the program prints LINE
+reads ()
+{
+  run 0 gemem-dry-run --gpu h100 "$GEMEM_TORCH_2_11" "$GEMEM_SHARED/gpu/cases/$1.py"
+  says out "$2"; says err '^  h100 +fits:'; says err '^  computed '
+}
+reads mask_all '^True '
+reads self_loops '1499985\]\) 1499985$'
+reads random_of_gpu '^59998$'; says out '^961363$'; says out '^961041$'
+
+# what is written where nobody looks, or captured by a graph, is not known; nor is what a kernel computes
+cat >program.py <<'EOF'
+import torch
+
+n = torch.arange(5, device="cuda")
+torch._foreach_add_([n], 3)
+print("foreach", int(n.max()))
+n = torch.arange(5, device="cuda")
+n.add_(3)
+print("seen", int(n.max()), n.tolist(), n.cpu().tolist(), n[n > 4].shape[0])
+n = torch.arange(5, device="cuda")
+n[1:3] = 9
+print("part", n.tolist())
+with torch.inference_mode():
+    print("inference", int(torch.arange(5, device="cuda").max()))
+x = torch.randn(64, 64, device="cuda")
+print("product", bool((x @ x > 0).any()))
+one = torch.zeros(4, dtype=torch.int64, device="cuda")
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    one.add_(1)
+graph.replay()
+one.zero_()
+graph.replay()
+print("graph", int(one.max()))
+EOF
+cat >kernel.py <<'EOF'
+import torch, triton
+import triton.language as tl
+
+
+@triton.jit
+def count(to, n: tl.constexpr):
+    tl.store(to + tl.arange(0, n), 7)
+
+
+n = torch.zeros(4, dtype=torch.int64, device="cuda")
+print("before", int(n.max()))
+count[(1,)](n, 4)
+print("after", int(n.max()))
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" kernel.py
+says out '^after 0$'; says err '^  computed +1 .*kernel.py:11'; says err '^  numbers +1 .*kernel.py:13'
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" program.py
+says out '^graph 0$'; says err '^  numbers +3 '
+says out '^foreach 0$'; says out '^seen 7 \[3, 4, 5, 6, 7\] \[3, 4, 5, 6, 7\] 3$'; says out '^part \[0, 9, 9, 3, 4\]$'; says out '^inference 0$'; says out '^product False$'
+says err '^  numbers '; says err '^  truths '
+
+# sizes that follow from what kernels compute are drawn: a condition with a second figure
+cat >router.py <<'EOF'
+import torch
+
+x = torch.randn(4096, 64, device="cuda") @ torch.randn(64, 8, device="cuda")
+rows = (x.softmax(-1).argmax(-1) == 3).nonzero()
+print("rows", 300 < rows.shape[0] < 700)
+y = torch.empty(rows.shape[0], 100000, device="cuda")
+EOF
+run 0 gemem-dry-run --gpu h100 "$GEMEM_TORCH_2_11" router.py
+says out '^rows True$'; says err '^  h100 +fits only if'; says err '^ +- real numbers that kernels compute select no more'; says err '^ +a second, less even draw needs [0-9.]+ [MG]iB'
+
+# gradients are added in place, as without any of this: 20 MiB
+cat >gradients.py <<'EOF'
+import torch
+
+x = torch.ones(1 << 20, device="cuda", requires_grad=True)
+(x * 2 + x.exp() + x.sin() + x * 3).sum().backward()
+print(torch.cuda.max_memory_allocated() >> 20)
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" gradients.py; says out '^20$'
+done_testing
