@@ -111,8 +111,8 @@ static void
 append_pieces (GString *out, const GememExplanation *explanation)
 {
   g_string_append (out,
-                   "Fragmentation, or memory in caches of other streams or pools or waiting for "
-                   "streams; the message does not say which: ");
+                   "Fragmentation, or memory that other streams or pools keep or still use; the "
+                   "message does not say which: ");
   APPEND ("@ reserved and idle + @ free would be enough for the @ asked for.", F (IDLE), F (FREE),
           F (ASKED));
 }
@@ -213,7 +213,7 @@ gemem_explanation_sentence (const GememExplanation *explanation)
 
 /* ---- the screen */
 
-/* "Sum: 4.040 GiB in use + ... = 6.000 GiB." */
+/* "Sum: 4.040 GiB in use + ... = 6.000 GiB.", or with private pools a list, which is shorter: a line. */
 static void
 append_sum (GString *out, const GememExplanation *explanation)
 {
@@ -221,31 +221,40 @@ append_sum (GString *out, const GememExplanation *explanation)
 
   if (!KNOWS (OUTSIDE) || !KNOWS (IDLE))
     return;
-  append_sizes (line, explanation,
-                "Sum: @ in use + @ reserved and idle + @ outside + @ free = @, all there is.",
-                F (ALLOCATED), F (IDLE), F (OUTSIDE), F (FREE), F (TOTAL));
   if (KNOWS (POOLS))
-    append_sizes (line, explanation, " In private pools: @.", F (POOLS));
+    append_sizes (line, explanation, "Of @: @ idle, @ outside, @ free, @ in use (pools @).",
+                  F (TOTAL), F (IDLE), F (OUTSIDE), F (FREE), F (ALLOCATED), F (POOLS));
+  else
+    append_sizes (line, explanation, "Sum: @ in use + @ idle + @ outside + @ free = @.",
+                  F (ALLOCATED), F (IDLE), F (OUTSIDE), F (FREE), F (TOTAL));
   gemem_text_wrap (out, line->str, "     ");
+}
+
+/* What a gain is, and its most behind it, or below it where that is too long. */
+static void
+append_gain (GString *out, const GememPossibleGain *one)
+{
+  char size[GEMEM_FORMAT_MAX];
+  g_autofree char *most = g_strdup_printf ("%s (%s)%s", gemem_format_size (size, one->at_most),
+                                           gemem_figure_words (one->gain->bound),
+                                           one->falls_short ? ", not enough for this request" : "");
+  const char *what = one->paste != NULL ? one->paste : one->gain->value;
+  g_autofree char *line = g_strdup_printf ("  %s%s%s", what, one->paste != NULL ? "   # " : ": ",
+                                           most);
+
+  if (g_utf8_strlen (line, -1) <= GEMEM_TEXT_WIDTH)
+    g_string_append_printf (out, "%s\n", line);
+  else
+    g_string_append_printf (out, "  %s\n      %s\n", what, most);
 }
 
 static void
 append_gains (GString *out, const GememExplanation *explanation)
 {
-  char size[GEMEM_FORMAT_MAX];
-
   if (explanation->gains->len > 0)
-    g_string_append (out, "\nThe most that could be gained:\n");
+    g_string_append (out, "The most that could be gained:\n");
   for (guint i = 0; i < explanation->gains->len; i++)
-    {
-      const GememPossibleGain *one = &g_array_index (explanation->gains, GememPossibleGain, i);
-
-      g_string_append_printf (out, "  %s\n      at most %s (%s)%s\n",
-                              one->paste != NULL ? one->paste : one->gain->value,
-                              gemem_format_size (size, one->at_most),
-                              gemem_figure_words (one->gain->bound),
-                              one->falls_short ? ", not enough for this request" : "");
-    }
+    append_gain (out, &g_array_index (explanation->gains, GememPossibleGain, i));
 }
 
 /* How to record what the message does not say: lines to paste. */
@@ -254,7 +263,7 @@ append_next (GString *out, const GememMessageKind *kind)
 {
   g_auto (GStrv) lines = g_strsplit (kind->record, "\n", -1);
 
-  g_string_append (out, "\nNext: record what the message does not say\n");
+  g_string_append (out, "Next: record what the message does not say\n");
   for (char **line = lines; *line != NULL; line++)
     g_string_append_printf (out, "  %s\n", *line);
   g_string_append_printf (out, "  gemem-sim %s\n", kind->recording);
@@ -271,7 +280,6 @@ gemem_explanation_append (GString *out, const GememExplanation *explanation)
                                            several ? ", the first of several" : "");
 
   gemem_text_wrap (out, head, "  ");
-  g_string_append_c (out, '\n');
   gemem_text_wrap (out, sentence, "  ");
   append_sum (out, explanation);
   append_gains (out, explanation);
