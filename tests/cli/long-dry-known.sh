@@ -96,8 +96,7 @@ model = nn.Sequential(nn.Embedding(100, 64), nn.TransformerEncoderLayer(64, 4, 1
 optimizer = torch.optim.Adam(model.parameters())
 for step in range(3):
     x = torch.randint(0, 100, (8, 32), device="cuda")
-    with torch.autocast("cuda", dtype=torch.bfloat16, enabled=step == 1):
-        loss = nn.functional.cross_entropy(model(x).flatten(0, 1), x.flatten())
+    loss = nn.functional.cross_entropy(model(x).flatten(0, 1), x.flatten())
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
