@@ -48,6 +48,7 @@ enum /* capabilities that no pointer of the class shows */
   GEMEM_CAP_EMPTY = 1 << 3, /* alloc() serves requests of 0 bytes; otherwise it never sees them */
   /* programs that use it run on CUDA, whose driver's addresses their recordings are replayed with */
   GEMEM_CAP_CUDA = 1 << 4,
+  GEMEM_CAP_HOST = 1 << 5, /* of host memory: no choice for a device's, so globs pass it over */
 };
 
 typedef struct
@@ -199,6 +200,9 @@ struct _GememAllocatorClass
   /* Says what a user should know of settings that are valid: that one is deprecated, has no effect
    * here, or is read otherwise than the manual says.  @params: as for create(). */
   void (*notes) (gconstpointer params, GememNoteFunc func, gpointer data);
+  /* Carries what a whole string of settings in @params says over to the parameters that it sets, for
+   * who shows or compares what is in effect; changes nothing where the string is refused. */
+  void (*unfold) (gpointer params);
   /* Returns cached memory to the device: empty_cache, Release, recycle. */
   void (*trim) (GememAllocator *allocator);
   /* The program has released private pool @pool (for example with a CUDA graph).  Its cached memory
@@ -386,9 +390,10 @@ GememAllocator *gemem_allocator_new (const GememAllocatorSpec *spec, const char 
 /* The effective parameters of @allocator's spec: GPtrArray of GememSetting. */
 GPtrArray *gemem_allocator_effective (const GememAllocatorSpec *spec, const char *defaults,
                                       GememDevice *device, GError **error);
-/* Calls @func for each thing to say about the settings of @spec (notes() of its class); says
- * nothing where they contradict each other. */
-void gemem_allocator_spec_notes (const GememAllocatorSpec *spec, GememNoteFunc func, gpointer data);
+/* Calls @func for each thing to say about the settings of @spec, and those of @defaults that it leaves (may be
+ * NULL): notes() of its class.  Says nothing where they contradict each other. */
+void gemem_allocator_spec_notes (const GememAllocatorSpec *spec, const char *defaults,
+                                 GememNoteFunc func, gpointer data);
 void gemem_allocator_destroy (GememAllocator *allocator);
 
 GEMEM_END_DECLS

@@ -8,7 +8,8 @@
  * Invariants: the order is that of allocators.def, then plugins by the order of the directories and
  * of the file names in each; names and aliases are unique; a class pointer stays valid for the life
  * of the process (plugins are never unloaded); what is wrong with one plugin concerns nothing else:
- * it is skipped, and remembered with the reason for whoever asks for it by name.  Plugins are
+ * it is skipped, and remembered with the reason for whoever asks for it by name.  Nothing is loaded
+ * that others than this user and the owner of the directory could have written.  Plugins are
  * loaded before threads start; afterwards the list is read without a lock.
  * Cost: O(number of classes) per lookup, never on the event path.
  */
@@ -16,9 +17,11 @@
 
 #include <gmodule.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "allocators/registry.h"
 #include "allocators/shorthand.h"
+#include "base/io/trust.h"
 
 #define GEMEM_ALLOCATOR(symbol) extern const GememAllocatorClass symbol;
 #include "allocators/allocators.def"
@@ -60,7 +63,8 @@ add_class (Registry *registry, const GememAllocatorClass *klass)
                               klass };
   append (registry->classes, klass);
   append (registry->named, named);
-  append (registry->choices, named);
+  if ((klass->capabilities & GEMEM_CAP_HOST) == 0)
+    append (registry->choices, named);
   for (guint i = 0; shorthands[i] != NULL; i++)
     if (((const GememShorthand *) shorthands[i])->of == klass)
       append (registry->choices, shorthands[i]);
@@ -319,9 +323,27 @@ load_plugin (const char *path, GPtrArray *reasons)
       skip (path, *found, reason, reasons);
 }
 
+/* Loads @path, in a folder of @owner, unless it is no file (a pipe) or others could have written it. */
+static void
+load_file (const char *path, uid_t owner, GPtrArray *reasons)
+{
+  const char *doubt;
+  struct stat facts;
+
+  if (stat (path, &facts) != 0 || !S_ISREG (facts.st_mode))
+    return;
+  if ((doubt = gemem_trust_doubt (&facts, owner)) == NULL)
+    load_plugin (path, reasons);
+  else
+    skip (path, NULL, g_strdup_printf ("%s: %s; copy it to a folder of your own", path, doubt),
+          reasons);
+}
+
 static void
 load_directory (const char *path, GPtrArray *reasons)
 {
+  const char *doubt;
+  struct stat facts;
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GError) local = NULL;
   g_autoptr (GDir) dir = g_dir_open (path, 0, &local);
@@ -335,12 +357,23 @@ load_directory (const char *path, GPtrArray *reasons)
                            local->message));
       return;
     }
+  if (stat (path, &facts) != 0)
+    return;
+  if (!gemem_trust_owner (&facts) && (doubt = gemem_trust_doubt (&facts, facts.st_uid)) != NULL)
+    {
+      g_ptr_array_add (
+          reasons,
+          g_strdup_printf ("GEMEM_PLUGIN_PATH: %s: another user's folder, and %s; copy the "
+                           "plugins to a folder of your own",
+                           path, doubt));
+      return;
+    }
   while ((name = g_dir_read_name (dir)) != NULL)
     if (g_str_has_suffix (name, "." G_MODULE_SUFFIX))
       g_ptr_array_add (names, g_build_filename (path, name, NULL));
   g_ptr_array_sort (names, gemem_compare_texts);
   for (guint i = 0; i < names->len; i++)
-    load_plugin (g_ptr_array_index (names, i), reasons);
+    load_file (g_ptr_array_index (names, i), facts.st_uid, reasons);
 }
 
 GStrv

@@ -17,7 +17,7 @@ typedef struct
 
 /* A GememNamedClass per class, in the order of gemem_allocator_classes(); NULL-terminated. */
 const GememNamed *const *gemem_named_classes (void);
-/* What globs range over: the same, each class followed by its shorthands (GememShorthand::of). */
+/* What globs range over: the same without GEMEM_CAP_HOST, each class followed by its shorthands (GememShorthand::of). */
 const GememNamed *const *gemem_named_choices (void);
 
 /* FALSE, with the reason (GEMEM_ERROR_USAGE), if @name is that of a skipped plugin. */

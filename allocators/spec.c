@@ -447,6 +447,8 @@ gemem_allocator_effective (const GememAllocatorSpec *spec, const char *defaults,
 
   if (params == NULL)
     return NULL;
+  if (spec->klass->unfold != NULL)
+    spec->klass->unfold (params);
   settings = gemem_settings_new ();
   for (const GememParam *row = params_of (spec->klass); row->name != NULL; row++)
     {
@@ -459,7 +461,8 @@ gemem_allocator_effective (const GememAllocatorSpec *spec, const char *defaults,
 }
 
 void
-gemem_allocator_spec_notes (const GememAllocatorSpec *spec, GememNoteFunc func, gpointer data)
+gemem_allocator_spec_notes (const GememAllocatorSpec *spec, const char *defaults,
+                            GememNoteFunc func, gpointer data)
 {
   g_autofree char *release = gemem_params_release_note (spec->klass->params, spec->settings, NULL);
   GememDevice *device;
@@ -470,7 +473,7 @@ gemem_allocator_spec_notes (const GememAllocatorSpec *spec, GememNoteFunc func, 
   if (spec->klass->notes == NULL)
     return;
   device = gemem_device_new ("sim", NULL, 0, NULL); /* for values in percent */
-  params = fill_params (spec, NULL, device, NULL);
+  params = fill_params (spec, defaults, device, NULL);
   if (params != NULL)
     {
       spec->klass->notes (params, func, data);

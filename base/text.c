@@ -8,11 +8,12 @@
 void
 gemem_text_wrap (GString *out, const char *text, const char *indent)
 {
-  glong column = (glong) strspn (text, " ");
-  g_auto (GStrv) words = g_strsplit (text + column, " ", -1);
+  g_autofree char *line = gemem_text_line (text);
+  glong column = (glong) strspn (line, " ");
+  g_auto (GStrv) words = g_strsplit (line + column, " ", -1);
   gboolean first = TRUE;
 
-  g_string_append_len (out, text, column);
+  g_string_append_len (out, line, column);
   for (char **word = words; *word != NULL; word++)
     {
       const glong length = g_utf8_strlen (*word, -1);
@@ -37,7 +38,7 @@ gemem_text_wrap (GString *out, const char *text, const char *indent)
 char *
 gemem_text_cut (const char *text, glong width)
 {
-  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  g_autofree char *valid = gemem_text_line (text);
   g_autofree char *head = NULL;
 
   if (g_utf8_strlen (valid, -1) <= width)
@@ -47,9 +48,46 @@ gemem_text_cut (const char *text, glong width)
 }
 
 void
-gemem_text_line (GString *out, const char *text)
+gemem_text_append_cut (GString *out, const char *text)
 {
   g_autofree char *cut = gemem_text_cut (text, GEMEM_TEXT_WIDTH);
 
   g_string_append_printf (out, "%s\n", cut);
+}
+
+gboolean
+gemem_text_is_hidden (gunichar c)
+{
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f
+         || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
+}
+
+void
+gemem_text_append_visible (GString *out, const char *text, gssize length, gboolean lines)
+{
+  const char *end = text + (length >= 0 ? (gsize) length : strlen (text));
+
+  while (text < end)
+    {
+      const gunichar c = g_utf8_get_char_validated (text, end - text);
+      const gboolean valid = *text != '\0' && c != (gunichar) -1 && c != (gunichar) -2;
+      const char *next = valid ? g_utf8_next_char (text) : text + 1;
+
+      if (valid && (!gemem_text_is_hidden (c) || (lines && (c == '\n' || c == '\t'))))
+        g_string_append_len (out, text, next - text);
+      else if (next == text + 1)
+        g_string_append_printf (out, "\\%03o", (guint) (guchar) *text);
+      else
+        g_string_append_printf (out, "\\u%04x", c);
+      text = next;
+    }
+}
+
+char *
+gemem_text_line (const char *text)
+{
+  GString *line = g_string_new (NULL);
+
+  gemem_text_append_visible (line, text, -1, FALSE);
+  return g_string_free (line, FALSE);
 }

@@ -1,22 +1,38 @@
-/* text.h - lines for people: wrapped at words or cut at a width.
+/* text.h - lines for people: wrapped at words or cut at a width, and safe to show.
  *
  * Why here: every screen of gemem keeps to WIDTH columns, and a name of a file or of a setting may be of
- * any length and in any encoding.
+ * any length and in any encoding.  It may also hold what a terminal obeys instead of showing it: all
+ * that is printed goes through gemem_text_append_visible().
  */
 #pragma once
 
+#include "base/macros.h"
 #include <glib.h>
 
 #define GEMEM_TEXT_WIDTH \
   100 /* columns of what is printed for people, unless a terminal says otherwise */
 
-/* Appends @text and a line end, broken at blanks into lines of at most GEMEM_TEXT_WIDTH characters (its own
+/* Appends @text, one line, and a line end, broken at blanks into lines of at most GEMEM_TEXT_WIDTH characters (its own
  * indent kept), later lines after @indent; a longer word stays whole.  O(length). */
 void gemem_text_wrap (GString *out, const char *text, const char *indent);
 
 /* Appends @text, cut at GEMEM_TEXT_WIDTH, and a line end. */
-void gemem_text_line (GString *out, const char *text);
+void gemem_text_append_cut (GString *out, const char *text);
 
-/* @text as valid UTF-8, of at most @width characters: cut, and ended by "...", where it is longer.
+/* @text as one line that shows all of it, of at most @width characters: cut, and ended by "...", where it is longer.
  * g_free().  O(length). */
 char *gemem_text_cut (const char *text, glong width);
+
+/* Whether @c changes what stands around it and is not seen itself: the control characters, and those
+ * that end lines or turn the direction of writing. */
+gboolean gemem_text_is_hidden (gunichar c);
+
+GEMEM_BEGIN_DECLS
+
+/* Appends the first @length bytes of @text (-1: all), hidden characters and bytes that are no UTF-8 as
+ * \033 or \u202e; @lines: line ends and tabs stay.  O(length). */
+void gemem_text_append_visible (GString *out, const char *text, gssize length, gboolean lines);
+/* @text as one line of such characters.  g_free(). */
+char *gemem_text_line (const char *text);
+
+GEMEM_END_DECLS

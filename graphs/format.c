@@ -110,11 +110,12 @@ gemem_graph_format_names (void)
 /* ---- opening and saving */
 
 GememGraph *
-gemem_graph_open_input (GememInput *input, const char *format, guint index, GError **error)
+gemem_graph_open_with (GememInput *input, const char *format, guint index, GememGraphDims *dims,
+                       GError **error)
 {
   const GememGraphFormat *found = format != NULL ? gemem_graph_format_find (format, error)
                                                  : recognise (input);
-  GememGraph *graph = found != NULL ? found->read (input, index, error) : NULL;
+  GememGraph *graph = found != NULL ? found->read (input, index, dims, error) : NULL;
 
   if (found == NULL && format == NULL)
     {
@@ -127,8 +128,16 @@ gemem_graph_open_input (GememInput *input, const char *format, guint index, GErr
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: " GEMEM_GRAPH_WITHOUT_NODES,
                    gemem_input_name (input));
     }
+  if (graph != NULL && !gemem_graph_dims_check (dims, gemem_input_name (input), error))
+    g_clear_pointer (&graph, gemem_graph_unref);
   gemem_input_close (input);
   return graph;
+}
+
+GememGraph *
+gemem_graph_open_input (GememInput *input, const char *format, guint index, GError **error)
+{
+  return gemem_graph_open_with (input, format, index, NULL, error);
 }
 
 GememGraph *

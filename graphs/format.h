@@ -8,6 +8,7 @@
 #include "base/io/input.h"
 #include "base/macros.h"
 #include "base/named.h"
+#include "graphs/dims.h"
 #include "graphs/graph.h"
 #include <gio/gio.h>
 
@@ -24,8 +25,9 @@ typedef struct
   /* Confidence 0..100 that @head (the first decompressed bytes, up to 4096) is this format. */
   int (*probe) (const guint8 *head, gsize size);
   /* A sealed graph.  @index: which graph of a file that holds several (JSON lines); 0 the first.
+   * @dims: numbers of dimensions that the file leaves open, or NULL.
    * Errors: GEMEM_ERROR_INPUT "FILE:LINE or node 'X': field: what". Does not close @input. */
-  GememGraph *(*read) (GememInput *input, guint index, GError **error);
+  GememGraph *(*read) (GememInput *input, guint index, GememGraphDims *dims, GError **error);
   /* NULL for read-only formats. */
   gboolean (*write) (const GememGraph *graph, GString *out, GError **error);
 } GememGraphFormat;
@@ -47,6 +49,9 @@ GememGraph *gemem_graph_open (const char *path, const char *format, GError **err
 /* The same from @input, of which it takes ownership. */
 GememGraph *gemem_graph_open_input (GememInput *input, const char *format, guint index,
                                     GError **error);
+/* The same with numbers for dimensions that the file leaves open; GEMEM_ERROR_USAGE if it has none of a name. */
+GememGraph *gemem_graph_open_with (GememInput *input, const char *format, guint index,
+                                   GememGraphDims *dims, GError **error);
 /* Saves as our JSON, readable by gemem_graph_open(); atomically. */
 gboolean gemem_graph_save (const GememGraph *graph, const char *path, GError **error);
 

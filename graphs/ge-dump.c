@@ -420,7 +420,7 @@ import_root (Import *import, GememInput *input, guint index, GError **error)
 /* ---- format */
 
 static GememGraph *
-read_dump (GememInput *input, guint index, GError **error)
+read_dump (GememInput *input, guint index, G_GNUC_UNUSED GememGraphDims *dims, GError **error)
 {
   GeDump *dump = gemem_ge_dump_parse (input, error);
   Import import = { .dump = dump, .where = gemem_input_name (input) };

@@ -237,7 +237,7 @@ read_document (Reader *reader, GememJson *json, GError **error)
 }
 
 static GememGraph *
-read_graph (GememInput *input, guint index, GError **error)
+read_graph (GememInput *input, guint index, G_GNUC_UNUSED GememGraphDims *dims, GError **error)
 {
   g_autofree char *where = NULL;
   g_autofree char *base = g_path_get_basename (gemem_input_name (input));

@@ -1,6 +1,7 @@
 /* onnx-import.h - names of an ONNX model, their values and shapes (onnx-values.c), for onnx.c. */
 #pragma once
 
+#include "graphs/dims.h"
 #include "graphs/graph.h"
 
 #define GEMEM_PROTO_LIST "graphs/onnx.def"
@@ -18,15 +19,16 @@ typedef struct
 {
   GememGraph *graph;
   char *where;
-  GHashTable *types;  /* name -> OnnxType, of the model */
-  GHashTable *values; /* name -> OnnxValue */
-  GPtrArray *typed;   /* keys of `types`, for removal */
-  GPtrArray *valued;  /* keys of `values` */
-  GHashTable *names;  /* names of nodes */
-  GArray *dims;       /* gint64, of the last shape */
-  guint32 block;      /* block to which new nodes belong */
-  guint64 strings;    /* number of tensors of strings */
-  guint64 unsized;    /* number of outputs without a shape that are never read */
+  GHashTable *types;     /* name -> OnnxType, of the model */
+  GHashTable *values;    /* name -> OnnxValue */
+  GPtrArray *typed;      /* keys of `types`, for removal */
+  GPtrArray *valued;     /* keys of `values` */
+  GHashTable *names;     /* names of nodes */
+  GArray *dims;          /* gint64, of the last shape */
+  GememGraphDims *given; /* numbers of dimensions that are names, or NULL */
+  guint32 block;         /* block to which new nodes belong */
+  guint64 strings;       /* number of tensors of strings */
+  guint64 unsized;       /* number of outputs without a shape that are never read */
 } OnnxImport;
 
 /* Sets the error "WHERE: ..."; returns FALSE. */

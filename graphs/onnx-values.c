@@ -72,14 +72,12 @@ take_dimension (OnnxImport *import, const char *name, guint index, const OnnxDim
 {
   const char *parameter = onnx_text (dimension->dim_param);
   const gsize n = dimension->dim_value.n;
-  const gint64 value = n > 0 ? dimension->dim_value.at[n - 1] : -1;
+  gint64 value = n > 0 ? dimension->dim_value.at[n - 1] : -1;
 
-  if (*parameter != '\0')
-    return gemem_onnx_fail (import, error,
-                            "tensor '%s': dimension %u is '%s', not a number; fix it: python -m "
-                            "onnxruntime.tools.make_dynamic_shape_fixed --dim_param '%s' "
-                            "--dim_value N, then run shape inference",
-                            name, index, parameter, parameter);
+  if (*parameter != '\0' && !gemem_graph_dims_find (import->given, parameter, &value))
+    return gemem_onnx_fail (
+        import, error, "tensor '%s': dimension %u is '%s', not a number; --dim '%s=8' gives it one",
+        name, index, parameter, parameter);
   if (value < 0)
     return gemem_onnx_fail (
         import, error,

@@ -252,11 +252,13 @@ add_notes (OnnxImport *import, const OnnxModel *model)
 }
 
 static GememGraph *
-import_model (GememInput *input, const OnnxModel *model, GError **error)
+import_model (GememInput *input, const OnnxModel *model, GememGraphDims *dims, GError **error)
 {
   g_autofree char *where = g_strdup (gemem_input_name (input)), *base = g_path_get_basename (where);
   const char *name = model->graph != NULL ? onnx_text (model->graph->name) : "";
-  OnnxImport import = { gemem_graph_new (*name != '\0' ? name : base), where };
+  OnnxImport import = { .graph = gemem_graph_new (*name != '\0' ? name : base),
+                        .where = where,
+                        .given = dims };
   gboolean ok;
 
   import.types = g_hash_table_new (g_str_hash, g_str_equal);
@@ -290,12 +292,12 @@ import_model (GememInput *input, const OnnxModel *model, GError **error)
 /* ---- format */
 
 static GememGraph *
-read_onnx (GememInput *input, guint index, GError **error)
+read_onnx (GememInput *input, guint index, GememGraphDims *dims, GError **error)
 {
   g_autoptr (GPtrArray) memory = g_ptr_array_new_with_free_func (g_free);
   const OnnxModel *model = gemem_proto_read (input, &gemem_proto_OnnxModel, index, memory, error);
 
-  return model != NULL ? import_model (input, model, error) : NULL;
+  return model != NULL ? import_model (input, model, dims, error) : NULL;
 }
 
 /* In the files of all known writers a model begins with its ir_version (1, 2... so far), followed

@@ -6,10 +6,24 @@
 #include "graphs/paddle-import.h"
 
 void
-gemem_paddle_import_init (PaddleImport *import, const char *name)
+gemem_paddle_import_init (PaddleImport *import, const char *name, GememGraphDims *given)
 {
-  *import = (PaddleImport){ gemem_graph_new (name), g_array_new (FALSE, FALSE, sizeof (gint64)),
-                            g_array_new (FALSE, FALSE, sizeof (guint32)) };
+  *import = (PaddleImport){ .graph = gemem_graph_new (name),
+                            .dims = g_array_new (FALSE, FALSE, sizeof (gint64)),
+                            .given = given,
+                            .writer = g_array_new (FALSE, FALSE, sizeof (guint32)) };
+}
+
+void
+gemem_paddle_import_fill (PaddleImport *import)
+{
+  for (guint i = 0; i < import->dims->len; i++)
+    {
+      gint64 *dim = &g_array_index (import->dims, gint64, i), value;
+      if (*dim < 0 && *dim > -G_MAXINT32 && gemem_graph_dims_find (import->given, "-1", &value)
+          && value <= G_MAXINT64 / -*dim)
+        *dim = -*dim * value;
+    }
 }
 
 void

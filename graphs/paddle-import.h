@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "graphs/dims.h"
 #include "graphs/graph.h"
 
 #define PADDLE_NO_VARIABLE "@EMPTY@"
@@ -14,13 +15,16 @@
 typedef struct
 {
   GememGraph *graph;
-  GArray *dims;   /* gint64, scratch */
-  GArray *writer; /* guint32 by variable: the tensor that wrote it last */
+  GArray *dims;          /* gint64, scratch */
+  GememGraphDims *given; /* the number of dimensions that are not known, "-1", or NULL */
+  GArray *writer;        /* guint32 by variable: the tensor that wrote it last */
 } PaddleImport;
 
-void gemem_paddle_import_init (PaddleImport *import, const char *name);
+void gemem_paddle_import_init (PaddleImport *import, const char *name, GememGraphDims *given);
 /* Frees the scratch arrays, not the graph. */
 void gemem_paddle_import_clear (PaddleImport *import);
+/* Puts the number that was given in the place of each -1 of the scratch dims, and 12 times it in that of -12. */
+void gemem_paddle_import_fill (PaddleImport *import);
 /* The scratch dims, as an array that is never NULL. */
 const gint64 *gemem_paddle_import_dims (const PaddleImport *import);
 

@@ -93,12 +93,12 @@ add_tensor (Model *model, const char *name, const PaddleTensor *tensor, gboolean
   dtype = gemem_dtype_find (element_types[number]);
   g_array_set_size (dims, 0);
   for (gsize i = 0; i < tensor->dims.n; i++)
+    g_array_append_val (dims, tensor->dims.at[i]);
+  gemem_paddle_import_fill (&model->import);
+  for (guint i = 0; i < dims->len; i++)
     {
-      const gint64 dim = tensor->dims.at[i];
-
-      open |= dim == -1;
-      model->products += dim < -1;
-      g_array_append_val (dims, dim);
+      open |= g_array_index (dims, gint64, i) == -1;
+      model->products += g_array_index (dims, gint64, i) < -1;
     }
   model->open += open;
   if (!gemem_dtype_bytes (dtype, gemem_paddle_import_dims (&model->import), dims->len, &bytes))
@@ -333,7 +333,7 @@ add_notes (const Model *model)
                       version / 1000000, version / 1000 % 1000, version % 1000);
   count_note (graph, model->open,
               "variables have a dimension that is not known (-1), which counts as 1; where it is "
-              "the batch, save the program with a number");
+              "the batch, --dim -1=N gives it a number");
   count_note (graph, model->products,
               "dimensions are products with one that is not known (-12), which count as 12");
   count_note (graph, model->shapeless, "tensors have no shape; they count as no bytes");
@@ -342,13 +342,13 @@ add_notes (const Model *model)
 }
 
 static GememGraph *
-import_program (GememInput *input, const PaddleModel *program, GError **error)
+import_program (GememInput *input, const PaddleModel *program, GememGraphDims *dims, GError **error)
 {
   g_autofree char *base = g_path_get_basename (gemem_input_name (input));
   Model model = { .program = program, .where = gemem_input_name (input) };
   gboolean ok;
 
-  gemem_paddle_import_init (&model.import, base);
+  gemem_paddle_import_init (&model.import, base, dims);
   model.names = g_new0 (GHashTable *, program->blocks.n + 1);
   model.around = g_array_new (FALSE, FALSE, sizeof (guint32));
   ok = program->blocks.n > 0
@@ -372,13 +372,13 @@ import_program (GememInput *input, const PaddleModel *program, GError **error)
 /* ---- format */
 
 static GememGraph *
-read_model (GememInput *input, guint index, GError **error)
+read_model (GememInput *input, guint index, GememGraphDims *dims, GError **error)
 {
   g_autoptr (GPtrArray) memory = g_ptr_array_new_with_free_func (g_free);
   const PaddleModel *program = gemem_proto_read (input, &gemem_proto_PaddleModel, index, memory,
                                                  error);
 
-  return program != NULL ? import_program (input, program, error) : NULL;
+  return program != NULL ? import_program (input, program, dims, error) : NULL;
 }
 
 /* Probe: the first block comes first in the file, with number 0 and parent -1. */

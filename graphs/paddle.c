@@ -80,6 +80,7 @@ read_var (Reader *reader, guint32 entry, GError **error)
       || (at[VAR_PERSISTABLE] != 0
           && !gemem_json_tree_bool (reader->tree, at[VAR_PERSISTABLE], &persistable, error)))
     return FALSE;
+  gemem_paddle_import_fill (&reader->import);
   if (!gemem_dtype_bytes (dtype, gemem_paddle_import_dims (&reader->import),
                           reader->import.dims->len, &bytes))
     return gemem_json_tree_fail (reader->tree, at[VAR_SHAPE], error,
@@ -195,7 +196,7 @@ read_program (Reader *reader, GError **error)
 }
 
 static GememGraph *
-read_graph (GememInput *input, guint index, GError **error)
+read_graph (GememInput *input, guint index, GememGraphDims *dims, GError **error)
 {
   g_autofree char *where = NULL;
   g_autofree char *base = g_path_get_basename (gemem_input_name (input));
@@ -204,7 +205,7 @@ read_graph (GememInput *input, guint index, GError **error)
 
   if (json == NULL)
     return NULL;
-  gemem_paddle_import_init (&reader.import, base);
+  gemem_paddle_import_init (&reader.import, base, dims);
   reader.tree = gemem_json_tree_new ();
   gemem_json_tree_set_where (reader.tree, "%s", where);
   if (!gemem_json_tree_read (reader.tree, json, GEMEM_JSON_BEGIN_OBJECT, error)

@@ -60,47 +60,63 @@ is_script (const char *path)
   return is;
 }
 
+/* Converts one recording of those in a folder, of which @first is that of the program itself. */
 static void
-finish (const char *program, const char *folder, pid_t pid, int status)
+convert (const GememJournal *journal, const GememJournal *first, pid_t pid,
+         const GememLaunchFacts *facts, const char *program, const char *without_events)
+{
+  const GememLaunchFacts others = { .format = "journal" };
+  g_autofree char *path = journal == first ? g_strdup (output)
+                                           : gemem_launcher_output (output, journal);
+  guint64 count;
+
+  if (gemem_launcher_still_runs (journal, pid))
+    gemem_launcher_say ("process %" G_GINT64_FORMAT
+                        " still runs; its recording is %s, which gemem-sim reads",
+                        journal->pid, journal->path);
+  else if (!gemem_launcher_convert (journal, journal == first ? facts : &others, path, &count))
+    return;
+  else if (journal != first && count > 0)
+    gemem_launcher_say ("%s: recorded from process %" G_GINT64_FORMAT, path, journal->pid);
+  else if (journal == first && count == 0)
+    gemem_launcher_say ("%s used CUDA, but no allocation was recorded; %s %s", program, path,
+                        without_events);
+}
+
+/* The program left no recording. */
+static void
+say_nothing (const char *program, const char *without_events)
+{
+  g_autofree char *path = g_find_program_in_path (program);
+  const char *reason = path != NULL && !is_script (path) ? gemem_launcher_privileged (path) : NULL;
+
+  if (reason != NULL)
+    gemem_launcher_say ("%s: LD_PRELOAD has no effect on it, so nothing was recorded: %s; %s %s",
+                        program, reason, output, without_events);
+  else
+    gemem_launcher_say ("%s made no CUDA calls that are recorded; %s %s", program, output,
+                        without_events);
+}
+
+static void
+finish (const char *program, const GememFolder *folder, pid_t pid, int status)
 {
   g_autoptr (GPtrArray) journals = gemem_launcher_journals (folder, ".gmj");
   const GememJournal *first = gemem_launcher_main (journals, pid);
   g_autofree char *ended = gemem_launcher_ended (status);
-  const GememLaunchFacts facts = { .format = "journal", .ended = ended };
-  const GememLaunchFacts others = { .format = "journal" };
+  const GememLaunchFacts facts = { .format = "journal",
+                                   .ended = ended,
+                                   .keeps_earlier = status != 0 };
+  const char *without_events = status != 0 && gemem_launcher_keeps (output) ? "is left as it was"
+                                                                            : "holds no events";
   guint64 count;
 
+  if (!gemem_launcher_finds (folder))
+    return;
   for (guint i = 0; i < journals->len; i++)
-    {
-      const GememJournal *journal = journals->pdata[i];
-      g_autofree char *path = journal == first ? g_strdup (output)
-                                               : gemem_launcher_output (output, journal);
-      if (gemem_launcher_still_runs (journal, pid))
-        gemem_launcher_say ("process %" G_GINT64_FORMAT
-                            " still runs; its recording is %s, which gemem-sim reads",
-                            journal->pid, journal->path);
-      else if (!gemem_launcher_convert (journal, journal == first ? &facts : &others, path, &count))
-        continue;
-      else if (journal != first && count > 0)
-        gemem_launcher_say ("%s: recorded from process %" G_GINT64_FORMAT, path, journal->pid);
-      else if (journal == first && count == 0)
-        gemem_launcher_say ("%s used CUDA, but no allocation was recorded; %s holds no events",
-                            program, path);
-    }
+    convert (journals->pdata[i], first, pid, &facts, program, without_events);
   if (first == NULL && gemem_launcher_convert (NULL, &facts, output, &count))
-    {
-      g_autofree char *path = g_find_program_in_path (program);
-      const char *reason = path != NULL && !is_script (path) ? gemem_launcher_privileged (path)
-                                                             : NULL;
-      if (reason != NULL)
-        gemem_launcher_say ("%s: LD_PRELOAD has no effect on it, so nothing was recorded: %s; %s "
-                            "holds no events",
-                            program, reason, output);
-      else
-        gemem_launcher_say ("%s made no CUDA calls that are recorded; %s holds no events", program,
-                            output);
-    }
-  g_rmdir (folder); /* fails, as intended, if a journal remains */
+    say_nothing (program, without_events);
 }
 
 /* Parses the options before the program; *@arguments then starts with the program. */
@@ -162,14 +178,15 @@ main (int argc, char **argv)
   output = g_canonicalize_filename (given, NULL);
   char *links = NULL; /* see gemem_launcher_list_path() */
   g_autofree char *library = gemem_launcher_find (GEMEM_LAUNCHER_RECORDER, GEMEM_PKGLIBDIR);
-  g_autofree char *folder = g_strconcat (output, ".recording-XXXXXX", NULL);
+  g_autofree char *name = g_strconcat (output, ".recording-XXXXXX", NULL);
+  GememFolder folder = { NULL };
   if (library == NULL)
     gemem_launcher_say (GEMEM_LAUNCHER_RECORDER " was not found in " GEMEM_PKGLIBDIR
                                                 "; %s runs without being recorded",
                         argv[1]);
   else if ((library = gemem_launcher_list_path (library, &links, &error)) == NULL)
     gemem_launcher_say ("%s; %s runs without being recorded", error->message, argv[1]);
-  else if (g_mkdtemp (folder) == NULL)
+  else if (!gemem_folder_make (&folder, name))
     {
       gemem_launcher_say ("%s: %s; %s runs without being recorded", given, g_strerror (errno),
                           argv[1]);
@@ -178,10 +195,11 @@ main (int argc, char **argv)
   g_auto (GStrv) environment = g_get_environ ();
   if (library != NULL)
     environment = gemem_launcher_record (
-        gemem_launcher_preload (g_steal_pointer (&environment), library), folder, stacks);
+        gemem_launcher_preload (g_steal_pointer (&environment), library), folder.path, stacks);
   int status = gemem_launcher_run (argv + 1, environment, 0, &pid);
   if (library != NULL)
-    finish (argv[1], folder, pid, status);
+    finish (argv[1], &folder, pid, status);
+  gemem_folder_clear (&folder, gemem_launcher_is_recording);
   gemem_launcher_remove_links (links);
   return status;
 }

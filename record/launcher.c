@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/io/input.h"
 #include "base/no-memory.h"
+#include "base/text.h"
 #include "record/launcher.h"
 #include "record/variables.h"
 #include "traces/journal/format.h"
@@ -63,7 +64,8 @@ gemem_launcher_say (const char *format, ...)
   va_start (arguments, format);
   g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  fprintf (stderr, "%s: %s\n", launcher, text);
+  g_autofree char *line = gemem_text_line (text);
+  fprintf (stderr, "%s: %s\n", launcher, line);
 }
 
 /* ---- options */
@@ -152,19 +154,17 @@ gemem_launcher_list_path (char *path, char **links, GError **error)
   return NULL;
 }
 
+static gboolean
+is_no_link (G_GNUC_UNUSED const char *name, mode_t mode)
+{
+  return !S_ISLNK (mode);
+}
+
 void
 gemem_launcher_remove_links (char *links)
 {
-  g_autoptr (GDir) folder = links != NULL ? g_dir_open (links, 0, NULL) : NULL;
-  const char *name;
-
-  while (folder != NULL && (name = g_dir_read_name (folder)) != NULL)
-    {
-      g_autofree char *link = g_build_filename (links, name, NULL);
-      g_unlink (link);
-    }
   if (links != NULL)
-    g_rmdir (links);
+    gemem_folder_remove (links, is_no_link);
   g_free (links);
 }
 
@@ -341,24 +341,65 @@ compare_journals (gconstpointer a, gconstpointer b)
                           : (x->part > y->part) - (x->part < y->part);
 }
 
+gboolean
+gemem_launcher_finds (const GememFolder *folder)
+{
+  const gboolean there = gemem_folder_stands (folder);
+
+  if (!there)
+    gemem_launcher_say (
+        "%s: it was moved or replaced while the program ran, so its recordings are lost",
+        folder->path);
+  return there;
+}
+
+gboolean
+gemem_launcher_is_recording (const char *name, mode_t mode)
+{
+  return S_ISREG (mode) && (g_str_has_suffix (name, ".gmj") || g_str_has_suffix (name, ".pickle"));
+}
+
+/* Reads a number without sign from *@text on; 0: there is none. */
+static gint64
+read_number (const char **text)
+{
+  char *end;
+  const gboolean digit = g_ascii_isdigit (**text);
+  const gint64 number = g_ascii_strtoll (*text, &end, 10);
+
+  *text = end;
+  return digit ? number : 0;
+}
+
+/* "12.gmj", "12-3.gmj"; FALSE: @name is something else, which the program put there. */
+static gboolean
+read_name (const char *name, const char *suffix, GememJournal *journal)
+{
+  journal->pid = read_number (&name);
+  journal->part = 1;
+  if (*name == '-')
+    {
+      name++;
+      journal->part = read_number (&name);
+    }
+  return journal->pid > 0 && journal->pid <= G_MAXINT32 && journal->part > 0
+         && strcmp (name, suffix) == 0;
+}
+
 GPtrArray *
-gemem_launcher_journals (const char *folder, const char *suffix)
+gemem_launcher_journals (const GememFolder *folder, const char *suffix)
 {
   GPtrArray *journals = g_ptr_array_new_with_free_func (journal_free);
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  g_autoptr (GDir) dir = gemem_folder_stands (folder) ? g_dir_open (folder->path, 0, NULL) : NULL;
+  GememJournal found = { .folder = folder };
   const char *name;
 
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      if (!g_str_has_suffix (name, suffix))
-        continue;
-      char *end;
-      GememJournal *journal = g_new0 (GememJournal, 1);
-      journal->path = g_build_filename (folder, name, NULL);
-      journal->pid = g_ascii_strtoll (name, &end, 10);
-      journal->part = *end == '-' ? g_ascii_strtoll (end + 1, NULL, 10) : 1;
-      g_ptr_array_add (journals, journal);
-    }
+    if (read_name (name, suffix, &found) && gemem_folder_has (folder, name))
+      {
+        found.path = g_build_filename (folder->path, name, NULL);
+        g_ptr_array_add (journals, g_memdup2 (&found, sizeof found));
+      }
   g_ptr_array_sort (journals, compare_journals);
   return journals;
 }
@@ -387,6 +428,14 @@ gemem_launcher_output (const char *output, const GememJournal *journal)
                                             : g_strdup ("");
   g_autofree char *tag = g_strdup_printf ("%" G_GINT64_FORMAT "%s", journal->pid, part);
   return gemem_launcher_beside (output, tag);
+}
+
+gboolean
+gemem_launcher_keeps (const char *path)
+{
+  struct stat facts;
+
+  return stat (path, &facts) == 0 && S_ISREG (facts.st_mode) && facts.st_size > 0;
 }
 
 gboolean
@@ -476,7 +525,10 @@ copy (GememTraceReader *reader, const GememLaunchFacts *facts, const char *path,
       *count += kept->len;
     }
   unfinished = NULL;
-  if (n == 0 && (*count > 0 || facts->ended != NULL))
+  const gboolean wanted = *count > 0
+                          || (facts->ended != NULL
+                              && !(facts->keeps_earlier && gemem_launcher_keeps (path)));
+  if (n == 0 && wanted)
     return writer->finish (writer, error);
   writer->discard (writer);
   return n == 0;
@@ -509,6 +561,6 @@ gemem_launcher_convert (const GememJournal *journal, const GememLaunchFacts *fac
     gemem_launcher_say ("%s: calls are missing, which could not be recorded; was the disk full?",
                         path);
   if (journal != NULL)
-    g_unlink (journal->path);
+    gemem_folder_unlink (journal->folder, journal->path);
   return TRUE;
 }

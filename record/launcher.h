@@ -11,6 +11,7 @@
 #include <glib.h>
 #include <sys/types.h>
 
+#include "base/io/folder.h"
 #include "traces/trace.h"
 
 #define GEMEM_LAUNCHER_RECORDER "libgemem-record.so"
@@ -43,7 +44,7 @@ char *gemem_launcher_find (const char *name, const char *installed);
 /* A name for @path, which is consumed, in lists whose items end at blanks or colons (LD_PRELOAD): itself, or
  * a link in the folder *@links, which is made where there is none.  NULL with @error.  g_free(). */
 char *gemem_launcher_list_path (char *path, char **links, GError **error);
-/* Removes the folder @links, or nothing where it is NULL, and the links in it; consumes it. */
+/* Removes the links in the folder @links, and it, or nothing where it is NULL; consumes it. */
 void gemem_launcher_remove_links (char *links);
 /* Why the loader of the executable @path (no script) preloads nothing into it, because it gets rights that
  * the user lacks, and what to do; NULL: it does. */
@@ -68,12 +69,18 @@ char *gemem_launcher_ended (int status);
 /* One process's recording. */
 typedef struct
 {
+  const GememFolder *folder; /* in which it lies */
   char *path;
   gint64 pid, part; /* PID.gmj, PID-PART.gmj */
 } GememJournal;
 
-/* The files @suffix (".gmj") in @folder by process id: array of GememJournal; g_ptr_array_unref(). */
-GPtrArray *gemem_launcher_journals (const char *folder, const char *suffix);
+/* FALSE if the program put something else in the place of the @folder of its recordings, which is said. */
+gboolean gemem_launcher_finds (const GememFolder *folder);
+/* A GememFolderKeep: what must not be removed unless it was converted. */
+gboolean gemem_launcher_is_recording (const char *name, mode_t mode);
+/* The regular files PID@suffix and PID-PART@suffix (".gmj") in @folder, which stays, by process id: array
+ * of GememJournal; g_ptr_array_unref(). */
+GPtrArray *gemem_launcher_journals (const GememFolder *folder, const char *suffix);
 /* The one that becomes FILE: the last one of the program's process (which may have executed another
  * program), else that of the first process; NULL: there are none. */
 const GememJournal *gemem_launcher_main (const GPtrArray *journals, pid_t pid);
@@ -81,6 +88,8 @@ const GememJournal *gemem_launcher_main (const GPtrArray *journals, pid_t pid);
 char *gemem_launcher_beside (const char *output, const char *tag);
 /* The path of the trace of a child: @output with the process id before the extension.  g_free(). */
 char *gemem_launcher_output (const char *output, const GememJournal *journal);
+/* TRUE if an earlier output stands at @path, which is worth more than one without events. */
+gboolean gemem_launcher_keeps (const char *path);
 /* TRUE if the process is not @pid, the program's, and still runs. */
 gboolean gemem_launcher_still_runs (const GememJournal *journal, pid_t pid);
 /* What is known of a recording beside its file. */
@@ -95,6 +104,7 @@ typedef struct
   const char *ended;
   /* of a journal: the calls alone, without the requests of an allocator above them */
   gboolean calls_only;
+  gboolean keeps_earlier; /* no empty trace takes the place of an earlier one, as after a failure */
   gboolean managed_on_host, never_refused; /* as GememReadOptions */
   /* the first request of each device is left out, with its free, if it has this size, and so are
    * those of it that are refused before; 0: none is */

@@ -617,6 +617,18 @@ gemem_holders_new (GememTraceSource open, gpointer data, const GememHoldersOptio
   return NULL;
 }
 
+const GememDeviceHolders *
+gemem_holders_of (const GememHolders *holders, int device)
+{
+  for (guint i = 0; holders != NULL && i < holders->devices->len; i++)
+    {
+      const GememDeviceHolders *one = holders->devices->pdata[i];
+      if (one->device == device)
+        return one;
+    }
+  return NULL;
+}
+
 void
 gemem_holders_free (GememHolders *holders)
 {

@@ -102,6 +102,8 @@ typedef struct
 /* GEMEM_ERROR_INPUT, also for a moment that the trace does not have.  gemem_holders_free(). */
 GememHolders *gemem_holders_new (GememTraceSource open, gpointer data,
                                  const GememHoldersOptions *options, GError **error);
+/* Those of device @device; NULL: it has none. */
+const GememDeviceHolders *gemem_holders_of (const GememHolders *holders, int device);
 void gemem_holders_free (GememHolders *holders); /* may be NULL */
 
 GEMEM_END_DECLS

@@ -235,6 +235,11 @@ typedef struct
   gboolean never_refused;
 } GememReadOptions;
 
+/* Keys of notes in a trace's provenance that `plan` obeys: what a table of lifetimes says and no event can; that
+ * some buffers have a place already. */
+#define GEMEM_TRACE_LEFT_OUT "left out"
+#define GEMEM_TRACE_FIXED_OFFSETS "fixed offsets"
+
 #define GEMEM_READ_OPTIONS_DEFAULT \
   { \
     FALSE, -1, FALSE, NULL, NULL, FALSE, GEMEM_MEMORY_ALL, FALSE, FALSE \

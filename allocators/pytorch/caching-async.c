@@ -54,6 +54,15 @@ says_more (const char *conf)
   return length > strlen (CHOICE);
 }
 
+static void
+note_collection (const CachingSettings *settings, GememNoteFunc func, gpointer data)
+{
+  if (settings->gc_threshold > 0 && settings->limit == CACHING_UNLIMITED)
+    func ("pytorch-caching: garbage_collection_threshold has no effect without a limit; set "
+          "per_process_memory_fraction, or leave it out",
+          data);
+}
+
 void
 gemem_caching_notes (gconstpointer given, GememNoteFunc func, gpointer data)
 {
@@ -62,8 +71,13 @@ gemem_caching_notes (gconstpointer given, GememNoteFunc func, gpointer data)
   CachingSettings settings;
   g_autofree char *names = NULL, *note = NULL;
 
-  if (!gemem_caching_settings_resolve (params, NULL, &settings, NULL) || !settings.async)
+  if (!gemem_caching_settings_resolve (params, NULL, &settings, NULL))
     return;
+  if (!settings.async)
+    {
+      note_collection (&settings, func, data);
+      return;
+    }
   names = native_settings (params);
   note = g_strdup_printf ("pytorch-caching: %s: without effect with backend=cudaMallocAsync, which "
                           "leaves memory to CUDA; leave it out, or use backend=native",

@@ -118,6 +118,13 @@ const GememParam gemem_caching_params[] = {
     .choices = "no",
     PARAM (no_split),
     .help = "Only no: an option of a torch.cuda.MemPool, which no trace names." },
+  { .name = "sleep_pools_expandable",
+    .type = GEMEM_PARAM_BOOL,
+    .default_text = "no",
+    PARAM (sleep_expandable),
+    .help =
+        "vLLM or torch_memory_saver leaves expandable_segments on for its pools: nothing of them "
+        "sleeps in 2.6, and 2.8 and 2.9 refuse them; since 2.10 it makes no difference." },
   CACHING_CONF_ROW (
       "conf", conf, "PYTORCH_CUDA_ALLOC_CONF|PYTORCH_HIP_ALLOC_CONF", "alloc_conf|" CONF_KEYS,
       "A whole PYTORCH_CUDA_ALLOC_CONF string, instead of single settings, read to the letter "
@@ -388,6 +395,14 @@ gemem_caching_memory_of (const CachingCommon *params, GememDevice *device)
   return info.total;
 }
 
+void
+gemem_caching_set_collection (CachingSettings *settings, double threshold)
+{
+  settings->gc_threshold = threshold;
+  settings->gc = settings->limit != CACHING_UNLIMITED && threshold > 0;
+  settings->gc_trigger = settings->gc ? (guint64) (threshold * (double) settings->limit) : 0;
+}
+
 gboolean
 gemem_caching_common_resolve (const CachingCommon *params, guint64 limit, gboolean has_divisions,
                               CachingSettings *settings, GError **error)
@@ -401,9 +416,7 @@ gemem_caching_common_resolve (const CachingCommon *params, guint64 limit, gboole
   settings->expandable = params->expandable_segments;
   settings->total = params->total;
   settings->limit = limit;
-  settings->gc = limit != CACHING_UNLIMITED && params->garbage_collection_threshold > 0;
-  if (settings->gc)
-    settings->gc_trigger = (guint64) (params->garbage_collection_threshold * (double) limit);
+  gemem_caching_set_collection (settings, params->garbage_collection_threshold);
   if (!has_divisions
       && !gemem_caching_divisions_parse (settings->version, params->divisions, settings->divisions,
                                          error))
@@ -455,9 +468,66 @@ gemem_caching_settings_resolve (const CachingParams *params, GememDevice *device
   if (!check_variable (&params->common, error)
       || (conf != NULL && !gemem_caching_conf_parse (conf, &copy, settings, &has_divisions, error)))
     return FALSE;
+  settings->sleep_expandable = copy.sleep_expandable;
   settings->async = copy.backend == CACHING_BACKEND_ASYNC;
   if (settings->async || resolve (&copy, device, has_divisions, settings, error))
     return TRUE;
   g_prefix_error (error, WHAT ": ");
   return FALSE;
+}
+
+/* The values of all slots as PyTorch reads them: "4", or "[1:4,2:4,...]".  g_free(). */
+static char *
+divisions_text (const guint64 *divisions)
+{
+  GString *text = g_string_new ("[");
+  gboolean alike = TRUE;
+
+  for (guint i = 0; i < CACHING_DIVISION_SLOTS; i++)
+    {
+      alike &= divisions[i] == divisions[0];
+      g_string_append_printf (text, "%s%u:%" G_GUINT64_FORMAT, i > 0 ? "," : "", 1u << i,
+                              divisions[i]);
+    }
+  if (alike)
+    g_string_printf (text, "%" G_GUINT64_FORMAT, divisions[0]);
+  else
+    g_string_append_c (text, ']');
+  return g_string_free (text, FALSE);
+}
+
+/* "0.5", "40G".  g_free(). */
+static char *
+reserve_text (const CachingSettings *settings)
+{
+  const gboolean part = settings->reserve_part > 0;
+  char digits[G_ASCII_DTOSTR_BUF_SIZE];
+
+  g_ascii_formatd (digits, sizeof digits, "%.15g",
+                   part ? settings->reserve_part : settings->reserve_bytes / (double) GEMEM_GIB);
+  return g_strconcat (digits, part ? "" : "G", NULL);
+}
+
+void
+gemem_caching_settings_unfold (gpointer given)
+{
+  CachingParams *params = given, copy = *params;
+  const char *conf = gemem_caching_conf_of (&params->common);
+  CachingSettings settings = { .version = &gemem_caching_versions[params->common.version] };
+  gboolean has_divisions = FALSE;
+
+  if (conf == NULL || *conf == '\0'
+      || !gemem_caching_conf_parse (conf, &copy, &settings, &has_divisions, NULL))
+    return;
+  if (has_divisions)
+    {
+      g_free (copy.common.divisions);
+      copy.common.divisions = divisions_text (settings.divisions);
+    }
+  if (settings.reserve_part > 0 || settings.reserve_bytes > 0)
+    {
+      g_free (copy.reserve);
+      copy.reserve = reserve_text (&settings);
+    }
+  *params = copy;
 }

@@ -258,6 +258,26 @@ gemem_caching_wake (GememAllocator *allocator, const char *const *tags, guint64 
   return ok;
 }
 
+/* Whether the pools of the layer are its own although segments are expandable, as the release and the layer have it. */
+static gboolean
+is_own (Caching *caching)
+{
+  const CachingSettings *settings = &caching->settings;
+
+  if (!settings->expandable || settings->version->own == CACHING_OWN_KEPT)
+    return TRUE;
+  if (!settings->sleep_expandable)
+    caching->base.approximation = "vLLM or torch_memory_saver is taken to switch "
+                                  "expandable_segments off for its pools; if it "
+                                  "does not, sleep_pools_expandable=yes";
+  else if (settings->version->own == CACHING_OWN_REFUSED)
+    gemem_allocator_refuse (&caching->base,
+                            "PyTorch %s refuses such a pool with expandable_segments; use "
+                            "expandable_segments=no",
+                            settings->version->name);
+  return !settings->sleep_expandable;
+}
+
 void
 gemem_caching_sleep_begin (Caching *caching, CachingPoolPair *pair, const char *tag,
                            gboolean backup)
@@ -266,6 +286,8 @@ gemem_caching_sleep_begin (Caching *caching, CachingPoolPair *pair, const char *
   GememDeviceInfo info = { 0 };
   CachingRegion *region;
 
+  if (!is_own (caching))
+    return;
   if (caching->sleep == NULL)
     {
       gemem_device_info (allocator->device, &info);

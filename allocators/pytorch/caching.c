@@ -751,6 +751,7 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .params_size = sizeof (CachingParams),
   .create = caching_create,
   .notes = gemem_caching_notes,
+  .unfold = gemem_caching_settings_unfold,
   .alloc = gemem_caching_alloc,
   .free = gemem_caching_free,
   .prefetch = gemem_caching_prefetch,

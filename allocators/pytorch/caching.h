@@ -55,6 +55,14 @@ typedef enum /* what decides among free blocks of equal size: the least of */
   CACHING_TIES_SEGMENT, /* the segment's number, then the address */
 } CachingTies;
 
+/* What a pool with an allocator of the program's own (torch.cuda.MemPool) is with expandable_segments. */
+typedef enum
+{
+  CACHING_OWN_BYPASSED, /* PyTorch's own expandable segments; the program's allocator is not asked */
+  CACHING_OWN_REFUSED,  /* an error of PyTorch */
+  CACHING_OWN_KEPT,     /* plain segments, of the program's allocator */
+} CachingOwn;
+
 typedef struct
 {
   const char *name;
@@ -65,6 +73,7 @@ typedef struct
   gboolean rest_replaces;  /* `>` in a list of divisions includes the slot named last */
   gboolean range_suffices; /* a range that is shorter than the request is released */
   gboolean strict;         /* of settings strings: separators, white space and int as up to 2.9 */
+  CachingOwn own;          /* of torch-npu, which knows no memory that sleeps: not looked at */
 } CachingVersion;
 
 extern const CachingVersion gemem_caching_versions[CACHING_RELEASES];
@@ -94,7 +103,7 @@ typedef struct
   CachingCommon common; /* first */
   char *reserve, *pinned;
   int backend;
-  gboolean capture_reuse, use_on_oom, no_split;
+  gboolean capture_reuse, use_on_oom, no_split, sleep_expandable;
 } CachingParams;
 
 enum /* CachingParams.backend */
@@ -115,7 +124,8 @@ typedef struct
 {
   const CachingVersion *version;
   guint64 max_split_size, max_non_split_rounding, large_segment_size;
-  guint64 limit;      /* CACHING_UNLIMITED: none */
+  guint64 limit; /* CACHING_UNLIMITED: none */
+  double gc_threshold;
   guint64 gc_trigger; /* floor (threshold * limit) */
   gboolean gc;        /* a limit and a threshold */
   gboolean expandable;
@@ -125,6 +135,7 @@ typedef struct
   double reserve_part, reserve_bytes;
   gboolean has_divisions;
   gboolean release_private_pools;
+  gboolean sleep_expandable; /* the layer of memory that sleeps leaves `expandable` as it is */
   guint64 divisions[CACHING_DIVISION_SLOTS]; /* by floor (log2 size) - 20, clamped */
   guint64 page; /* of large expandable segments, before the device's granularity */
   /* of torch-npu; the same in every object of pytorch-caching (gemem_caching_settings_plain()) */
@@ -158,6 +169,8 @@ const CachingNews *gemem_caching_too_new (const GememParam *table, const Caching
                                           const CachingNews *news, guint n);
 /* The memory of which fractions are taken: `total`, or what the device reports. */
 guint64 gemem_caching_memory_of (const CachingCommon *params, GememDevice *device);
+/* From @threshold and the limit of @settings: whether, and from which size on, garbage is collected. */
+void gemem_caching_set_collection (CachingSettings *settings, double threshold);
 /* Carries @params, which were checked, over to @settings; @limit: CACHING_UNLIMITED, none;
  * @has_divisions: the divisions are in @settings already.  GEMEM_ERROR_USAGE: unsound divisions. */
 gboolean gemem_caching_common_resolve (const CachingCommon *params, guint64 limit,
@@ -169,6 +182,8 @@ gboolean gemem_caching_settings_resolve (const CachingParams *params, GememDevic
                                          CachingSettings *settings, GError **error);
 /* What only torch-npu does otherwise, switched off. */
 void gemem_caching_settings_plain (CachingSettings *settings);
+/* `unfold` of the class: @given is a CachingParams. */
+void gemem_caching_settings_unfold (gpointer given);
 /* The @settings that follow on @before when the program gives its allocator @text
  * (caching-configure.c). GEMEM_ERROR_USAGE: PyTorch refuses it. */
 gboolean gemem_caching_settings_change (const CachingSettings *before, GememDevice *device,

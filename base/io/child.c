@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/io/child.h"
 #include "base/io/spool.h"
+#include "base/text.h"
 
 #define LOOK_MS 50 /* how often `stop` is looked at */
 
@@ -123,5 +124,17 @@ gemem_shell_word (const char *word)
   const gboolean plain = *word != '\0'
                          && strspn (word, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_-+=:,./@%")
                                 == strlen (word);
-  return plain ? g_strdup (word) : g_shell_quote (word);
+  g_autofree char *shown = gemem_text_line (word);
+  if (plain)
+    return g_strdup (word);
+  if (strcmp (shown, word) == 0)
+    return g_shell_quote (word);
+  GString *quoted = g_string_new ("$'"); /* as bash and zsh read it */
+  for (; *word != '\0'; word++)
+    if (g_ascii_isprint (*word) && strchr ("'\\", *word) == NULL)
+      g_string_append_c (quoted, *word);
+    else
+      g_string_append_printf (quoted, "\\%03o", (guint) (guchar) *word);
+  g_string_append_c (quoted, '\'');
+  return g_string_free (quoted, FALSE);
 }

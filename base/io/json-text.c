@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "base/io/json-text.h"
+#include "base/text.h"
 
 void
 gemem_json_append_string (GString *out, const char *text)
@@ -13,7 +14,7 @@ gemem_json_append_string (GString *out, const char *text)
     }
   g_autofree char *valid = g_utf8_make_valid (text, -1);
   g_string_append_c (out, '"');
-  for (const char *p = valid; *p != '\0'; p++)
+  for (const char *p = valid; *p != '\0'; p = g_utf8_next_char (p))
     switch (*p)
       {
       case '"':
@@ -31,10 +32,10 @@ gemem_json_append_string (GString *out, const char *text)
         g_string_append (out, "\\t");
         break;
       default:
-        if ((guchar) *p < 0x20 || *p == 0x7f)
-          g_string_append_printf (out, "\\u%04x", *p);
+        if (gemem_text_is_hidden (g_utf8_get_char (p)))
+          g_string_append_printf (out, "\\u%04x", g_utf8_get_char (p));
         else
-          g_string_append_c (out, *p);
+          g_string_append_len (out, p, g_utf8_next_char (p) - p);
       }
   g_string_append_c (out, '"');
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glib/gstdio.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "base/io/output.h"
 
 #define BUFFER_SIZE ((gsize) 256 << 10)
+#define LINKS_MOST 40 /* one after the other, as Linux has it */
 
 struct _GememOutput
 {
@@ -83,14 +85,17 @@ gemem_outputs_abandon (void)
     }
 }
 
-/* Opens @output's temporary file, with the access rights of the file that it is to replace. */
+/* Opens @output's temporary file, unless links lead round in a circle, with the access rights of the file that it is to replace. */
 static void
 open_temporary (GememOutput *output)
 {
   struct stat old;
 
-  output->fd = gemem_temporary_open (&output->unfinished, output->temporary, 0666);
-  if (output->fd >= 0 && stat (output->path, &old) == 0)
+  const gboolean there = stat (output->path, &old) == 0;
+  output->fd = there || errno == ENOENT
+                   ? gemem_temporary_open (&output->unfinished, output->temporary, 0666)
+                   : -1;
+  if (output->fd >= 0 && there)
     (void) !fchmod (output->fd, old.st_mode & 0777);
 }
 
@@ -112,8 +117,28 @@ descriptor_of (const char *path)
   return -1;
 }
 
+/* The name to which the symbolic links at the end of @path lead, which need not exist; at a name of an
+ * open stream of the process the way ends.  g_free(). */
+static char *
+follow_links (const char *path)
+{
+  char *name = g_strdup (path);
+
+  for (guint i = 0; i < LINKS_MOST && descriptor_of (name) < 0; i++)
+    {
+      g_autofree char *target = g_file_read_link (name, NULL);
+      g_autofree char *folder = g_path_get_dirname (name);
+      if (target == NULL)
+        break;
+      g_free (name);
+      name = g_path_is_absolute (target) ? g_steal_pointer (&target)
+                                         : g_build_filename (folder, target, NULL);
+    }
+  return name;
+}
+
 /* TRUE if @path is written directly: it is no regular file, or names an open stream of the process.
- * *fd: a descriptor opened for writing with close-on-exec, or -1 with errno.
+ * *@fd: a descriptor opened for writing with close-on-exec, or -1 with errno.
  * /dev/stdout resolves to a regular file if a shell redirected the output to one: a renamed file
  * would replace the name /dev/stdout for all users and leave the shell's file empty. */
 static gboolean
@@ -124,30 +149,53 @@ open_directly (const char *path, int *fd)
 
   if (descriptor >= 0)
     *fd = fcntl (descriptor, F_DUPFD_CLOEXEC, 0); /* continues at the position of the stream */
-  else if (stat (path, &status) == 0 && !S_ISREG (status.st_mode))
-    *fd = open (path, O_WRONLY | O_CLOEXEC);
+  else if (stat (path, &status) != 0)
+    return FALSE;
+  else if (!S_ISREG (status.st_mode))
+    *fd = open (path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
   else
     return FALSE;
   return TRUE;
+}
+
+gboolean
+gemem_output_check (const char *path, GError **error)
+{
+  g_autofree char *name = follow_links (path);
+  g_autofree char *parent = g_path_get_dirname (name);
+  struct stat status;
+  int problem = 0;
+
+  if (strcmp (path, "-") == 0 || descriptor_of (name) >= 0)
+    return TRUE;
+  if (*path == '\0')
+    problem = ENOENT;
+  else if (stat (path, &status) == 0 && !S_ISREG (status.st_mode))
+    problem = S_ISDIR (status.st_mode) ? EISDIR : 0;
+  else if (stat (path, &status) != 0 && errno != ENOENT)
+    problem = errno;
+  else if (g_access (parent, W_OK | X_OK) != 0)
+    problem = errno;
+  if (problem != 0)
+    gemem_error_set_errno (error, problem, *path != '\0' ? path : "''",
+                           "name a file in a folder that can be written");
+  return problem == 0;
 }
 
 GememOutput *
 gemem_output_create (const char *path, GError **error)
 {
   GememOutput *output = g_new (GememOutput, 1);
-  gboolean standard = strcmp (path, "-") == 0;
+  const gboolean standard = strcmp (path, "-") == 0;
+  g_autofree char *target = follow_links (path);
 
   memset (output, 0, G_STRUCT_OFFSET (GememOutput, buffer));
   output->name = g_strdup (standard ? "standard output" : path);
   if (standard)
     output->fd = dup (STDOUT_FILENO);
-  else if (!open_directly (path, &output->fd))
+  else if (!open_directly (target, &output->fd))
     {
-      char *target = realpath (path, NULL);
-      if (target == NULL && errno == ENOMEM)
-        g_error (G_STRLOC ": failed to allocate a path");
-      output->path = g_strdup (target != NULL ? target : path);
-      free (target);
+      output->path = g_steal_pointer (&target);
       output->temporary = g_strconcat (output->path, ".tmp-XXXXXX", NULL);
       open_temporary (output);
     }

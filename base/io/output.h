@@ -2,7 +2,8 @@
  * renamed at the end.
  *
  * Paths that are not regular files (a pipe, /dev/stdout, /dev/full) and "-" (standard output) are
- * written directly.  A symbolic link is followed: its target is replaced, not the link.  No fsync:
+ * written directly.  A symbolic link is followed, also to what is not there yet: its target is
+ * replaced, not the link.  No fsync:
  * this guards against full disks and interrupted programs, not against power loss.
  *
  * Invariants: after an error or discard no part of the file remains; an older file of the same name
@@ -15,6 +16,9 @@
 typedef struct _GememOutput GememOutput;
 
 /* Errors of all: GEMEM_ERROR_FAILED naming the file. */
+/* FALSE if nothing can be written at @path: a folder is there, or its folder cannot be written.  Touches
+ * nothing.  A full disk shows only while writing. */
+gboolean gemem_output_check (const char *path, GError **error);
 GememOutput *gemem_output_create (const char *path, GError **error);
 gboolean gemem_output_write (GememOutput *output, gconstpointer data, gsize size, GError **error);
 /* Bytes written so far. */

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -23,6 +24,8 @@
 #include <utime.h>
 
 #include "base/error.h"
+#include "base/io/folder.h"
+#include "base/io/trust.h"
 #include "dry/launch/launch.h"
 
 #define FORM "gemem-dry stubs 2" /* changes when write.c writes other files */
@@ -93,20 +96,6 @@ name_of (const Contents *contents)
   return g_strndup (hash, 32);
 }
 
-static void
-remove_folder (const char *path)
-{
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *file = g_build_filename (path, name, NULL);
-      g_unlink (file);
-    }
-  g_rmdir (path);
-}
-
 /* Removes old folders beside @keep. */
 static void
 prune (const char *parent, const char *keep)
@@ -122,8 +111,18 @@ prune (const char *parent, const char *keep)
       GStatBuf facts;
       if (strcmp (path, keep) != 0 && g_lstat (path, &facts) == 0 && S_ISDIR (facts.st_mode)
           && now - (gint64) facts.st_mtime > days * 86400)
-        remove_folder (path);
+        gemem_folder_remove (path, NULL);
     }
+}
+
+/* @path is what its name says, no link, and nobody else can change it. */
+static gboolean
+is_ours (const char *path, mode_t kind)
+{
+  struct stat facts;
+
+  return lstat (path, &facts) == 0 && (facts.st_mode & S_IFMT) == kind
+         && gemem_trust_doubt (&facts, geteuid ()) == NULL;
 }
 
 /* @folder holds a file of each library, none of them cut off by a full disk long ago. */
@@ -132,13 +131,13 @@ is_complete (const char *folder, const Contents *contents)
 {
   g_autofree char *list = g_build_filename (folder, GEMEM_DRY_LIST, NULL);
 
-  if (!g_file_test (list, G_FILE_TEST_IS_REGULAR))
+  if (!is_ours (folder, S_IFDIR) || !is_ours (list, S_IFREG))
     return FALSE;
   for (guint i = 0; i < contents->libraries->len; i++)
     {
       const GememDryLibrary *library = contents->libraries->pdata[i];
       g_autofree char *path = file_of (library, folder);
-      GememDryElf *elf = gemem_dry_elf_open (path);
+      GememDryElf *elf = is_ours (path, S_IFREG) ? gemem_dry_elf_open (path) : NULL;
       const gboolean good = elf != NULL
                             && g_strcmp0 (gemem_dry_elf_soname (elf), library->soname) == 0;
       gemem_dry_elf_close (elf);
@@ -183,11 +182,11 @@ make_folder (const char *folder, const Contents *contents, GError **error)
     }
   const gboolean filled = fill (partial, contents, &inner);
   if (filled)
-    remove_folder (folder); /* something removed files of it */
+    gemem_folder_remove (folder, NULL); /* something removed files of it */
   if (filled && g_rename (partial, folder) == 0)
     return TRUE;
   const int problem = errno;
-  remove_folder (partial);
+  gemem_folder_remove (partial, NULL);
   if (inner != NULL)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s; " ADVICE, inner->message);
   else
@@ -195,14 +194,12 @@ make_folder (const char *folder, const Contents *contents, GError **error)
   return FALSE;
 }
 
-/* The same under the lock of @parent, which is made if needed. */
+/* The same under the lock of @parent. */
 static gboolean
 make_alone (const char *parent, const char *folder, const Contents *contents, GError **error)
 {
   g_autofree char *lock = g_build_filename (parent, "lock", NULL);
-  const int fd = g_mkdir_with_parents (parent, 0755) == 0
-                     ? open (lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644)
-                     : -1;
+  const int fd = open (lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
 
   if (fd < 0 || flock (fd, LOCK_EX) != 0)
     {
@@ -251,14 +248,35 @@ written_names (const char *const *libraries, const GememDryInstalled *installed,
   return g_steal_pointer (&names);
 }
 
+/* The folder of these folders in @cache, NULL: the user's cache, which nobody else may change. */
+static char *
+find_parent (const char *cache, GError **error)
+{
+  const char *from = cache != NULL ? cache : g_get_user_cache_dir ();
+  g_autofree char *parent = g_build_filename (from, "gemem", "dry", NULL);
+  char *real = NULL;
+
+  if (g_mkdir_with_parents (parent, 0755) != 0 || (real = realpath (parent, NULL)) == NULL)
+    gemem_error_set_errno (error, errno, parent, ADVICE);
+  else if (cache == NULL && !gemem_trust_folder (real, error))
+    {
+      g_prefix_error (error, "libraries are not loaded from %s: ", parent);
+      g_clear_pointer (&real, free);
+    }
+  g_autofree char *copy = g_strdup (real);
+  free (real);
+  return g_steal_pointer (&copy);
+}
+
 char *
 gemem_dry_stubs (const char *const *roots, const char *const *libraries,
                  GememDryInstalled *installed, const char *cache, GError **error)
 {
   g_autoptr (GPtrArray) linked = g_ptr_array_new_with_free_func (gemem_dry_linked_free);
-  g_autofree char *parent = g_build_filename (cache != NULL ? cache : g_get_user_cache_dir (),
-                                              "gemem", "dry", NULL);
+  g_autofree char *parent = find_parent (cache, error);
 
+  if (parent == NULL)
+    return NULL;
   g_autoptr (GPtrArray) wanted = gemem_dry_scan (roots, linked, installed);
   g_autoptr (GHashTable) written = written_names (libraries, installed, error);
   if (written == NULL)

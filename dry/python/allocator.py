@@ -1,7 +1,7 @@
 """allocator.py - what a snapshot of PyTorch does not say of its allocator: settings that the program changes while it runs, the part of the GPU that it may take, and, before PyTorch
 2.12, of which private pool a segment is that is gone at the end.
 
-The part is a note of the verdict.  The others are told by annotations, which the history keeps by its own clock: one where settings change, which gemem's reader of snapshots makes an event of (traces/pytorch/snapshot-private.h), and one
+They are told by annotations, which the history keeps by its own clock: one where settings or the part change, which gemem's reader of snapshots makes an event of (traces/pytorch/snapshot-private.h), and one
 where the program begins and ends to allocate in a pool.  From these every event gets the `pool_id` that PyTorch 2.12 gives it: a segment made in between is the pool's, and so is what lies in it;
 what a final segment says of its pool counts more.  A segment that another thread needs in between, for the default pool, is taken for the pool's: nothing tells them apart.
 """
@@ -12,6 +12,7 @@ import re
 import sys
 
 UNTIL_HERE, FROM_HERE = "gemem: settings until here: ", "gemem: settings from here on: "
+PART = "gemem: part of device from here on: "
 BEGINS, ENDS = "gemem: pool begins: ", "gemem: pool ends: "
 DEFAULT = (0, 0)
 
@@ -75,17 +76,18 @@ class Watch(object):
     def telling_part(self, function):
         def set_part(part, device):
             function(part, device)
+            if self.active():
+                self.annotate("%s%d %r" % (PART, device, float(part)))
             frame = sys._getframe(1)
             while frame.f_back is not None and "/torch/" in frame.f_code.co_filename:
                 frame = frame.f_back
-            self.parts.append((part, "%g (%s:%d)" % (part, os.path.basename(frame.f_code.co_filename), frame.f_lineno)))
+            self.parts.append("%g (%s:%d)" % (part, os.path.basename(frame.f_code.co_filename), frame.f_lineno))
 
         return set_part
 
     def tell_parts(self, tell):
         if self.parts:
-            one = "which the recording does not say; replay it with" if len(self.parts) == 1 else "one after the other, of which a replay has one from start to end:"
-            tell("PyTorch may take %s of the GPU, %s -a pytorch-caching:per_process_memory_fraction=%g" % (", then ".join(text for _, text in self.parts[:4]), one, self.parts[0][0]))
+            tell("the program lets PyTorch take %s of the GPU" % ", then ".join(self.parts[:4]))
 
     # ---- pools
 

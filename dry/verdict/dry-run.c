@@ -12,7 +12,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <glib/gstdio.h>
 #include <locale.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
+#include "sim/report/report.h"
 
 #define GPU "h100" /* without --gpu */
 #define GPUS_MAX 16
@@ -158,22 +158,15 @@ check_values (GError **error)
   return TRUE;
 }
 
-/* FALSE with @error if @path, of option @name, is a folder, or its folder cannot be written: said
- * before the program runs, not after it. */
+/* FALSE with @error if @path, of option @name, cannot be written: said before the program runs, not
+ * after it. */
 static gboolean
 check_file (const char *name, const char *path, GError **error)
 {
-  g_autofree char *folder = g_path_get_dirname (path);
-  const int problem = *path == '\0'                            ? ENOENT
-                      : g_file_test (path, G_FILE_TEST_IS_DIR) ? EISDIR
-                      : g_access (folder, W_OK | X_OK) != 0    ? errno
-                                                               : 0;
-
-  if (problem != 0)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                 "--%s=%s: %s; name a file in a folder that can be written", name, path,
-                 g_strerror (problem));
-  return problem == 0;
+  if (gemem_write_check (path, error))
+    return TRUE;
+  g_prefix_error (error, "--%s=", name);
+  return FALSE;
 }
 
 /* Checks --rank and --world, one of which is nothing without the other. */
@@ -240,11 +233,15 @@ take_options (const char *program, GError **error)
       return FALSE;
     }
   if (!check_file ("output", given, error)
-      || (options.json != NULL && strcmp (options.json, "-") != 0
-          && !check_file ("json", options.json, error)))
+      || (options.json != NULL && !check_file ("json", options.json, error)))
     return FALSE;
   options.output = g_canonicalize_filename (given, NULL);
-  return TRUE;
+  g_autofree char *json = g_canonicalize_filename (options.json != NULL ? options.json : "-", NULL);
+  if (strcmp (json, options.output) != 0)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "--json=%s: the trace is written there (-o); name another file", options.json);
+  return FALSE;
 }
 
 /* Parses the options before the program; *@arguments then starts with the program. */

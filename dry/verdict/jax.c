@@ -24,11 +24,11 @@
 char *
 gemem_library_fact (const DryRun *run, gint64 pid, const char *kind, const char *key)
 {
-  g_autofree char *path = g_strdup_printf ("%s/%" G_GINT64_FORMAT ".%s", run->folder, pid, kind);
-  g_autofree char *text = NULL;
+  g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT ".%s", pid, kind);
+  g_autofree char *text = gemem_folder_read (&run->folder, name);
   char *value = NULL;
 
-  if (!g_file_get_contents (path, &text, NULL, NULL))
+  if (text == NULL)
     return NULL;
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   for (guint i = 0; lines[i] != NULL && value == NULL; i++)

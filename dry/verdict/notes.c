@@ -76,13 +76,12 @@ read_line (char *line, DryNote *note)
 }
 
 void
-gemem_dry_notes_load (DryRun *run)
+gemem_dry_notes_load (DryRun *run, char *text)
 {
   DryNote note;
 
   run->notes = g_array_new (FALSE, FALSE, sizeof (DryNote));
-  if (!g_file_get_contents (run->notes_file, &run->notes_text, NULL, NULL))
-    return;
+  run->notes_text = text;
   for (char *line = run->notes_text, *end; line != NULL; line = end)
     {
       if ((end = strchr (line, '\n')) != NULL)
@@ -107,24 +106,22 @@ gemem_dry_notes_next (const DryRun *run, GememDryNote word, gint64 pid, int devi
 
 /* ---- what is counted */
 
-/* Adds @count to the entry of @word called @name. */
+/* Adds @count to the entry of @word called @name; @index: that of all lists, text to entry. */
 static void
-add_count (GPtrArray *counts, GememDryNote word, const char *name, guint64 count)
+add_count (GHashTable *index, GPtrArray *counts, GememDryNote word, const char *name, guint64 count)
 {
-  for (guint i = 0; i < counts->len; i++)
+  g_autofree char *key = g_strdup_printf ("%p %s", (void *) counts, name);
+  DryCount *entry = g_hash_table_lookup (index, key);
+
+  if (entry == NULL)
     {
-      DryCount *entry = counts->pdata[i];
-      if (strcmp (entry->name, name) == 0)
-        {
-          entry->count += count;
-          return;
-        }
+      entry = g_new0 (DryCount, 1);
+      entry->word = word;
+      entry->name = g_strdup (name);
+      g_ptr_array_add (counts, entry);
+      g_hash_table_insert (index, g_steal_pointer (&key), entry);
     }
-  DryCount *entry = g_new0 (DryCount, 1);
-  entry->word = word;
-  entry->name = g_strdup (name);
-  entry->count = count;
-  g_ptr_array_add (counts, entry);
+  entry->count += count;
 }
 
 /* Adds the calls of function @name, of which one is counted, to what the entry of the function says. */
@@ -142,7 +139,7 @@ add_failed (GPtrArray *missing, const char *name, guint64 calls)
 }
 
 static void
-count_note (DryVerdict *verdict, const DryNote *note)
+count_note (DryVerdict *verdict, GHashTable *index, const DryNote *note)
 {
   GPtrArray *list = known[note->word].list != IN_none
                         ? G_STRUCT_MEMBER (GPtrArray *, verdict, known[note->word].list)
@@ -151,7 +148,7 @@ count_note (DryVerdict *verdict, const DryNote *note)
   if (note->word == GEMEM_DRY_NOTE_FAILED)
     add_failed (verdict->missing, note->text, note->numbers[0]);
   else if (note->word == GEMEM_DRY_NOTE_HARMLESS)
-    add_count (verdict->harmless, note->word, note->text, note->numbers[0]);
+    add_count (index, verdict->harmless, note->word, note->text, note->numbers[0]);
   else if (note->word == GEMEM_DRY_NOTE_LAST && note->numbers[0] > verdict->last_times)
     {
       g_free (verdict->last_value);
@@ -163,7 +160,7 @@ count_note (DryVerdict *verdict, const DryNote *note)
       g_autofree char *what = list == verdict->unknown
                                   ? g_strdup_printf ("%s %s", known[note->word].word, note->text)
                                   : g_strdup (note->text);
-      add_count (list, note->word, what, note->times);
+      add_count (index, list, note->word, what, note->times);
     }
 }
 
@@ -178,8 +175,10 @@ compare_counts (gconstpointer a, gconstpointer b)
 void
 gemem_dry_notes_read (const DryRun *run, DryVerdict *verdict)
 {
+  g_autoptr (GHashTable) index = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
   for (guint i = 0; i < run->notes->len; i++)
-    count_note (verdict, &g_array_index (run->notes, DryNote, i));
+    count_note (verdict, index, &g_array_index (run->notes, DryNote, i));
   g_ptr_array_sort (verdict->harmless, compare_counts);
   g_ptr_array_sort (verdict->missing, compare_counts);
   g_ptr_array_sort (verdict->values, compare_counts);

@@ -19,7 +19,7 @@ gemem_library_run_and_judge (const DryOptions *options, char **arguments, GError
   const gint64 start = g_get_monotonic_time ();
   int status = gemem_launcher_run (arguments, run->environment, options->limit, &pid);
   const gint64 ran = g_get_monotonic_time () - start;
-  gemem_dry_notes_load (run);
+  gemem_dry_notes_load (run, gemem_folder_read (&run->folder, DRY_NOTES_FILE));
   verdict = gemem_library_verdict_new (options, run, arguments[0], pid, status);
   verdict->seconds = (guint) (ran / G_USEC_PER_SEC);
   gemem_library_run_free (run);

@@ -59,7 +59,7 @@ set_number (char **environment, const char *name, guint64 number)
 static gboolean
 write_python (DryRun *run, GError **error)
 {
-  g_autofree char *folder = g_build_filename (run->folder, "python", NULL);
+  g_autofree char *folder = g_build_filename (run->folder.path, "python", NULL);
 
   g_mkdir (folder, 0700);
   for (guint i = 0; i < G_N_ELEMENTS (python_texts); i++)
@@ -90,7 +90,7 @@ set_python (char **environment, const DryOptions *options, const DryRun *run)
       g_autofree char *values = g_strjoinv ("\n", options->values);
       environment = g_environ_setenv (environment, GEMEM_ENV_DRY_VALUES, values, TRUE);
     }
-  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_SNAPSHOTS, run->folder, TRUE);
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_SNAPSHOTS, run->folder.path, TRUE);
   return g_environ_setenv (environment, "PYTHONPATH", path, TRUE);
 }
 
@@ -102,7 +102,7 @@ set_compilers (char **environment, const DryRun *run)
   static const char *const folders[] = { "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR",
                                          "VLLM_CACHE_ROOT" };
   /* named as PyTorch names its own: what lies there is no line of the program (traces/origin.c) */
-  g_autofree char *folder = g_build_filename (run->folder, "torchinductor_dry", NULL);
+  g_autofree char *folder = g_build_filename (run->folder.path, "torchinductor_dry", NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
     environment = g_environ_setenv (environment, folders[i], folder, TRUE);
@@ -329,15 +329,16 @@ make_environment (const DryOptions *options, DryRun *run, char **roots, GError *
   g_autofree char *device = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT
                                              ",reserved_by_others=%" G_GUINT64_FORMAT,
                                              options->capacity, options->context);
+  g_autofree char *notes = g_build_filename (run->folder.path, DRY_NOTES_FILE, NULL);
   const char *preloaded = g_getenv ("LD_PRELOAD");
   char **environment;
 
   if (options->stand_ins)
     g_setenv (GEMEM_ENV_DRY_STAND_INS, "1", TRUE);
-  environment = load_libraries (g_get_environ (), roots, run->folder, &run->links, error);
+  environment = load_libraries (g_get_environ (), roots, run->folder.path, &run->links, error);
   if (environment == NULL)
     return NULL;
-  environment = gemem_launcher_record (environment, run->folder, options->stacks);
+  environment = gemem_launcher_record (environment, run->folder.path, options->stacks);
   if (run->links != NULL)
     environment = g_environ_setenv (environment, GEMEM_ENV_DRY_LINKS, run->links, TRUE);
   environment = g_environ_setenv (environment, GEMEM_ENV_DRY, "1", TRUE);
@@ -349,7 +350,7 @@ make_environment (const DryOptions *options, DryRun *run, char **roots, GError *
                                   preloaded != NULL ? preloaded : "", TRUE);
   environment = g_environ_setenv (environment, GEMEM_ENV_DRIVER, device, TRUE);
   environment = set_number (environment, GEMEM_ENV_DRIVER_DEVICES, (guint64) options->gpus);
-  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_NOTES, run->notes_file, TRUE);
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_NOTES, notes, TRUE);
   environment = set_number (environment, GEMEM_ENV_DRY_WORKSPACES,
                             options->with_workspaces ? options->workspaces : 0);
   environment = set_number (environment, GEMEM_ENV_DRY_NUMBERS, options->number);
@@ -373,50 +374,22 @@ gemem_library_run_new (const DryOptions *options, char **arguments, GError **err
   if (roots == NULL)
     return NULL;
   run = g_new0 (DryRun, 1);
-  run->folder = g_strconcat (options->output, ".recording-XXXXXX", NULL);
-  if (g_mkdtemp (run->folder) == NULL)
-    {
-      *run->folder = '\0';
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED, "%s: %s; name another file with -o",
-                   options->output, g_strerror (errno));
-    }
+  g_autofree char *name = g_strconcat (options->output, ".recording-XXXXXX", NULL);
+  if (!gemem_folder_make (&run->folder, name))
+    gemem_error_set_errno (error, errno, options->output, "name another file with -o");
   else if (write_python (run, error))
-    {
-      run->notes_file = g_build_filename (run->folder, "notes", NULL);
-      run->environment = make_environment (options, run, (char **) roots->pdata, error);
-    }
+    run->environment = make_environment (options, run, (char **) roots->pdata, error);
   if (run->environment == NULL)
     g_clear_pointer (&run, gemem_library_run_free);
   return run;
 }
 
-/* Removes @folder with the files in it, but journals and snapshots. */
-static void
-remove_folder (const char *folder)
-{
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (folder, name, NULL);
-      if (g_file_test (path, G_FILE_TEST_IS_DIR) && !g_file_test (path, G_FILE_TEST_IS_SYMLINK))
-        remove_folder (path);
-      else if (!g_str_has_suffix (name, ".gmj") && !g_str_has_suffix (name, ".pickle"))
-        g_unlink (path);
-    }
-  g_rmdir (folder); /* fails, as intended, if a recording remains */
-}
-
 void
 gemem_library_run_free (DryRun *run)
 {
-  if (*run->folder != '\0')
-    remove_folder (run->folder);
+  gemem_folder_clear (&run->folder, gemem_launcher_is_recording);
   gemem_launcher_remove_links (run->links);
   g_free (run->python);
-  g_free (run->folder);
-  g_free (run->notes_file);
   g_free (run->notes_text);
   g_clear_pointer (&run->notes, g_array_unref);
   g_strfreev (run->environment);

@@ -10,6 +10,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "allocators/allocator.h"
 #include "dry/protocol/protocol.h"
 #include "dry/verdict/verdict.h"
 #include "traces/journal/format.h"
@@ -65,19 +66,21 @@ check_torch (const DryRun *run, gint64 pid, DryVerdict *verdict)
 static void
 check_torches (const DryRun *run, DryVerdict *verdict)
 {
-  g_autoptr (GPtrArray) facts = gemem_launcher_journals (run->folder, ".torch");
+  g_autoptr (GPtrArray) facts = gemem_launcher_journals (&run->folder, ".torch");
   gboolean fine = TRUE;
 
   for (guint i = 0; i < facts->len && fine; i++)
     fine = check_torch (run, ((const GememJournal *) facts->pdata[i])->pid, verdict);
 }
 
-/* Bytes of @memory held of each device, by the calls in @journal: array of guint64 by device. */
+/* Bytes of @memory held of each device, by the calls in @journal: array of guint64 by device.  *@host (may be
+ * NULL): the same of the host, with managed memory where @managed_on_host. */
 static GArray *
-held_by (const GememJournal *journal, GememDeviceMemory memory)
+held_by (const GememJournal *journal, GememDeviceMemory memory, gboolean managed_on_host,
+         guint64 *host)
 {
   const GememLaunchFacts facts = {
-    .format = "journal", .calls_only = TRUE, .managed_on_host = TRUE, .memory = memory
+    .format = "journal", .calls_only = TRUE, .managed_on_host = managed_on_host, .memory = memory
   };
   GArray *held = g_array_new (FALSE, TRUE, sizeof (guint64));
   g_autoptr (GememTraceReader) reader = gemem_launcher_open (journal, &facts, NULL);
@@ -86,6 +89,8 @@ held_by (const GememJournal *journal, GememDeviceMemory memory)
   for (guint i = 0; summary != NULL && i < summary->devices->len; i++)
     {
       const GememDeviceSummary *device = summary->devices->pdata[i];
+      if (device->device == GEMEM_DEVICE_HOST && host != NULL)
+        *host = device->peak_live;
       if (device->device == GEMEM_DEVICE_HOST)
         continue;
       if (held->len <= device->device)
@@ -95,6 +100,17 @@ held_by (const GememJournal *journal, GememDeviceMemory memory)
   if (summary != NULL)
     gemem_trace_summary_free (summary);
   return held;
+}
+
+/* Most pinned memory of the host at once, by the calls in @journal, whose most with managed memory is @host. */
+static guint64
+pinned_by (const GememJournal *journal, guint64 host)
+{
+  guint64 pinned = 0;
+
+  if (host > 0)
+    g_array_unref (held_by (journal, GEMEM_MEMORY_ALL, FALSE, &pinned));
+  return pinned;
 }
 
 /* Raises @held to what process @pid itself said of each device, which has the unused memory of pools too;
@@ -186,6 +202,27 @@ history_length (void)
   return chosen != NULL && *chosen != '\0' ? g_ascii_strtoull (chosen, NULL, 10) : 1000000;
 }
 
+static void
+add_settings_note (const char *text, gpointer verdict)
+{
+  note (verdict, "%s", text);
+}
+
+/* What the allocator of the requests in the trace of @found has to say of its settings. */
+static void
+note_settings (DryVerdict *verdict, const DryFinding *found)
+{
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  GememTraceReader *reader = gemem_library_trace_open (found->path, NULL);
+
+  if (reader != NULL && found->model != NULL
+      && gemem_allocator_spec_parse (found->model, specs, NULL))
+    gemem_allocator_spec_notes (specs->pdata[0], reader->info.settings, add_settings_note, verdict);
+  if (reader != NULL)
+    gemem_trace_close (reader);
+}
+
 /* Adds to @found, in the trace @path, what its replays say, and @beside: bytes of each device that are not
  * in the trace (NULL: none).  @torch: PyTorch's own history was read, which needs none of those replays. */
 static void
@@ -247,7 +284,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   const gboolean passes_on = snapshot == NULL && gemem_library_passes_on (g->run, source->pid);
   const guint64 left_out = gemem_library_jax_taken (g->options, g->run, source->pid);
   const guint known = g->verdict->findings->len;
-  guint64 count;
+  guint64 count, host = 0;
 
   if (gemem_launcher_still_runs (source, g->pid))
     {
@@ -260,18 +297,20 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
     }
   /* with a JAX that passes on its requests only what it has asked for counts */
   held = journal != NULL && (snapshot != NULL || left_out == 0)
-             ? held_by (journal, GEMEM_MEMORY_ALL)
+             ? held_by (journal, GEMEM_MEMORY_ALL, TRUE, &host)
              : NULL;
   if (passes_on)
-    beside = held_by (journal, GEMEM_MEMORY_BESIDE_POOLS);
+    beside = held_by (journal, GEMEM_MEMORY_BESIDE_POOLS, TRUE, &host);
   if (snapshot != NULL && journal != NULL)
     note_library (g->verdict, journal);
   if (held != NULL && held->len > 0)
     add_told (g->run, source->pid, held);
+  const guint64 pinned = journal != NULL ? pinned_by (journal, host) : 0;
   const GememLaunchFacts facts = { .format = snapshot != NULL ? "pytorch-snapshot" : "journal",
                                    .torch = release,
                                    .device = gpu,
                                    .ended = first ? g->ended : NULL,
+                                   .keeps_earlier = g->verdict->status != 0,
                                    .managed_on_host = TRUE,
                                    .never_refused = g_strcmp0 (refusals, "0") == 0,
                                    .left_out = left_out,
@@ -283,10 +322,12 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
     }
   g->written |= first || (g->several && rank >= 0);
   if (snapshot != NULL && journal != NULL)
-    g_unlink (journal->path);
+    gemem_folder_unlink (journal->folder, journal->path);
   if (count > 0
       && !gemem_library_findings_add (g->options, path, source->pid, version, g->verdict->findings))
     g->verdict->lost++;
+  if (known < g->verdict->findings->len)
+    note_settings (g->verdict, g->verdict->findings->pdata[known]);
   for (guint device = 0; held != NULL && device < held->len; device++)
     set_held (g, known, device, g_array_index (held, guint64, device), path, source->pid);
   for (guint i = known; i < g->verdict->findings->len; i++)
@@ -294,27 +335,19 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
       DryFinding *found = g->verdict->findings->pdata[i];
 
       found->rank = rank;
+      found->pinned = pinned;
       complete_finding (g, found, path, snapshot != NULL, beside);
     }
 }
 
-/* TRUE if there is space for the smallest journal in @folder. */
-static gboolean
-can_write (const char *folder)
-{
-  static const char bytes[JOURNAL_BLOCK];
-  g_autofree char *path = g_build_filename (folder, "probe", NULL);
-  return g_file_set_contents (path, bytes, sizeof bytes, NULL);
-}
-
-/* The program made no CUDA calls.  An earlier recording is worth more than an empty one. */
+/* The program made no CUDA calls. */
 static void
 note_nothing (Gathering *g, const GememLaunchFacts *facts)
 {
-  const gboolean earlier = g_file_test (g->options->output, G_FILE_TEST_IS_REGULAR);
+  const gboolean earlier = gemem_launcher_keeps (g->options->output);
   guint64 count;
 
-  if (earlier || gemem_launcher_convert (NULL, facts, g->options->output, &count))
+  if (gemem_launcher_convert (NULL, facts, g->options->output, &count))
     note (g->verdict, "%s made no CUDA calls; %s %s%s", g->name, g->options->output,
           earlier ? "is left as it was" : "holds no events",
           g->verdict->status != 0
@@ -325,11 +358,16 @@ note_nothing (Gathering *g, const GememLaunchFacts *facts)
 static void
 gather (Gathering *g)
 {
-  g_autoptr (GPtrArray) journals = gemem_launcher_journals (g->run->folder, ".gmj");
-  g_autoptr (GPtrArray) snapshots = gemem_launcher_journals (g->run->folder, ".pickle");
+  g_autoptr (GPtrArray) journals = gemem_launcher_journals (&g->run->folder, ".gmj");
+  g_autoptr (GPtrArray) snapshots = gemem_launcher_journals (&g->run->folder, ".pickle");
   const GememJournal *main = gemem_launcher_main (snapshots->len > 0 ? snapshots : journals,
                                                   g->pid);
 
+  if (!gemem_launcher_finds (&g->run->folder))
+    {
+      g->verdict->lost++;
+      return;
+    }
   g->main = main != NULL ? main->pid : 0;
   g_autoptr (GHashTable) known = gemem_library_ranks_read (g->run);
   g->ranks = known;
@@ -346,13 +384,14 @@ gather (Gathering *g)
           || of_process (journals, journal->pid) != journal)
         add_process (g, journal, NULL);
     }
-  const GememLaunchFacts facts = { .ended = g->ended };
-  if (snapshots->len + journals->len == 0 && !can_write (g->run->folder))
+  const GememLaunchFacts facts = { .ended = g->ended, .keeps_earlier = TRUE };
+  if (snapshots->len + journals->len == 0
+      && !gemem_folder_has_space (&g->run->folder, JOURNAL_BLOCK))
     {
       gemem_launcher_say (
           "%s: nothing could be recorded there; free some space or name another file "
           "with -o",
-          g->run->folder);
+          g->run->folder.path);
       g->verdict->lost++;
     }
   if (!g->written && g->verdict->lost == 0)

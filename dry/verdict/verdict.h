@@ -15,6 +15,7 @@
 
 #define DRY_ORDERS_MAX 100
 #define DRY_WORLD_MAX 1000000
+#define DRY_NOTES_FILE "notes"
 
 typedef struct
 {
@@ -55,12 +56,11 @@ GPtrArray *gemem_library_program_roots (char **arguments, GError **error);
 /* The folders of one run, which are removed after it. */
 typedef struct
 {
-  char *folder;     /* OUTPUT.recording-XXXXXX: journals, snapshots */
-  char *notes_file; /* what the libraries noted: a file in it */
-  char *notes_text;
-  GArray *notes; /* DryNote, after gemem_dry_notes_load() */
-  char *links;   /* a folder of links to folders whose names cannot stand in lists, or NULL */
-  char *python;  /* the folder that stands first in $PYTHONPATH */
+  GememFolder folder; /* OUTPUT.recording-XXXXXX: journals, snapshots */
+  char *notes_text;   /* what the libraries noted: DRY_NOTES_FILE in it */
+  GArray *notes;      /* DryNote, after gemem_dry_notes_load() */
+  char *links;        /* a folder of links to folders whose names cannot stand in lists, or NULL */
+  char *python;       /* the folder that stands first in $PYTHONPATH */
   char **environment;
 } DryRun;
 
@@ -105,6 +105,7 @@ typedef struct
   char *live_by, *reserved_by; /* the line that raised it; NULL: unknown */
   /* most that the process held of the device, whoever asked for it; 0: not known */
   guint64 held;
+  guint64 pinned; /* most pinned memory of the host that the process held */
   /* of this, what NCCL held at most, and the machine where it takes so much; 0, NULL: not known, or none */
   guint64 nccl;
   char *nccl_on;
@@ -271,8 +272,8 @@ void gemem_library_ranks_append (GString *out, const GPtrArray *ranks);
 
 /* ---- notes.c */
 
-/* Reads what was noted in @run, once; freed with that. */
-void gemem_dry_notes_load (DryRun *run);
+/* Reads the notes of @run, @text (NULL: none), which is consumed; once. */
+void gemem_dry_notes_load (DryRun *run, char *text);
 /* The next note @word of process @pid (0: any) about @device (below 0: any, or it is about none), from number *@at on, which is
  * moved behind it; NULL: there is none. */
 const DryNote *gemem_dry_notes_next (const DryRun *run, GememDryNote word, gint64 pid, int device,

@@ -5,15 +5,16 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/io/child.h"
 #include "base/io/json-text.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
+#include "sim/report/report.h"
 
 #define LABEL "  %-16s"
 #define NAMES_MAX 5 /* names in a line */
@@ -27,8 +28,9 @@ static void G_GNUC_PRINTF (3, 4)
 
   g_string_append_printf (out, LABEL, label);
   va_start (arguments, format);
-  g_string_append_vprintf (out, format, arguments);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
+  gemem_text_append_visible (out, text, -1, FALSE);
   g_string_append_c (out, '\n');
 }
 
@@ -180,6 +182,10 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
       append_row (out, "held in all", "%s, with what %s", gemem_format_size (held, found->held),
                   others);
     }
+  if (found->pinned > 0)
+    append_row (out, "pinned host",
+                "%s (%" G_GUINT64_FORMAT " bytes) of the host's memory, locked at once",
+                gemem_format_size (held, found->pinned), found->pinned);
   if (found->nccl > 0)
     append_row (out, "NCCL", "took %s of that for itself, as on %s%s",
                 gemem_format_size (held, found->nccl), found->nccl_on,
@@ -342,7 +348,9 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
       g_autofree char *word = gemem_shell_word (found->path);
       append_row (out, "next", "gemem-sim %s%s", found->model != NULL ? "" : "compare ", word);
     }
-  fputs (out->str, stderr);
+  g_autoptr (GString) shown = g_string_new (NULL);
+  gemem_text_append_visible (shown, out->str, -1, TRUE);
+  fputs (shown->str, stderr);
 }
 
 /* ---- for programs */
@@ -401,6 +409,7 @@ append_finding_json (GString *out, const DryFinding *found)
     { "peak_reserved", found->peak_reserved },
     { "peak_reserved_event", found->peak_reserved_seq },
     { "held", found->held },
+    { "pinned_host", found->pinned },
     { "nccl", found->nccl },
     { "out_of_memory", found->ooms },
     { "allocator_limit", found->limit },
@@ -455,24 +464,8 @@ gemem_library_append_gpu_json (GString *out, const DryOptions *options)
 gboolean
 gemem_library_write_json (const DryOptions *options, const GString *text, GError **error)
 {
-  const gboolean standard = strcmp (options->json, "-") == 0;
-
-  if (!standard
-      && (!g_file_test (options->json, G_FILE_TEST_EXISTS)
-          || g_file_test (options->json, G_FILE_TEST_IS_REGULAR)))
-    return g_file_set_contents (options->json, text->str, (gssize) text->len, error);
-  FILE *file = standard ? stdout : fopen (options->json, "w"); /* a device is not replaced */
-  if (file != NULL && fputs (text->str, file) >= 0 && fflush (file) == 0)
-    {
-      if (!standard)
-        fclose (file);
-      return TRUE;
-    }
-  g_autofree char *name = g_strconcat ("--json=", options->json, NULL);
-  gemem_error_set_errno (error, errno, name, "write it to a file");
-  if (file != NULL && !standard)
-    fclose (file);
-  return FALSE;
+  fflush (stdout); /* "-", or a name of that stream: behind the verdict */
+  return gemem_write_file (options->json, text->str, (gssize) text->len, error);
 }
 
 gboolean
@@ -481,6 +474,11 @@ gemem_library_verdict_write_json (const DryOptions *options, const DryVerdict *v
 {
   g_autoptr (GString) out = g_string_new ("{");
 
+  if (verdict->status != 0 && verdict->findings->len == 0 && gemem_launcher_keeps (options->json))
+    {
+      gemem_launcher_say ("%s: is left as it was, for nothing was found", options->json);
+      return TRUE;
+    }
   gemem_library_append_gpu_json (out, options);
   gemem_json_append_number_member (out, "exit_status", (guint64) verdict->status);
   if (verdict->last_value != NULL)

@@ -16,6 +16,7 @@
 #include "sim/cli/options.h"
 #include "sim/cli/output-files.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/settings-notes.h"
 #include "sim/cli/share.h"
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
@@ -512,23 +513,6 @@ note_variables (const GPtrArray *variables, const GPtrArray *specs, const GPtrAr
   gemem_environment_note_unused (use_environment, variables, readers);
 }
 
-static void
-print_note (const char *note, gpointer said)
-{
-  if (g_hash_table_add (said, g_strdup (note)))
-    gemem_note ("%s", note);
-}
-
-/* Prints what the allocators have to say of their settings, each thing once. */
-static void
-note_settings (const GPtrArray *specs)
-{
-  g_autoptr (GHashTable) said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-
-  for (guint i = 0; specs != NULL && i < specs->len; i++)
-    gemem_allocator_spec_notes (specs->pdata[i], print_note, said);
-}
-
 /* Opens @paths as @files; unless they share a device, appends the jobs of each to @list, through
  * *@specs.  FALSE with @error. */
 static gboolean
@@ -591,7 +575,8 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
     }
   gemem_progress_end ();
   note_variables (variables, specs, files);
-  note_settings (specs);
+  gemem_settings_note (specs, choices ? 1 : G_MAXUINT, files, no_trace_settings);
+  gemem_settings_note_latency (device, files);
   gemem_versions_note (specs, files);
   if (!check_files ((const GememJob *) list->data, list->len, paths, error))
     return NULL;

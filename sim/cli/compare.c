@@ -30,7 +30,7 @@ const GememCommand gemem_command_compare = {
       "Without -a the rows are what the recorded program could choose: its allocator as it was, "
       "and each setting that needs less.\n"
       "--zoo, or a trace that does not say who made it: every allocator of 'gemem-sim list', with "
-      "its defaults.\n"
+      "its defaults,\nbut those of host memory.\n"
       "Settings recorded in a trace are the defaults of the allocator that recorded it. A graph is "
       "lowered to a trace as --lower says.\n"
       "Runs in which a request failed stand last: they need less because they did less; so do "

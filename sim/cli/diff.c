@@ -115,10 +115,10 @@ run (char **arguments, GError **error)
   g_autoptr (GString) out = g_string_new (NULL);
   g_autoptr (GememDiff) diff = NULL;
   g_autofree char *device = NULL;
-  GememDiffQuestion question = { .allow_partial = gemem_source_allow_partial (),
-                                 .by = by,
-                                 .interrupted = &gemem_interrupted,
-                                 .run = run_jobs };
+  GememDiffQuestion question = { .by = by,
+                                 .options = { .allow_partial = gemem_source_allow_partial (),
+                                              .interrupted = &gemem_interrupted,
+                                              .run = run_jobs } };
   gboolean json;
 
   if (!gemem_want_arguments (&gemem_command_diff, arguments, 1, 2, error)
@@ -130,7 +130,7 @@ run (char **arguments, GError **error)
     return 1;
   gemem_catch_interrupts ();
   if (device_spec != NULL || capacity != NULL)
-    question.device_spec = device;
+    question.options.device_spec = device;
   if (!take_file (&question, 0, files->pdata[0], &first, error)
       || !take_file (&question, 1, files->pdata[files->len - 1], &second, error)
       || !choose_allocators (&question, specs, files->len == 1, error)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/io/json-text.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "planners/graph-summary.h"
 #include "sim/cli/graph-info.h"
@@ -23,8 +24,9 @@ append_line (GString *out, const char *label, const char *format, ...)
 
   g_string_append_printf (out, "  %-22s ", label);
   va_start (args, format);
-  g_string_append_vprintf (out, format, args);
+  g_autofree char *text = g_strdup_vprintf (format, args);
   va_end (args);
+  gemem_text_append_visible (out, text, -1, FALSE);
   g_string_append_c (out, '\n');
 }
 
@@ -43,11 +45,15 @@ append_head (GString *out, const char *path, const char *format, const GememGrap
   const GPtrArray *settings = gemem_graph_settings (graph),
                   *provenance = gemem_graph_provenance (graph);
 
-  g_string_append_printf (out, "%s\n", path);
+  gemem_text_append_visible (out, path, -1, FALSE);
+  g_string_append_c (out, '\n');
   append_line (out, "format", "%s", format);
   append_line (out, "graph", "%s", gemem_graph_name (graph));
   for (guint i = 0; i < provenance->len; i++)
-    g_string_append_printf (out, "  %s\n", (const char *) provenance->pdata[i]);
+    {
+      g_autofree char *line = gemem_text_line (provenance->pdata[i]);
+      g_string_append_printf (out, "  %s\n", line);
+    }
   for (guint i = 0; i < settings->len; i++)
     {
       const GememSetting *setting = settings->pdata[i];

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "sim/cli/graph-info.h"
 
 /* The kinds, in the order of the report. */
@@ -94,6 +95,7 @@ void
 gemem_graph_validate (GString *out, const char *path, const char *format, const GememGraph *graph)
 {
   Notes notes = { .graph = graph };
+  g_autofree char *shown = gemem_text_line (path);
 
   for (guint32 t = 0; t < gemem_graph_n_tensors (graph); t++)
     look_at_tensor (&notes, gemem_graph_tensor (graph, t));
@@ -101,12 +103,12 @@ gemem_graph_validate (GString *out, const char *path, const char *format, const 
   for (guint kind = 0; kind < KINDS; kind++)
     {
       if (notes.counts[kind] > 0)
-        g_string_append_printf (out, "%s:%s", path, notes.texts[kind]);
+        g_string_append_printf (out, "%s:%s", shown, notes.texts[kind]);
       if (notes.counts[kind] > 1)
         g_string_append_printf (out, " (%" G_GUINT64_FORMAT " in all)", notes.counts[kind]);
       if (notes.counts[kind] > 0)
         g_string_append_c (out, '\n');
       g_free (notes.texts[kind]);
     }
-  g_string_append_printf (out, "%s: valid (%s)\n", path, format);
+  g_string_append_printf (out, "%s: valid (%s)\n", shown, format);
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/io/json-text.h"
 #include "base/params.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "sim/cli/info-holders.h"
 #include "sim/cli/options.h"
@@ -211,7 +212,8 @@ append_table (GString *out, const char *path, const GememHolders *holders,
   const GememTraceInfo *info = &holders->reader->info;
   const guint rows = top == 0 ? G_MAXUINT : (guint) top;
 
-  g_string_append_printf (out, "%s\n", path);
+  gemem_text_append_visible (out, path, -1, FALSE);
+  g_string_append_c (out, '\n');
   for (guint d = 0; d < holders->devices->len; d++)
     {
       const GememDeviceHolders *device = holders->devices->pdata[d];

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/io/json-text.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "sim/cli/info-idle.h"
 #include "sim/cli/options.h"
@@ -212,9 +213,10 @@ append_text (GString *out, const Replay *replay, const GememResult *result)
                                            moments[replay->question->moment],
                                            event_of (replay->question, result));
 
-  g_string_append_printf (
-      out, "%s: %s%s, device %d of the recording\n", replay->file->path, result->label,
-      replay->assumed ? " (assumed; -a NAME chooses another)" : "", result->device_ordinal);
+  g_autofree char *path = gemem_text_line (replay->file->path);
+  g_string_append_printf (out, "%s: %s%s, device %d of the recording\n", path, result->label,
+                          replay->assumed ? " (assumed; -a NAME chooses another)" : "",
+                          result->device_ordinal);
   if (result->idle->len == 0)
     g_string_append_printf (out, "\nnothing is idle %s: %s held\n", when,
                             gemem_format_size (held, result->idle_reserved));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/io/json-text.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "sim/cli/graph-info.h"
 #include "sim/cli/info-holders.h"
@@ -147,21 +148,35 @@ append_device (GString *out, const GememDeviceSummary *s, gboolean has_time)
   append_sizes (out, &s->sizes);
 }
 
+/* A row whose @text comes from the file. */
+static void
+append_line (GString *out, const char *label, const char *text)
+{
+  g_autofree char *line = gemem_text_line (text);
+
+  g_string_append_printf (out, "  %-22s %s\n", label, line);
+}
+
 static void
 append_table (GString *out, const char *path, const GememTraceInfo *info,
               const GememTraceSummary *summary)
 {
-  g_string_append_printf (out, "%s\n  %-22s %s\n", path, "format", info->format);
+  gemem_text_append_visible (out, path, -1, FALSE);
+  g_string_append_printf (out, "\n  %-22s %s\n", "format", info->format);
   if (info->sha256 != NULL)
-    g_string_append_printf (out, "  %-22s %s\n", "sha256 of the source", info->sha256);
+    append_line (out, "sha256 of the source", info->sha256);
   for (guint i = 0; i < info->provenance->len; i++)
-    g_string_append_printf (out, "  %s\n", (const char *) info->provenance->pdata[i]);
+    {
+      g_autofree char *line = gemem_text_line (info->provenance->pdata[i]);
+      g_string_append_printf (out, "  %s\n", line);
+    }
+  g_autofree char *allocator = g_strconcat (info->allocator != NULL ? info->allocator : "",
+                                            info->settings != NULL && *info->settings ? ":" : "",
+                                            info->settings, NULL);
   if (info->allocator != NULL)
-    g_string_append_printf (out, "  %-22s %s%s%s\n", "recorded allocator", info->allocator,
-                            info->settings != NULL && *info->settings ? ":" : "",
-                            info->settings != NULL ? info->settings : "");
+    append_line (out, "recorded allocator", allocator);
   if (info->device != NULL)
-    g_string_append_printf (out, "  %-22s %s\n", "recorded device", info->device);
+    append_line (out, "recorded device", info->device);
   if (info->flags & GEMEM_TRACE_BLOCK_SIZES)
     g_string_append (
         out, "  sizes are block sizes as the recorded allocator rounded them, not requests\n");

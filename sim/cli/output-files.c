@@ -6,7 +6,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <glib/gstdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 #include "graphs/format.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/output-files.h"
+#include "sim/report/report.h"
 
 static gboolean
 is_file (const char *path, struct stat *status)
@@ -47,30 +47,6 @@ overwrites (const char *path, const char *input)
   return same (path, file);
 }
 
-static gboolean
-can_be_written (const char *path, GError **error)
-{
-  struct stat status;
-  g_autofree char *parent = g_path_get_dirname (path);
-  int errnum = 0;
-  if (stat (path, &status) == 0 && S_ISDIR (status.st_mode))
-    errnum = EISDIR;
-  else if (stat (path, &status) == 0 && !S_ISREG (status.st_mode))
-    return TRUE;
-  else if (*path == '\0')
-    errnum = ENOENT;
-  else if (stat (parent, &status) != 0)
-    errnum = errno;
-  else if (!S_ISDIR (status.st_mode))
-    errnum = ENOTDIR;
-  else if (g_access (parent, W_OK) != 0)
-    errnum = errno;
-  if (errnum != 0)
-    gemem_error_set_errno (error, errnum, *path != '\0' ? path : "''",
-                           "name a file in a folder that can be written");
-  return errnum == 0;
-}
-
 gboolean
 gemem_check_outputs (const GememOutputFile *outputs, guint n, char **inputs, GError **error)
 {
@@ -95,7 +71,7 @@ gemem_check_outputs (const GememOutputFile *outputs, guint n, char **inputs, GEr
                          outputs[other].option, outputs[i].option);
             return FALSE;
           }
-      if (!can_be_written (path, error))
+      if (!gemem_write_check (path, error))
         return FALSE;
     }
   return TRUE;

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/progress.h"
@@ -24,25 +25,13 @@
 gint gemem_interrupted;
 gboolean gemem_quiet;
 
-/* Prints one line on stderr: control characters, and bytes that are no UTF-8, as \ooo. */
 static void
 put_message (const char *kind, const char *text)
 {
-  g_autoptr (GString) line = g_string_new (NULL);
-  while (*text != '\0')
-    {
-      const char *next;
-      gunichar c = g_utf8_get_char_validated (text, -1);
-      next = c == (gunichar) -1 || c == (gunichar) -2 ? text + 1 : g_utf8_next_char (text);
-      if (next == text + 1 && ((guchar) *text >= 0x80 || g_ascii_iscntrl (*text)))
-        g_string_append_printf (line, "\\%03o", (guint) (guchar) *text);
-      else
-        g_string_append_len (line, text, next - text);
-      text = next;
-    }
+  g_autofree char *line = gemem_text_line (text);
   gemem_progress_pause ();
   fflush (stdout);
-  fprintf (stderr, GEMEM_PROGRAM ": %s: %s\n", kind, line->str);
+  fprintf (stderr, GEMEM_PROGRAM ": %s: %s\n", kind, line);
   gemem_progress_resume ();
 }
 
@@ -82,10 +71,14 @@ gemem_print_error (const GError *error)
 gboolean
 gemem_put (const char *path, const char *text, gsize length, GError **error)
 {
+  g_autoptr (GString) shown = g_string_sized_new (length);
+
+  gemem_text_append_visible (shown, text, (gssize) length, TRUE);
   if (path != NULL && strcmp (path, "-") != 0)
-    return gemem_write_file (path, text, (gssize) length, error);
+    return gemem_write_file (path, shown->str, (gssize) shown->len, error);
   gemem_progress_pause ();
-  const gboolean written = fwrite (text, 1, length, stdout) == length && fflush (stdout) == 0;
+  const gboolean written = fwrite (shown->str, 1, shown->len, stdout) == shown->len
+                           && fflush (stdout) == 0;
   gemem_progress_resume ();
   if (!written)
     {
@@ -114,7 +107,8 @@ gemem_terminal_width (void)
  * The first one asks the program to end: whoever works looks at gemem_interrupted.  A thread
  * watches that the work does end: it may wait for a pipe, or be in one long step. */
 
-#define PATIENCE 1000 /* ms */
+#define PATIENCE 1000         /* ms until the work has ended ... */
+#define PATIENCE_WRITING 5000 /* ... and what it found is written */
 
 static int signals = -1; /* a byte for each signal; -1: nobody reads */
 static gint over;        /* atomic: the work has ended, what it found is being written */
@@ -154,6 +148,9 @@ watch_signals (gpointer data)
     end_at_once (GEMEM_PROGRAM
                  ": error: interrupted while waiting, or in one long step; nothing was "
                  "kept\n");
+  if (poll (&more, 1, PATIENCE_WRITING) == 0)
+    end_at_once (GEMEM_PROGRAM ": error: interrupted while the report was written; its end is "
+                               "missing\n");
   while (read (more.fd, &byte, 1) != 1)
     ;
   end_at_once ("");

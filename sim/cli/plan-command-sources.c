@@ -30,6 +30,24 @@ new_source (GememSourceFile *file, char *name, guint threads)
   return source;
 }
 
+/* Says what planners do not know of the lifetimes that @info has.  FALSE: some have a place already, which no planner
+ * would keep. */
+static gboolean
+check_places (const GememPlanSource *source, const GememTraceInfo *info, GError **error)
+{
+  const char *fixed = gemem_trace_info_said (info, GEMEM_TRACE_FIXED_OFFSETS);
+  const char *left_out = gemem_trace_info_said (info, GEMEM_TRACE_LEFT_OUT);
+
+  if (fixed != NULL)
+    g_set_error (
+        error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+        "%s: %s have an offset, which no planner keeps; take the column out to plan all of them",
+        source->name, fixed);
+  else if (left_out != NULL)
+    gemem_warn ("%s: left out: %s", source->name, left_out);
+  return fixed == NULL;
+}
+
 /* Adds the allocations of @device. */
 static gboolean
 read_lifetimes (GememPlanSource *source, int device, GError **error)
@@ -40,6 +58,11 @@ read_lifetimes (GememPlanSource *source, int device, GError **error)
     return FALSE;
   source->lifetimes = gemem_trace_lifetimes (reader, device, error);
   source->input.lifetimes = source->lifetimes;
+  if (source->lifetimes != NULL && !check_places (source, &reader->info, error))
+    {
+      gemem_trace_close (reader);
+      return FALSE;
+    }
   source->partial = (reader->info.flags & GEMEM_TRACE_TRUNCATED) != 0;
   gemem_trace_close (reader);
   if (source->lifetimes != NULL && source->partial)

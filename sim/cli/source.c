@@ -23,7 +23,7 @@
 
 static char *trace_format;
 static char *trace_device;
-static char *lowering;
+static char *lowering, **dim_texts;
 static gboolean allow_partial, without_initial;
 static char *torch_version;
 static const GPtrArray *environment; /* GememSetting: for the lowerings; NULL: none */
@@ -35,6 +35,9 @@ const GOptionEntry gemem_source_entries[] = {
     "How a graph becomes a trace (gemem-sim list lowerings; default: eager); replay and compare "
     "take globs and lists (a=1|2)",
     "NAME[:KEY=VALUE,...]" },
+  { "dim", 0, 0, G_OPTION_ARG_STRING_ARRAY, &dim_texts,
+    "Number of a dimension that a graph leaves open (batch=8; -1=8 for PaddlePaddle); repeatable",
+    "NAME=N" },
   { "trace-device", 0, 0, G_OPTION_ARG_STRING, &trace_device,
     "Only device N of the trace, or 'host' (default: every GPU, or the host if none)", "N" },
   { "version-of-torch", 0, 0, G_OPTION_ARG_STRING, &torch_version,
@@ -132,15 +135,21 @@ read_graph (GememSourceFile *file, const GememGraphFormat *format, GError **erro
   guint number;
   char *path = gemem_graph_file (file->file, &number);
   GememInput *input = gemem_input_open_as (path, file->once ? file->path : path, error);
+  g_autoptr (GememGraphDims) dims = NULL;
 
   g_free (file->file);
   file->file = path;
   file->graph_format = format;
   if (input == NULL)
     return FALSE;
+  if (dim_texts != NULL && (dims = gemem_graph_dims_new (dim_texts, error)) == NULL)
+    {
+      gemem_input_close (input);
+      return FALSE;
+    }
   gemem_input_set_single_pass (input);
-  file->graph = gemem_graph_open_input (input, format->base.name,
-                                        file->once ? file->graph_number : number, error);
+  file->graph = gemem_graph_open_with (input, format->base.name,
+                                       file->once ? file->graph_number : number, dims, error);
   return file->graph != NULL;
 }
 
@@ -168,6 +177,13 @@ load_graph (GememSourceFile *file, GError **error)
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                    "%s: no graph, and #%u chooses one of several; leave it out", file->path,
                    file->graph_number);
+      return FALSE;
+    }
+  if (format == NULL && dim_texts != NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--dim=%s: %s is no graph; leave --dim out for traces", dim_texts[0],
+                   file->path);
       return FALSE;
     }
   return format == NULL || read_graph (file, format, error);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "sim/cli/graph-info.h"
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
@@ -69,11 +70,13 @@ add_origins (GememSourceFile *file, const GPtrArray *findings)
 static void
 append_finding (GString *out, const char *path, const GememFinding *finding)
 {
+  g_autofree char *text = gemem_text_line (finding->text);
+
   g_string_append_printf (out, "%s:", path);
   if (finding->seq != G_MAXUINT64)
     g_string_append_printf (out, "event %" G_GUINT64_FORMAT ":", finding->seq);
   g_string_append_printf (out, " %s: %s: %s", finding->error ? "error" : "note",
-                          gemem_finding_name (finding->kind), finding->text);
+                          gemem_finding_name (finding->kind), text);
   if (finding->count > 1)
     g_string_append_printf (out, " (%" G_GUINT64_FORMAT " in all)", finding->count);
   g_string_append_c (out, '\n');
@@ -87,7 +90,7 @@ append_notes (GString *out, const char *path, const GememTraceInfo *info)
 
   for (guint i = 0; i < info->provenance->len; i++)
     {
-      const char *line = info->provenance->pdata[i];
+      g_autofree char *line = gemem_text_line (info->provenance->pdata[i]);
       for (guint k = 0; k < G_N_ELEMENTS (keys); k++)
         if (g_str_has_prefix (line, keys[k]) && line[strlen (keys[k])] == ':')
           g_string_append_printf (out, "%s: %s%s\n", path,
@@ -115,22 +118,23 @@ static gboolean
 validate_trace (GememSourceFile *file, GString *out, GError **error)
 {
   GememTraceReader *reader = gemem_source_file_open (file, error);
+  g_autofree char *path = gemem_text_line (file->path);
   gboolean ok = reader != NULL;
   if (reader != NULL)
     {
       g_autoptr (GPtrArray) findings = gemem_trace_validate (reader, error);
-      append_notes (out, file->path, &reader->info);
+      append_notes (out, path, &reader->info);
       if (findings != NULL && (reader->info.stacks != NULL || reader->info.strings->len > 1))
         add_origins (file, findings);
       for (guint i = 0; findings != NULL && i < findings->len; i++)
         {
           const GememFinding *finding = findings->pdata[i];
-          append_finding (out, file->path, finding);
+          append_finding (out, path, finding);
           ok = ok && !finding->error;
         }
       ok = ok && findings != NULL;
       if (ok)
-        g_string_append_printf (out, "%s: valid (%s)\n", file->path, reader->info.format);
+        g_string_append_printf (out, "%s: valid (%s)\n", path, reader->info.format);
       gemem_trace_close (reader);
       if (ok)
         append_sentences (out, file);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "sim/plots/picture.h"
 #include "sim/plots/plots-private.h"
 #include "sim/plots/plots.h"
@@ -111,13 +112,13 @@ gemem_picture_text (GememPicture *picture, guint64 x, guint64 y, GememAnchor anc
 void
 gemem_svg_append_text (GString *out, const char *text)
 {
-  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  g_autofree char *line = gemem_text_line (text);
 
-  for (const char *p = valid; *p != '\0'; p++)
+  for (const char *p = line; *p != '\0'; p++)
     if (*p == '<' || *p == '>' || *p == '&' || *p == '"')
       g_string_append_printf (out, "&#%d;", *p);
     else
-      g_string_append_c (out, (guchar) *p < 0x20 ? ' ' : *p);
+      g_string_append_c (out, *p);
 }
 
 /* Hundredths of a pixel as " x=\"12.3\"", without trailing zeros. */

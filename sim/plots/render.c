@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,28 +106,20 @@ keep_picture (const char *dir, const char *base, const char *ending, const char 
 {
   g_autofree char *path = g_strconcat (dir, "/", base, ending, NULL);
   g_autofree char *part = g_strconcat (dir, "/" PART, base, ending, NULL);
-  char tail[64] = "";
-  FILE *file = g_fopen (part, "rb");
-  gboolean read = file != NULL, whole = FALSE, kept = FALSE;
-  gsize n = 0;
-  if (read && fseek (file, -(long) sizeof tail, SEEK_END) == 0)
+  g_autofree char *picture = NULL;
+  gsize size;
+
+  if (!g_file_get_contents (part, &picture, &size, error))
     {
-      n = fread (tail, 1, sizeof tail, file);
-      read = ferror (file) == 0;
+      g_prefix_error (error, "%s: ", path);
+      return FALSE;
     }
-  for (gsize i = 0; i + strlen (end) <= n; i++)
-    whole |= memcmp (tail + i, end, strlen (end)) == 0;
-  if (read && !whole)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
-                 "%s: gnuplot could not write all of it; free some space or write elsewhere", path);
-  else if (read && g_rename (part, path) == 0)
-    kept = TRUE;
-  else
-    gemem_error_set_errno (error, errno, path,
-                           "the picture was not kept; write elsewhere, or draw the .gp file");
-  if (file != NULL)
-    fclose (file);
-  return kept;
+  const gsize tail = MIN (size, 64);
+  if (memmem (picture + size - tail, tail, end, strlen (end)) != NULL)
+    return gemem_write_file (path, picture, (gssize) size, error);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+               "%s: gnuplot could not write all of it; free some space or write elsewhere", path);
+  return FALSE;
 }
 
 gboolean

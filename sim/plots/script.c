@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "sim/plots/script.h"
 
 #define ELLIPSIS "\342\200\246"
@@ -129,10 +130,7 @@ fits (const char *text, guint max)
 char *
 gemem_plot_shorten (const char *text, guint max)
 {
-  g_autofree char *line = g_utf8_make_valid (text, -1);
-  for (char *p = line; *p != '\0'; p++)
-    if ((guchar) *p < 0x20 || *p == 0x7f)
-      *p = ' ';
+  g_autofree char *line = gemem_text_line (text);
   for (guint key = 16; key >= 4 && !fits (line, max) && strchr (text, ':') != NULL
                        && g_utf8_validate (text, -1, NULL);
        key--)
@@ -172,19 +170,20 @@ gemem_plot_append_quoted (GString *out, const char *text, guint max, gboolean fo
 void
 gemem_plot_append_text (GString *out, const char *text)
 {
+  g_autofree char *line = gemem_text_line (text);
+
   g_string_append (out, " \"");
-  for (; *text != '\0'; text++)
-    g_string_append_c (out, *text == '"' ? '\'' : (guchar) *text < 0x20 ? ' ' : *text);
+  for (const char *p = line; *p != '\0'; p++)
+    g_string_append_c (out, *p == '"' ? '\'' : *p);
   g_string_append_c (out, '"');
 }
 
 void
 gemem_plot_append_comment (GString *out, const char *before, const char *text)
 {
-  g_string_append_printf (out, "# %s", before);
-  for (; *text != '\0'; text++)
-    g_string_append_c (out, (guchar) *text < 0x20 ? ' ' : *text);
-  g_string_append_c (out, '\n');
+  g_autofree char *line = gemem_text_line (text);
+
+  g_string_append_printf (out, "# %s%s\n", before, line);
 }
 
 /* ---- pieces of a script */

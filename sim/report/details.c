@@ -11,52 +11,6 @@
 #include "sim/report/report-private.h"
 #include "sim/report/rows.h"
 
-static int
-widest_key (const GPtrArray *settings)
-{
-  gsize width = 20;
-  for (guint i = 0; i < settings->len; i++)
-    width = MAX (width, strlen (((const GememSetting *) settings->pdata[i])->key));
-  return (int) width;
-}
-
-static void
-append_settings (GString *out, const char *title, const GPtrArray *settings)
-{
-  if (settings == NULL || settings->len == 0)
-    return;
-  g_string_append_printf (out, "\n%s\n", title);
-  for (guint i = 0; i < settings->len; i++)
-    {
-      const GememSetting *setting = settings->pdata[i];
-      const char *value = setting->value == NULL      ? "none"
-                          : setting->value[0] == '\0' ? "''"
-                                                      : setting->value;
-      g_string_append_printf (out, "  %-*s  %s\n", widest_key (settings), setting->key, value);
-    }
-}
-
-/* The allocator's own counters; of zero ones only their number. */
-static void
-append_stats (GString *out, const GPtrArray *stats)
-{
-  guint zeros = 0;
-  if (stats == NULL || stats->len == 0)
-    return;
-  g_string_append (out, "\nstatistics as the system names them\n");
-  for (guint i = 0; i < stats->len; i++)
-    {
-      const GememSetting *stat = stats->pdata[i];
-      if (g_strcmp0 (stat->value, "0") == 0)
-        zeros++;
-      else
-        g_string_append_printf (out, "  %-*s  %20s\n", widest_key (stats), stat->key,
-                                stat->value != NULL ? stat->value : "none");
-    }
-  if (zeros > 0)
-    g_string_append_printf (out, "  and %u that are 0\n", zeros);
-}
-
 static gboolean
 shows (const GememMeasure *measure, gboolean verbose)
 {
@@ -260,23 +214,50 @@ append_blocks (GString *out, const char *title, const GArray *blocks)
     }
 }
 
+#define STREAMS_SHOWN 10
+
+static gint
+compare_streams (gconstpointer a, gconstpointer b)
+{
+  const GememStreamUse *x = *(GememStreamUse *const *) a, *y = *(GememStreamUse *const *) b;
+
+  return x->peak_live != y->peak_live
+             ? (x->peak_live < y->peak_live) - (x->peak_live > y->peak_live)
+             : (x > y) - (x < y);
+}
+
+/* The streams with the largest peaks, the largest first, and what the others did. */
 static void
 append_streams (GString *out, const GememResult *result)
 {
+  g_autoptr (GPtrArray) sorted = g_ptr_array_new ();
   char size[2][GEMEM_FORMAT_MAX];
+  guint64 others = 0;
+
   if (result->streams == NULL || result->streams->len < 2)
     return;
-  g_string_append (out, "\nstream                        allocs      peak live  peak allocated\n");
   for (guint i = 0; i < result->streams->len; i++)
+    g_ptr_array_add (sorted, &g_array_index (result->streams, GememStreamUse, i));
+  if (sorted->len > STREAMS_SHOWN)
+    g_ptr_array_sort (sorted, compare_streams);
+  g_string_append (out, "\nstream                        allocs      peak live  peak allocated\n");
+  for (guint i = 0; i < sorted->len; i++)
     {
-      const GememStreamUse *use = &g_array_index (result->streams, GememStreamUse, i);
+      const GememStreamUse *use = sorted->pdata[i];
       g_autofree char *name = use->stream == G_MAXUINT64
                                   ? g_strdup ("all others")
                                   : g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", use->stream);
-      g_string_append_printf (out, "  %-20s %12" G_GUINT64_FORMAT " %14s %15s\n", name, use->allocs,
-                              gemem_format_size (size[0], use->peak_live),
-                              gemem_format_size (size[1], use->peak_allocated));
+      if (i >= STREAMS_SHOWN)
+        others += use->allocs;
+      else
+        g_string_append_printf (out, "  %-20s %12" G_GUINT64_FORMAT " %14s %15s\n", name,
+                                use->allocs, gemem_format_size (size[0], use->peak_live),
+                                gemem_format_size (size[1], use->peak_allocated));
     }
+  if (sorted->len <= STREAMS_SHOWN)
+    return;
+  g_autofree char *more = g_strdup_printf ("%u streams more", sorted->len - STREAMS_SHOWN);
+  g_string_append_printf (out, "  %-20s %12" G_GUINT64_FORMAT "\n", more, others);
 }
 
 static void
@@ -383,10 +364,10 @@ append_statistics (GString *out, const GememResult *result)
   append_classes (out, result);
   append_epochs (out, result);
   append_fidelity (out, result);
-  append_stats (out, result->stats);
-  append_settings (out, "parameters", result->parameters);
-  append_settings (out, "from the environment", result->variables);
-  append_settings (out, "the lowering of the graph", result->lowering);
+  gemem_report_statistics (out, result->stats);
+  gemem_report_settings (out, "parameters", result->parameters);
+  gemem_report_settings (out, "from the environment", result->variables);
+  gemem_report_settings (out, "the lowering of the graph", result->lowering);
 }
 
 void

@@ -21,6 +21,12 @@ gemem_write_file (const char *path, const char *text, gssize length, GError **er
   return FALSE;
 }
 
+gboolean
+gemem_write_check (const char *path, GError **error)
+{
+  return gemem_output_check (path, error);
+}
+
 void
 gemem_write_abandon (void)
 {

@@ -126,7 +126,7 @@ gemem_report_idle_rows (GString *out, const GArray *rows, guint max)
         }
       g_string_append_printf (line, "  %10s  ", gemem_format_size (size, row->bytes));
       append_row (line, row);
-      gemem_text_line (out, line->str);
+      gemem_text_append_cut (out, line->str);
     }
   if (rest > 0)
     g_string_append_printf (out, "  %10s  in %u other ways\n", gemem_format_size (size, rest),

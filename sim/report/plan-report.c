@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "sim/report/plan-report.h"
 #include "sim/report/rows.h"
@@ -250,8 +251,9 @@ append_table (GString *out, const GememPlanResult *results, guint n,
   for (guint start = 0, end; start < n; start = end)
     {
       end = group_end (results, n, start);
-      g_string_append_printf (out, "%s%s\n%-*s", start > 0 ? "\n" : "", results[start].input,
-                              (int) layout.label, "planner");
+      g_autofree char *input = gemem_text_line (results[start].input);
+      g_string_append_printf (out, "%s%s\n%-*s", start > 0 ? "\n" : "", input, (int) layout.label,
+                              "planner");
       for (guint c = 0; c < layout.n; c++)
         g_string_append_printf (out, "  %*s", (int) layout.columns[c].width,
                                 column_of (&layout, c)->title);

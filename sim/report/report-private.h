@@ -17,6 +17,13 @@ void gemem_report_csv (GString *out, GememResult *const *results, guint n,
 void gemem_report_markdown (GString *out, GememResult *const *results, guint n,
                             const GememReportOptions *options);
 
+/* ---- statistics.c */
+
+/* Appends @settings (GememSetting; NULL: none), a row each, below @title. */
+void gemem_report_settings (GString *out, const char *title, const GPtrArray *settings);
+/* The same of an allocator's own counters. */
+void gemem_report_statistics (GString *out, const GPtrArray *stats);
+
 /* ---- json.c: pieces of JSON shared by results and the manifest */
 
 /* See json-fields.h for how numbers are written. */

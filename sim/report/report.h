@@ -101,6 +101,9 @@ gboolean gemem_results_write_sqlite (const char *path, GememResult *const *resul
 /* Writes @length bytes of @text (-1: to its NUL) to @path: completely, or @path is unchanged.
  * GEMEM_ERROR_FAILED names the file. */
 gboolean gemem_write_file (const char *path, const char *text, gssize length, GError **error);
+/* The same of no text: FALSE if nothing can be written at @path, which is not touched; a full disk shows
+ * only while writing. */
+gboolean gemem_write_check (const char *path, GError **error);
 /* Removes the temporary files of all that is being written, and holds up who would begin another:
  * for a program that ends at once.  Allocates nothing. */
 void gemem_write_abandon (void);

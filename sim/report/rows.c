@@ -34,24 +34,31 @@ gemem_results_find_now (GememResult *const *results, guint n)
         results[i]->peak_now = results[j]->peak_reserved;
 }
 
+/* @name of the trace of @result, with the device that is meant. */
+static char *
+name_group (const GememResult *result, const char *name)
+{
+  g_autofree char *line = gemem_text_line (name);
+
+  if (result->device_ordinal == GEMEM_DEVICE_HOST)
+    return g_strdup_printf ("%s, host memory", line);
+  if (result->device_ordinal > 0 || result->names_device)
+    return g_strdup_printf ("%s, device %d", line, result->device_ordinal);
+  return g_steal_pointer (&line);
+}
+
 char *
 gemem_report_group (const GememResult *result)
 {
-  const char *trace = result->trace != NULL ? result->trace : "trace";
-  if (result->device_ordinal == GEMEM_DEVICE_HOST)
-    return g_strdup_printf ("%s, host memory", trace);
-  if (result->device_ordinal > 0 || result->names_device)
-    return g_strdup_printf ("%s, device %d", trace, result->device_ordinal);
-  return g_strdup (trace);
+  return name_group (result, result->trace != NULL ? result->trace : "trace");
 }
 
 char *
 gemem_report_title (const GememResult *result)
 {
-  g_autofree char *group = gemem_report_group (result);
-  const char *trace = result->trace != NULL ? result->trace : "trace";
-  g_autofree char *name = g_path_get_basename (trace);
-  return g_strconcat (name, group + strlen (trace), NULL);
+  g_autofree char *name = g_path_get_basename (result->trace != NULL ? result->trace : "trace");
+
+  return name_group (result, name);
 }
 
 guint
@@ -144,18 +151,34 @@ gemem_text_columns_fit (GememTextColumn *columns, guint n, gsize label, gsize wi
   return n;
 }
 
+/* A spreadsheet computes what begins so, and is no number. */
+static gboolean
+is_formula (const char *text)
+{
+  char *end;
+
+  if (*text == '\0' || strchr ("=+-@\t", *text) == NULL)
+    return FALSE;
+  g_ascii_strtod (text, &end);
+  return *end != '\0' || end == text;
+}
+
 void
 gemem_csv_append_field (GString *out, const char *text)
 {
-  const gboolean quoted = text != NULL && strpbrk (text, ",\"\n\r") != NULL;
+  g_autoptr (GString) shown = g_string_new (NULL);
 
+  if (text != NULL && is_formula (text))
+    g_string_append_c (shown, '\'');
+  gemem_text_append_visible (shown, text != NULL ? text : "", -1, FALSE);
+  const gboolean quoted = strpbrk (shown->str, ",\"") != NULL;
   if (quoted)
     g_string_append_c (out, '"');
-  for (; text != NULL && *text != '\0'; text++)
+  for (const char *p = shown->str; *p != '\0'; p++)
     {
-      if (*text == '"')
+      if (*p == '"')
         g_string_append_c (out, '"');
-      g_string_append_c (out, *text);
+      g_string_append_c (out, *p);
     }
   if (quoted)
     g_string_append_c (out, '"');
@@ -164,10 +187,12 @@ gemem_csv_append_field (GString *out, const char *text)
 void
 gemem_markdown_append_text (GString *out, const char *text)
 {
-  for (; *text != '\0'; text++)
+  g_autofree char *line = gemem_text_line (text);
+
+  for (const char *p = line; *p != '\0'; p++)
     {
-      if (strchr ("\\|_*`<[", *text) != NULL)
+      if (strchr ("\\|_*`<[", *p) != NULL)
         g_string_append_c (out, '\\');
-      g_string_append_c (out, *text == '\n' ? ' ' : *text);
+      g_string_append_c (out, *p);
     }
 }

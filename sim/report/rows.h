@@ -43,7 +43,8 @@ GEMEM_BEGIN_DECLS
 /* "gpt2-train.gmt", "gpt2-train.gmt, device 1": the title of a group of rows; g_free() here and of
  * the other titles. */
 char *gemem_report_group (const GememResult *result);
-/* Appends @text as one field of CSV (RFC 4180), NULL as an empty one. */
+/* Appends @text as one field of CSV (RFC 4180), NULL as an empty one; what a spreadsheet would compute
+ * begins with "'". */
 void gemem_csv_append_field (GString *out, const char *text);
 /* Appends @text as part of one line of Markdown, without markup. */
 void gemem_markdown_append_text (GString *out, const char *text);

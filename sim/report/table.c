@@ -30,9 +30,10 @@ typedef struct
 {
   GememTextColumn columns[MAX_COLUMNS]; /* one per GememMeasure */
   guint n;
-  guint names; /* characters of the names of a row that stands for several; 0: all of them */
-  gsize label; /* width of the first column */
-  gsize note;  /* width of the notes after rows */
+  guint names;  /* characters of the names of a row that stands for several; 0: all of them */
+  gsize label;  /* width of the first column */
+  gboolean cut; /* some names are longer */
+  gsize note;   /* width of the notes after rows */
 } TableLayout;
 
 typedef struct
@@ -105,7 +106,9 @@ cut_labels (TableLayout *layout, gsize width)
 
   for (guint c = 0; c < layout->n; c++)
     others += 2 + layout->columns[c].width;
-  layout->label = MIN (layout->label, MAX (least, width - MIN (width, others)));
+  const gsize most = MAX (least, width - MIN (width, others));
+  layout->cut = layout->label > most;
+  layout->label = MIN (layout->label, most);
 }
 
 /* The layout of @table with all names of a row, or with as many as fit @names characters. */
@@ -133,6 +136,8 @@ static gboolean
 fits (const TableLayout *layout, const GememReportOptions *options)
 {
   gsize width = layout->label + layout->note;
+  if (layout->cut)
+    return FALSE;
   for (guint c = 0; c < layout->n; c++)
     width += 2 + layout->columns[c].width;
   return width_of (options) == 0 || width <= width_of (options);

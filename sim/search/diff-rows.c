@@ -207,18 +207,6 @@ add_group (GArray *rows, Group *group)
 
 /* ---- holders */
 
-static const GememDeviceHolders *
-holders_of (const GememDiffSide *side)
-{
-  for (guint i = 0; i < side->holders->devices->len; i++)
-    {
-      const GememDeviceHolders *device = side->holders->devices->pdata[i];
-      if (device->device == side->result->device_ordinal)
-        return device;
-    }
-  return NULL;
-}
-
 /* Adds @holder of side @s to its group.  @groups, of Group in the order of their making; @places: key -> number + 1. */
 static void
 add_holder (GPtrArray *groups, GHashTable *places, char *key, guint s, GememHolder *holder)
@@ -239,46 +227,65 @@ add_holder (GPtrArray *groups, GHashTable *places, char *key, guint s, GememHold
 }
 
 void
-gemem_diff_compare_holders (GememDiff *diff)
+gemem_diff_match (GArray *rows, const GPtrArray *first, const GPtrArray *second, gboolean lines)
 {
   g_autoptr (GRegex) line = g_regex_new ("(?:[^ ,]*/)?([^/ ,:]+):[0-9]+", 0, 0, NULL);
   g_autoptr (GPtrArray) groups = g_ptr_array_new_with_free_func (group_free);
   g_autoptr (GHashTable) places = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  const gboolean lines = diff->by == GEMEM_HOLD_BY_LINE || diff->by == GEMEM_HOLD_BY_STACK;
+  const GPtrArray *const sides[2] = { first, second };
 
   for (guint s = 0; s < 2; s++)
-    {
-      const GememDeviceHolders *device = holders_of (&diff->sides[s]);
-
-      for (guint i = 0; device != NULL && i < device->holders->len; i++)
-        {
-          GememHolder *holder = device->holders->pdata[i];
-          g_autofree char *key = lines ? g_regex_replace (line, holder->name, -1, 0, "\\1", 0, NULL)
-                                       : g_strdup (holder->name);
-          add_holder (groups, places, key, s, holder);
-        }
-    }
+    for (guint i = 0; sides[s] != NULL && i < sides[s]->len; i++)
+      {
+        GememHolder *holder = sides[s]->pdata[i];
+        g_autofree char *key = lines ? g_regex_replace (line, holder->name, -1, 0, "\\1", 0, NULL)
+                                     : g_strdup (holder->name);
+        add_holder (groups, places, key, s, holder);
+      }
   for (guint i = 0; i < groups->len; i++)
-    add_group (diff->rows, groups->pdata[i]);
-  keep_different (diff->rows);
+    add_group (rows, groups->pdata[i]);
+  keep_different (rows);
+}
+
+void
+gemem_diff_compare_holders (GememDiff *diff)
+{
+  const GememDeviceHolders *first = gemem_holders_of (diff->sides[0].holders,
+                                                      diff->sides[0].result->device_ordinal),
+                           *second = gemem_holders_of (diff->sides[1].holders,
+                                                       diff->sides[1].result->device_ordinal);
+
+  gemem_diff_match (diff->rows, first != NULL ? first->holders : NULL,
+                    second != NULL ? second->holders : NULL,
+                    diff->by == GEMEM_HOLD_BY_LINE || diff->by == GEMEM_HOLD_BY_STACK);
+}
+
+void
+gemem_diff_match_idle (GArray *rows, const guint64 *first, const guint64 *second)
+{
+  for (guint cause = 0; cause < GEMEM_IDLE_CAUSES; cause++)
+    {
+      const GememDiffRow row = { .name = g_strdup (gemem_json_causes[cause]),
+                                 .bytes = { first[cause], second[cause] } };
+      g_array_append_val (rows, row);
+    }
+  keep_different (rows);
 }
 
 void
 gemem_diff_compare_idle (GememDiff *diff)
 {
-  for (guint cause = 0; cause < GEMEM_IDLE_CAUSES; cause++)
+  guint64 bytes[2][GEMEM_IDLE_CAUSES] = { { 0 } };
+
+  for (guint s = 0; s < 2; s++)
     {
-      GememDiffRow row = { .name = g_strdup (gemem_json_causes[cause]) };
+      const GArray *rows = diff->sides[s].result->idle;
 
-      for (guint s = 0; s < 2; s++)
+      for (guint i = 0; i < rows->len; i++)
         {
-          const GArray *rows = diff->sides[s].result->idle;
-
-          for (guint i = 0; i < rows->len; i++)
-            if ((guint) g_array_index (rows, GememIdleRow, i).cause == cause)
-              row.bytes[s] += g_array_index (rows, GememIdleRow, i).bytes;
+          const GememIdleRow *row = &g_array_index (rows, GememIdleRow, i);
+          bytes[s][row->cause] += row->bytes;
         }
-      g_array_append_val (diff->idle, row);
     }
-  keep_different (diff->idle);
+  gemem_diff_match_idle (diff->idle, bytes[0], bytes[1]);
 }

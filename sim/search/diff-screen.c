@@ -50,7 +50,7 @@ format_change (char *buffer, guint64 before, guint64 after)
 static char *
 name_of (const GememDiff *diff, guint s)
 {
-  return diff->one_recording ? g_strdup (diff->sides[s].label)
+  return diff->one_recording ? g_strdup (diff->sides[s].result->label)
                              : g_path_get_basename (diff->sides[s].name);
 }
 
@@ -185,7 +185,13 @@ append_row (GString *out, const GememDiffRow *row, const char *name)
     g_string_append_printf (line, "%10s -> %-10s", gemem_format_size (a, row->bytes[0]),
                             gemem_format_size (b, row->bytes[1]));
   g_string_append_printf (line, "  %s", name);
-  gemem_text_line (out, line->str);
+  gemem_text_append_cut (out, line->str);
+}
+
+void
+gemem_diff_append_row (GString *out, const GememDiffRow *row)
+{
+  append_row (out, row, row->name);
 }
 
 /* What @rows beyond the first @shown change in all. */
@@ -212,8 +218,7 @@ append_rows (GString *out, const GememDiff *diff)
   g_string_append_printf (out, "\nin use at the peak, by %s:\n", gemem_hold_by_names ()[diff->by]);
   for (guint i = 0; i < MIN (ROWS, diff->rows->len); i++)
     {
-      const GememDiffRow *row = &g_array_index (diff->rows, GememDiffRow, i);
-      append_row (out, row, row->name);
+      gemem_diff_append_row (out, &g_array_index (diff->rows, GememDiffRow, i));
     }
   append_rest (out, diff->rows, ROWS);
 }
@@ -239,18 +244,18 @@ cause_of (const char *name)
   return name;
 }
 
-static void
-append_idle (GString *out, const GememDiff *diff)
+void
+gemem_diff_append_idle (GString *out, const GArray *rows, guint max)
 {
-  if (diff->idle->len == 0)
+  if (rows->len == 0)
     return;
   g_string_append (out, "\nidle at the reserved peak, by cause:\n");
-  for (guint i = 0; i < MIN (CAUSES, diff->idle->len); i++)
+  for (guint i = 0; i < MIN (max, rows->len); i++)
     {
-      const GememDiffRow *row = &g_array_index (diff->idle, GememDiffRow, i);
+      const GememDiffRow *row = &g_array_index (rows, GememDiffRow, i);
       append_row (out, row, cause_of (row->name));
     }
-  append_rest (out, diff->idle, CAUSES);
+  append_rest (out, rows, max);
 }
 
 /* Settings: "settings: expandable_segments no -> yes, version 2.6 -> 2.11". */
@@ -366,7 +371,7 @@ gemem_diff_append (GString *out, const GememDiff *diff)
     return;
   append_table (out, diff);
   append_rows (out, diff);
-  append_idle (out, diff);
+  gemem_diff_append_idle (out, diff->idle, CAUSES);
   g_string_append_c (out, '\n');
   append_settings (out, diff);
   if (diff->one_recording)
@@ -385,7 +390,7 @@ append_side_json (GString *out, const GememDiffSide *side, const char *name)
   gemem_json_append_name (out, name);
   g_string_append_c (out, '{');
   gemem_json_append_text_member (out, "trace", side->name);
-  gemem_json_append_text_member (out, "allocator", side->label);
+  gemem_json_append_text_member (out, "allocator", side->result->label);
   gemem_json_append_bool_member (out, "allocator_assumed", side->assumed);
   gemem_json_append_text_member (out, "device", result->device);
   gemem_json_append_number_member (out, "device_number", (guint64) result->device_ordinal);
@@ -399,8 +404,8 @@ append_side_json (GString *out, const GememDiffSide *side, const char *name)
   g_string_append_c (out, '}');
 }
 
-static void
-append_rows_json (GString *out, const char *name, const GArray *rows)
+void
+gemem_diff_append_rows_json (GString *out, const char *name, const GArray *rows)
 {
   gemem_json_append_name (out, name);
   g_string_append_c (out, '[');
@@ -491,8 +496,8 @@ gemem_diff_append_json (GString *out, const GememDiff *diff)
   append_side_json (out, &diff->sides[0], "first");
   append_side_json (out, &diff->sides[1], "second");
   gemem_json_append_text_member (out, "by", gemem_hold_by_names ()[diff->by]);
-  append_rows_json (out, "in_use", diff->rows);
-  append_rows_json (out, "idle", diff->idle);
+  gemem_diff_append_rows_json (out, "in_use", diff->rows);
+  gemem_diff_append_rows_json (out, "idle", diff->idle);
   append_settings_json (out, diff->settings);
   append_parting_json (out, diff);
   g_string_append (out, "}\n");

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "sim/search/diff.h"
-#include "sim/search/recorder.h"
 
 static void
 setting_clear (gpointer data)
@@ -70,21 +69,6 @@ compare_settings (GememDiff *diff)
 
 /* ---- replays */
 
-static const GememAllocatorSpec *
-spec_of (GememDiffSide *side, const GememDiffInput *input, GError **error)
-{
-  g_autoptr (GPtrArray)
-      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
-
-  if (input->spec != NULL)
-    return input->spec;
-  if (!gemem_recorder_parse (gemem_held_info (side->held), FALSE, NULL, specs, &side->assumed,
-                             error))
-    return NULL;
-  side->own = g_ptr_array_steal_index (specs, 0);
-  return side->own;
-}
-
 /* A point for each event, so that it can be seen where two runs of one recording part; of a longer one
  * for some events together. */
 static guint
@@ -93,81 +77,21 @@ points_of (const GememHeld *held)
   return (guint) MIN (gemem_held_events (held) + 2, GEMEM_DIFF_POINTS);
 }
 
-static void
-add_jobs (GArray *jobs, const GememDiffQuestion *question, const GememDiff *diff, guint s,
-          const GememAllocatorSpec *spec)
-{
-  const GArray *ordinals = question->inputs[s].ordinals;
-
-  for (guint i = 0; i < ordinals->len; i++)
-    {
-      const GememJob job = {
-        .allocator = spec,
-        .device_spec = question->device_spec,
-        .device_ordinal = g_array_index (ordinals, guint16, i),
-        .source = gemem_held_open,
-        .source_data = diff->sides[s].held,
-        .use_trace_settings = TRUE,
-        .allow_partial = question->allow_partial,
-        .interrupted = question->interrupted,
-        .keep_origins = TRUE,
-        .keep_idle = TRUE,
-        .timeline_points = diff->one_recording ? points_of (diff->sides[s].held) : 0,
-      };
-      g_array_append_val (jobs, job);
-    }
-}
-
-/* Takes the worst of @n @results. */
-static gboolean
-take_result (GememDiffSide *side, GememResult **results, GError **errors, guint n, GError **error)
-{
-  guint worst = G_MAXUINT;
-
-  for (guint i = 0; i < n; i++)
-    if (results[i] != NULL
-        && (worst == G_MAXUINT || gemem_result_is_worse (results[i], results[worst])))
-      worst = i;
-  if (worst == G_MAXUINT)
-    {
-      g_propagate_error (error, g_steal_pointer (&errors[0]));
-      return FALSE;
-    }
-  side->result = g_steal_pointer (&results[worst]);
-  side->label = g_strdup (side->result->label);
-  return TRUE;
-}
-
 static gboolean
 replay_both (GememDiff *diff, const GememDiffQuestion *question, GError **error)
 {
-  g_autoptr (GArray) jobs = g_array_new (FALSE, TRUE, sizeof (GememJob));
-  const guint first = question->inputs[0].ordinals->len;
+  GememNeed needs[2] = { question->inputs[0], question->inputs[1] };
   gboolean ok;
 
   for (guint s = 0; s < 2; s++)
+    needs[s].timeline_points = diff->one_recording ? points_of (needs[s].held) : 0;
+  ok = gemem_needs_find (needs, 2, &question->options, error);
+  for (guint s = 0; s < 2; s++)
     {
-      const GememAllocatorSpec *spec = spec_of (&diff->sides[s], &question->inputs[s], error);
-
-      if (spec == NULL)
-        return FALSE;
-      add_jobs (jobs, question, diff, s, spec);
+      diff->sides[s].assumed = needs[s].assumed;
+      diff->sides[s].result = g_steal_pointer (&needs[s].result);
+      gemem_need_clear (&needs[s]);
     }
-  GememResult **results = g_new0 (GememResult *, jobs->len);
-  GError **errors = g_new0 (GError *, jobs->len);
-  if (question->run != NULL)
-    question->run ((const GememJob *) jobs->data, jobs->len, results, errors);
-  else
-    gemem_jobs_run ((const GememJob *) jobs->data, jobs->len, 0, results, errors);
-  ok = take_result (&diff->sides[0], results, errors, first, error)
-       && take_result (&diff->sides[1], results + first, errors + first, jobs->len - first, error);
-  for (guint i = 0; i < jobs->len; i++)
-    {
-      gemem_result_free (results[i]);
-      g_clear_error (&errors[i]);
-    }
-  g_free (results);
-  g_free (errors);
   return ok;
 }
 
@@ -251,9 +175,7 @@ gemem_diff_free (GememDiff *diff)
 
       gemem_result_free (side->result);
       gemem_holders_free (side->holders);
-      g_clear_pointer (&side->own, gemem_allocator_spec_free);
       gemem_held_unref (side->held);
-      g_free (side->label);
       g_free (diff->parting.steps[s].by);
     }
   g_free (diff->reserve.by);

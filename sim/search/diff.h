@@ -13,31 +13,17 @@
 #pragma once
 
 #include "base/macros.h"
-#include "sim/engine/replay.h"
-#include "traces/held.h"
+#include "sim/search/need.h"
 #include "traces/holders.h"
 
 GEMEM_BEGIN_DECLS
 
-/* One of the two. */
 typedef struct
 {
-  const char *name; /* of the recording */
-  GememHeld *held;
-  const GArray *ordinals;         /* guint16: the devices of the recording, at least one */
-  const GememAllocatorSpec *spec; /* NULL: what made the recording */
-} GememDiffInput;
-
-typedef struct
-{
-  GememDiffInput inputs[2];
-  const char *device_spec; /* of both; NULL: of each recording */
+  GememNeed inputs[2]; /* their results are not set */
+  GememNeedOptions options;
   const char
       *by; /* of gemem_hold_by_names(); NULL: by line, or by size where there are no call stacks */
-  gboolean allow_partial;
-  const gint *interrupted;
-  /* Runs jobs as gemem_jobs_run() does; NULL: that. */
-  void (*run) (const GememJob *jobs, guint n, GememResult **results, GError **errors);
 } GememDiffQuestion;
 
 /* Memory of both under one name. */
@@ -88,9 +74,8 @@ typedef struct
   const char *name;
   char *label; /* of the allocator, as in tables */
   GememHeld *held;
-  GememAllocatorSpec *own; /* of `inputs` there was none */
-  gboolean assumed;        /* the recording does not name its allocator */
-  GememResult *result;     /* on the device that needs most */
+  gboolean assumed;    /* the recording does not name its allocator */
+  GememResult *result; /* on the device that needs most */
   GememHolders *holders;
 } GememDiffSide;
 
@@ -119,6 +104,12 @@ gboolean gemem_diff_is_empty (const GememDiff *diff);
 
 /* An empty list of GememDiffRow; g_array_unref(). */
 GArray *gemem_diff_rows_new (void);
+/* Adds to @rows those of @first and @second, GememHolder (NULL: none), that differ, the largest change first; @lines:
+ * their names are lines of code. */
+void gemem_diff_match (GArray *rows, const GPtrArray *first, const GPtrArray *second,
+                       gboolean lines);
+/* The same for idle bytes by GememIdleCause. */
+void gemem_diff_match_idle (GArray *rows, const guint64 *first, const guint64 *second);
 /* Fill `rows` and `idle` from the results of both sides.  O(holders log holders), but for the lines of one
  * function, whose numbers in both are multiplied. */
 void gemem_diff_compare_holders (GememDiff *diff);
@@ -135,6 +126,11 @@ gboolean gemem_diff_find_reserve (GememDiff *diff, GError **error);
 
 /* Appends about twenty lines of at most 100 columns. */
 void gemem_diff_append (GString *out, const GememDiff *diff);
+/* Appends a line of such a screen; and a member @name, the array of @rows, GememDiffRow. */
+void gemem_diff_append_row (GString *out, const GememDiffRow *row);
+/* The same with a head, of idle memory by cause; at most @max rows. */
+void gemem_diff_append_idle (GString *out, const GArray *rows, guint max);
+void gemem_diff_append_rows_json (GString *out, const char *name, const GArray *rows);
 /* Appends an object with the same fields. */
 void gemem_diff_append_json (GString *out, const GememDiff *diff);
 

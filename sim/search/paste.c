@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/io/child.h"
 #include "base/units.h"
 #include "sim/search/paste.h"
 
@@ -90,8 +91,7 @@ is_among (const GPtrArray *settings, const GememParam *param, const GememParam *
 char *
 gemem_paste_shell (const char *text)
 {
-  return strpbrk (text, " \"'$`\\*?[]<>|&;()~#!{}\t\n") != NULL ? g_shell_quote (text)
-                                                                : g_strdup (text);
+  return *text != '\0' ? gemem_shell_word (text) : g_strdup (text);
 }
 
 static void

@@ -28,5 +28,5 @@ char *gemem_paste_line (const GememAllocatorClass *klass, const GememForm *form,
 GememAllocatorSpec *gemem_paste_read (const GememAllocatorClass *klass, const GememForm *form,
                                       const char *line, GError **error);
 
-/* @text as one word of a shell, in quotes where it needs them; g_free(). */
+/* @text as a shell reads it behind "=", in quotes where it needs them; g_free(). */
 char *gemem_paste_shell (const char *text);

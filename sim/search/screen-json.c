@@ -49,22 +49,19 @@ append_failure (GString *out, const GememAdvice *advice)
 static void
 append_holders (GString *out, const GememAdvice *advice)
 {
+  const GememDeviceHolders *device = gemem_holders_of (advice->holders,
+                                                       advice->now->device_ordinal);
+
   gemem_json_append_name (out, "holders");
   g_string_append_c (out, '[');
-  for (guint d = 0; advice->holders != NULL && d < advice->holders->devices->len; d++)
+  for (guint i = 0; device != NULL && i < MIN (5, device->holders->len); i++)
     {
-      const GememDeviceHolders *device = advice->holders->devices->pdata[d];
+      const GememHolder *holder = device->holders->pdata[i];
 
-      for (guint i = 0;
-           device->device == advice->now->device_ordinal && i < MIN (5, device->holders->len); i++)
-        {
-          const GememHolder *holder = device->holders->pdata[i];
-
-          g_string_append (out, i == 0 ? "\n    {" : ",\n    {");
-          gemem_json_append_text_member (out, "line", holder->unknown ? NULL : holder->name);
-          gemem_json_append_number_member (out, "bytes", holder->bytes);
-          g_string_append_c (out, '}');
-        }
+      g_string_append (out, i == 0 ? "\n    {" : ",\n    {");
+      gemem_json_append_text_member (out, "line", holder->unknown ? NULL : holder->name);
+      gemem_json_append_number_member (out, "bytes", holder->bytes);
+      g_string_append_c (out, '}');
     }
   g_string_append_c (out, ']');
 }

@@ -193,10 +193,11 @@ append_head (GString *out, const GememAdvice *advice)
   gemem_text_wrap (out, head->str, "  ");
   release = gemem_recorder_release_note (info, advice->spec);
   if (release != NULL)
-    gemem_text_line (out, release);
+    gemem_text_append_cut (out, release);
   if (advice->assumed)
-    gemem_text_line (out, "The recording does not name its allocator: PyTorch's is assumed; --for "
-                          "chooses another.");
+    gemem_text_append_cut (out,
+                           "The recording does not name its allocator: PyTorch's is assumed; --for "
+                           "chooses another.");
   /* on another device it may decide otherwise; none equal: the segments lie elsewhere */
   if (now->fidelity.equal > 0 && now->fidelity.parted == G_MAXUINT64
       && (now->fidelity.equal == now->fidelity.compared || advice->device == NULL))
@@ -279,29 +280,18 @@ append_tried (GString *out, const GememAdvice *advice)
                             advice->other, gemem_format_size (size, advice->other_need));
 }
 
-static const GememDeviceHolders *
-holders_of (const GememAdvice *advice)
-{
-  for (guint i = 0; advice->holders != NULL && i < advice->holders->devices->len; i++)
-    {
-      const GememDeviceHolders *device = advice->holders->devices->pdata[i];
-      if (device->device == advice->now->device_ordinal)
-        return device;
-    }
-  return NULL;
-}
-
 static void
 append_holders (GString *out, const GememAdvice *advice)
 {
-  const GememDeviceHolders *device = holders_of (advice);
+  const GememDeviceHolders *device = gemem_holders_of (advice->holders,
+                                                       advice->now->device_ordinal);
   char size[GEMEM_FORMAT_MAX], share[G_ASCII_DTOSTR_BUF_SIZE];
 
   if (device == NULL || device->bytes == 0)
     return;
   if (gemem_held_info (advice->held)->stacks == NULL)
     {
-      gemem_text_line (out, "Who holds it is not known: the recording has no call stacks.");
+      gemem_text_append_cut (out, "Who holds it is not known: the recording has no call stacks.");
       return;
     }
   g_string_append_printf (out, "\n%s in use at the peak:\n",
@@ -312,7 +302,7 @@ append_holders (GString *out, const GememAdvice *advice)
       g_autofree char *row = g_strdup_printf (
           "  %10s  %5s %%  %s", gemem_format_size (size, holder->bytes),
           percent (share, holder->bytes, device->bytes), holder->name);
-      gemem_text_line (out, row);
+      gemem_text_append_cut (out, row);
     }
 }
 

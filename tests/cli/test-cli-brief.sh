@@ -64,4 +64,9 @@ run 0 env COLUMNS=70 gemem-sim compare "$data/max-split-2.6.pickle.gz" -a 'pytor
 run 0 gemem-sim compare waste.txt -a direct -a cupy-pool -f markdown; says out '^\| allocator \| peak reserved \| failed \| device calls \|$'
 run 0 gemem-sim compare -v waste.txt -a direct -a cupy-pool; says out 'utilisation'; says out '^device calls '
 
+# ---- names of a row that stands for many: as many as fit, the rest below the table
+printf '%s\n' 'a big 4294967296' 'f big' 'a tiny 10240' 'a again 4294967296' >few.txt
+run 0 gemem-sim compare few.txt -a pytorch-caching -a 'pytorch-caching:max_split_size_mb=*' --columns peak_reserved
+says out '^pytorch-caching .*\+ [0-9] more +4\.002 GiB$'; check "no row is cut or wider than 100" awk '/\.\.\./ || length ($0) > 100 { bad = 1 } /^all / { exit } END { exit bad }' "$out"
+says out 'max_split_size_mb=1024'
 done_testing

@@ -14,6 +14,67 @@ for command in 'replay in.gmt -a direct -f json -o' 'replay in.gmt -a direct -f 
   rm -f link target
 done
 
+# What stands at the place of each output of each command: links, also to what is not there, in a row and in a circle, a folder, a pipe, a stream.
+cat >small.ops <<'X'
+a 1 1048576
+a 2 524288
+f 1
+X
+gemem-sim replay small.ops -a direct -f json -o small.json
+outputs='replay small.ops -a direct -o
+replay small.ops -a direct -f json -o
+replay small.ops -a direct --events
+replay small.ops -a direct --calls
+replay small.ops -a direct --map
+replay small.ops -a direct --manifest
+replay small.ops -a ge --allocator-report
+compare small.ops -a direct -f csv -o
+plan small.ops -p first-fit -f csv -o
+plan small.ops -p first-fit --plan
+plan small.ops -p first-fit --map
+plan small.ops -p first-fit --trace
+convert small.ops -f text
+convert small.ops -f native -o
+generate random:events=90 -o
+calibrate -d sim -o
+conformance -o'
+if ! is_sanitized; then outputs="$outputs
+DRY --json"; fi
+place () { # STATUS: runs $command on the file "place"
+  case $command in DRY*) run "$1" gemem-dry-run -o dry.gmt ${command#DRY } place.txt true ;; *) run "$1" gemem-sim $command place.txt ;; esac
+}
+failed () { case $command in DRY*) echo 2 ;; *) echo 1 ;; esac; }
+while read -r command; do
+  rm -rf place.txt target new other
+  ln -s target place.txt; place 0
+  check "a link to what is not there: $command" sh -c 'test -L place.txt && test -s target && test ! -L target'
+  mv target new
+  echo old >target; ln -sf "$PWD/target" other; ln -sf other place.txt; place 0
+  check 'links in a row' sh -c 'test -L place.txt && test -L other && ! grep -qx old target'
+  ln -sf place.txt other; place "$(failed)"; says err 'place.txt: Too many levels of symbolic links; '; check 'links in a circle stay' test -L place.txt
+  rm place.txt; mkdir place.txt; place "$(failed)"; says err 'place.txt: Is a directory; '; rmdir place.txt
+  mkfifo place.txt; timeout 20 cat place.txt >read & place 0; wait $!
+  check 'a pipe' sh -c 'test -p place.txt && test "$(wc -c <read)" -ge 20'
+  ln -sf /proc/self/fd/1 place.txt; place 0
+  check 'a stream of the program, redirected to a file' sh -c 'test -L place.txt && test "$(wc -c <"$1")" -ge 20' - "$out"
+  if [ -e /dev/full ]; then
+    ln -sf /dev/full place.txt; place 1; says err 'No space left on device; '
+  fi
+done <<X
+$outputs
+X
+run 2 gemem-dry-run -o dry.gmt --json ./dry.gmt true; says err '--json=./dry.gmt: the trace is written there \(-o\); name another file'
+rm -rf place.txt target new other read small.json small.ops dry.gmt
+
+# Pictures, where links lead.
+if command -v gnuplot >/dev/null; then
+  mkdir drawn; run 0 gemem-sim replay in.gmt -a direct --plots drawn -q
+  for picture in drawn/*.png; do break; done
+  echo old >target; ln -sf ../target "$picture"; run 0 gemem-sim replay in.gmt -a direct --plots drawn -q
+  check 'a picture is drawn where its link leads' sh -c 'test -L "$1" && ! grep -qx old target' - "$picture"
+  rm -rf drawn target
+fi
+
 # Killed at a random moment.  The result is the same each time, so that the file is one of two.
 run 0 gemem-sim generate random:events=60000,live=200 -o in.gmt
 killed () { # COMMAND...: its last word is the file

@@ -92,7 +92,33 @@ run 0 gemem-sim convert --anonymous=names changes.gmt - -f text; says out '^sett
 run 0 gemem-sim help _set_allocator_settings
 
 # ---- a snapshot, whose annotations tell the changes: the last settings in it are those of the end
-python=$(command -v python3) || { skip "a snapshot" "there is no python3"; done_testing; }
+python=$(command -v python3) || { skip "a snapshot" "there is no python3"; # ---- the latency of events, where the recording says itself when streams were done
+printf '%s\n' '# gemem-trace: 1' 'alloc 1 size=1MiB' 'free-requested 1' 'alloc 2 size=1MiB' 'free-completed 1' '# end: 4' >done.txt
+printf '%s\n' '# gemem-trace: 1' 'alloc 1 size=1MiB' 'use-on-stream 1 stream=3' 'free 1' '# end: 3' >used.txt
+run 0 gemem-sim replay done.txt -a pytorch-caching -d sim:capacity=1GiB,event_latency=20ms
+says err 'done\.txt: event_latency has no effect: the recording says when streams were done with freed memory, not which streams used it$'
+run 0 gemem-sim replay done.txt -a pytorch-caching -d sim:capacity=1GiB; silent err
+run 0 gemem-sim replay used.txt -a pytorch-caching -d sim:capacity=1GiB,event_latency=20ms; silent err
+
+# ---- settings without effect are named by every command
+cat >plain.txt <<'END'
+# gemem-trace: 1
+# allocator: "pytorch-caching"
+# settings: "garbage_collection_threshold=0.8,version=2.11"
+alloc 1 size=1MiB
+free 1
+# end: 2
+END
+note='note: pytorch-caching: garbage_collection_threshold has no effect without a limit; set per_process_memory_fraction, or leave it out$'
+for command in advise replay compare; do
+  run 0 gemem-sim $command plain.txt -d 8GiB; says err "$note"
+done
+run 0 gemem-sim replay plain.txt -d 8GiB -a pytorch-caching:per_process_memory_fraction=0.5; silent err
+run 0 gemem-sim replay plain.txt -d 8GiB --no-trace-settings; silent err
+run 0 gemem-sim replay plain.txt -d 8GiB -a "pytorch-caching:conf='garbage_collection_threshold:0.8'"; says err "$note"
+sed '/^# settings/d' plain.txt >bare.txt
+run 0 gemem-sim compare bare.txt -d 8GiB; silent err # what compare itself tries is no setting of the user
+done_testing; }
 "$python" "$GEMEM_SRCDIR/tests/util/snapshots.py" settings told.pickle
 run 0 gemem-sim convert told.pickle told.txt
 says_settings () { sed -n "s/ t=[0-9]*//; s/ size=.*//; /^# settings/p; /^[a-z]/p" told.txt | paste -s -d ';'; }

@@ -67,6 +67,9 @@ mkfifo sink
 { sleep 60; } <sink & holder=$!
 ended '130 143' 'write, nobody reads' TERM gemem-sim convert live.gmt sink -f text
 ended '130 143' 'write, nobody reads; twice' 'INT INT' gemem-sim convert live.gmt sink -f text
+# A report has five seconds more; it is longer than a pipe holds.
+awk 'BEGIN { print "# gemem-trace: 1"; for (i = 1; i <= 3000; i++) print "alloc " i " size=1024 stream=" i; print "# end: 3000" }' >streams.txt
+most=9000 ended 130 'a report, nobody reads' TERM gemem-sim replay streams.txt -a ge-scalable -d sim:capacity=1TiB -f json -o sink
 kill $holder; wait $holder 2>/dev/null
 # One long step: a plan that takes minutes; a replay; a trace without end.
 gemem-sim generate random:events=400000,live=2000 -o long.gmt

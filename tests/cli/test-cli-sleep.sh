@@ -105,4 +105,12 @@ END
 run 0 gemem-sim replay refused.txt -a pytorch-caching -d sim:capacity=32GiB --check -f json
 says out '"sleep\.host_bytes\.current": 21474836480'; says out '"sleep\.host_bytes\.peak": 32212254720'; says out '"ooms": 1'
 
+# ---- pools of the program's own with expandable segments, as releases of PyTorch have them; a layer that switches the setting off for its pools
+for version in 2.10 2.15; do
+  run 0 gemem-sim replay engine.txt -a pytorch-caching:expandable_segments=yes,version=$version; says out 'host copies +40\.00 MiB'; lacks out APPROXIMATION
+done
+run 0 gemem-sim replay engine.txt -a pytorch-caching:expandable_segments=yes,version=2.6,sleep_pools_expandable=yes; says out 'host copies +0 B'; lacks out APPROXIMATION
+run 0 gemem-sim replay engine.txt -a pytorch-caching:expandable_segments=yes,version=2.6; says out 'host copies +40\.00 MiB'; says out 'APPROXIMATION: vLLM .*; if it does not, sleep_pools_expandable=yes$'
+run 0 gemem-sim replay engine.txt -a pytorch-caching:version=2.6,sleep_pools_expandable=yes; says out 'host copies +40\.00 MiB'; lacks out APPROXIMATION
+run 3 gemem-sim replay engine.txt -a pytorch-caching:expandable_segments=yes,version=2.8,sleep_pools_expandable=yes; says err 'event 0: PyTorch 2\.8 refuses such a pool with expandable_segments'
 done_testing

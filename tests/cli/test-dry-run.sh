@@ -155,6 +155,12 @@ says out '"sizes": \[\{"name": "a\.py:3 f \(nonzero\)", "count": 1\}\]'; says er
 says err '^  sizes +1 sizes of tensors were read from the GPU, as zero .*: a\.py:3 f \(nonzero\)$'
 run 2 gemem-dry-run --workspaces much true; says err '^gemem-dry-run: --workspaces='
 
+# ---- pinned memory of the host, without managed memory
+run 0 gemem-dry-run --json host.json -o host.gmt "$program" host
+says err '^  h100 +fits: 1\.000 MiB'; says err '^  pinned host +5\.000 MiB \(5242880 bytes\) of the host.s memory, locked at once$'
+check "pinned memory in JSON" jq -e '.processes[0].pinned_host == 5242880' host.json
+run 0 gemem-dry-run -o run.gmt "$program" runtime; check "no pinned memory" sh -c "! grep -q pinned $err"
+
 # ---- several processes, and ends
 run 0 gemem-dry-run -o many.gmt "$program" children
 check "one trace for each process" test "$(ls many*.gmt | wc -l)" -eq 2
@@ -224,6 +230,12 @@ class memory:
     def _record_memory_history(enabled="all", **options): print("record", enabled, *sorted(options), file=log)
     def memory_stats(device): return {"num_alloc_retries": int(os.environ.get("FAKE_RETRIES", "0"))}
     def _dump_snapshot(path): "FAKE_FULL" in os.environ and (open(path, "w").write("x" * 999), os.write(os.open("/dev/full", 1), b"x")); "FAKE_AGAIN" in os.environ and os.kill(os.getpid(), 15); exec("1"); open(path, "wb").write(open(os.environ["FAKE_SNAPSHOT"], "rb").read()); print("dump", file=log)
+class annotation:
+    def __init__(self, text): print(text, file=log)
+    def __enter__(self): pass
+    def __exit__(self, *error): pass
+class autograd:
+    class profiler: record_function = annotation
 class _C:
     def _cuda_setMemoryFraction(part, device): assert part <= 1
 class cuda:
@@ -269,12 +281,6 @@ PY
 class _C:
     def _accelerator_getAllocatorSettings(): return "first"
     def _accelerator_setAllocatorSettings(text): print("set", text, file=log); 1 / (text != "wrong")
-class annotation:
-    def __init__(self, text): print(text, file=log)
-    def __enter__(self): pass
-    def __exit__(self, *error): pass
-class autograd:
-    class profiler: record_function = annotation
 PY
   } >sets/torch/__init__.py; rm -f log
   PYTHONPATH=$PWD/sets run 0 gemem-dry-run -o py.gmt python3 -c 'import torch
@@ -289,11 +295,12 @@ set("")'
   rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init()'
   says err '^  requests of +PyTorch 2\.11\.0\+cu130, .*expandable_segments=true'; says err "^  address orders +.*cuda.*ascending.*descending"; says err '^  peak reserved +200\.0 MiB'
   check "the snapshot is the trace" test "$(gemem-sim info py.gmt | grep -c 'recorded allocator.*pytorch-caching:.*version=2.11')" -eq 1
-  # the part of the GPU that PyTorch may take is in no snapshot
+  # the part of the GPU that PyTorch may take is told by an annotation, and said
   printf '%s\n' 'import torch' 'torch.cuda.init()' 'torch._C._cuda_setMemoryFraction(0.25, 0)' 'try: torch._C._cuda_setMemoryFraction(2, 0)' 'except AssertionError: pass' >set.py
-  run 0 gemem-dry-run -o py.gmt python3 set.py; says err '^  note +PyTorch may take 0\.25 .set\.py:3. of the GPU, which the recording does not say; replay it with -a pytorch-caching:per_process_memory_fraction=0\.25$'
+  run 0 gemem-dry-run -o py.gmt python3 set.py; says err '^  note +the program lets PyTorch take 0\.25 .set\.py:3. of the GPU$'
   echo 'torch._C._cuda_setMemoryFraction(1.0, 0)' >>set.py
-  run 0 gemem-dry-run -o py.gmt python3 set.py; says err '^  note +PyTorch may take 0\.25 .set\.py:3., then 1 .set\.py:6. of the GPU, one after the other, of which a replay has one from start to end: -a .*=0\.25$'
+  run 0 gemem-dry-run -o py.gmt python3 set.py; says err '^  note +the program lets PyTorch take 0\.25 .set\.py:3., then 1 .set\.py:6. of the GPU$'
+  check "parts are told" test "$(grep 'gemem: part' log | tail -n 2 | tr '\n' ,)" = 'gemem: part of device from here on: 0 0.25,gemem: part of device from here on: 0 1.0,'
   rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init()'; check "no part was set" sh -c "! grep -q 'note .*PyTorch' $err"
   for end in 'os._exit(5)' 'os.kill(os.getpid(), 15)' 'raise KeyError' 'sys.exit(5)'; do
     rm -f log; gemem-dry-run -o py.gmt python3 -c "import os, sys, torch; torch.cuda.init(); $end" 2>"$err"

@@ -181,6 +181,13 @@ remembers_refusals (const TestSubject *subject)
   return strcmp (subject->klass->name, "ort-bfc") == 0;
 }
 
+/* PyTorch's cache of host memory makes its reserved segment before it looks at what was asked for (peers.md 1a.15). */
+static gboolean
+reserves_first (const TestSubject *subject)
+{
+  return strcmp (subject->klass->name, "pytorch-pinned") == 0;
+}
+
 /* Nothing is cached meanwhile, so the refusals change nothing: the ordinary requests between
  * them have the same results as in a twin without them, but for the place where a range of addresses
  * was reserved and released meanwhile. */
@@ -198,7 +205,8 @@ check_huge (const TestSubject *subject)
         {
           step (trial, TEST_ALLOC, 100 * (round + 1) + i, huge_sizes[i], 0);
           demand (trial, !trial->ok, "a request beyond every device is refused");
-          demand (trial, trial->device->held == held, "refusing takes nothing and returns nothing");
+          demand (trial, trial->device->held == held || (round == 0 && reserves_first (subject)),
+                  "refusing takes nothing and returns nothing");
         }
       served = step (trial, TEST_ALLOC, round, 3 * MIB, 0);
       demand (trial, served == step (twin, TEST_ALLOC, round, 3 * MIB, 0),

@@ -128,13 +128,13 @@ run_elf (const guint8 *data, gsize size)
 static gboolean
 run_notes (const guint8 *data, gsize size)
 {
-  DryRun run = { .notes_file = (char *) fuzz_file (data, size) };
+  DryRun run = { .links = NULL };
   DryVerdict verdict = { 0 };
   DryFinding found = { .pid = 7 };
   guint n = 0;
 
   gemem_dry_counts_init (&verdict);
-  gemem_dry_notes_load (&run);
+  gemem_dry_notes_load (&run, g_strndup ((const char *) data, size));
   gemem_dry_notes_read (&run, &verdict);
   gemem_dry_notes_process (&run, &found);
 #define LIST(name) n += verdict.name->len;

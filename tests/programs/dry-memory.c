@@ -11,6 +11,8 @@
  *   dry-memory devices      prints name, memory and number of the devices
  *   dry-memory workspace    1 MiB, and as much as cuDNN says that a convolution needs
  *   dry-memory pool         3 MiB of the device's memory pool, and when that is freed, 2 MiB
+ *   dry-memory host         1 MiB; 4 MiB of pinned host memory, 3 MiB once those are freed, 2 MiB that is
+ *                           registered, and 7 MiB of managed memory
  *   dry-memory none         nothing
  */
 #include "config.h"
@@ -145,6 +147,22 @@ run_pool (void)
   return failed | from_pool (&block, 2 * MIB, NULL);
 }
 
+static int
+run_host (void)
+{
+  static char own[2 * MIB];
+  typedef int (*Make) (void **, size_t, unsigned);
+  void *block = NULL, *managed = NULL;
+  int failed = take (MIB) == NULL;
+
+  failed |= ((Malloc) need (RTLD_DEFAULT, "cudaMallocHost")) (&block, 4 * MIB);
+  failed |= ((Free) need (RTLD_DEFAULT, "cudaFreeHost")) (block);
+  failed |= ((Make) need (RTLD_DEFAULT, "cudaHostAlloc")) (&block, 3 * MIB, 0);
+  failed |= ((int (*) (void *, size_t, unsigned)) need (RTLD_DEFAULT, "cudaHostRegister")) (
+      own, 2 * MIB, 0);
+  return failed | ((Make) need (RTLD_DEFAULT, "cudaMallocManaged")) (&managed, 7 * MIB, 1);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -162,6 +180,8 @@ main (int argc, char **argv)
     return run_workspace ();
   if (strcmp (what, "pool") == 0)
     return run_pool ();
+  if (strcmp (what, "host") == 0)
+    return run_host ();
   if (strcmp (what, "children") == 0)
     return run_children ();
   if (strcmp (what, "wait") == 0)

@@ -128,7 +128,7 @@ assert_said (const char *text, const char *pattern)
   g_autoptr (GString) said = g_string_new (NULL);
 
   g_assert_true (gemem_allocator_spec_parse (text, specs, NULL));
-  gemem_allocator_spec_notes (g_ptr_array_index (specs, 0), collect, said);
+  gemem_allocator_spec_notes (g_ptr_array_index (specs, 0), NULL, collect, said);
   g_test_message ("%s: %s", text, said->str);
   g_assert_true (g_pattern_match_simple (pattern, said->str));
 }

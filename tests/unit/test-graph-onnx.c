@@ -129,9 +129,9 @@ test_refused_models (void)
 {
   expect_refusal ("no-shapes", "x: tensor 'h': has no shape; run shape inference "
                                "(onnx.shape_inference.infer_shapes_path) and read its result");
-  expect_refusal ("dynamic", "x: tensor 'x': dimension 0 is 'batch', not a number; fix it: python "
-                             "-m onnxruntime.tools.make_dynamic_shape_fixed "
-                             "--dim_param 'batch' --dim_value N, then run shape inference");
+  expect_refusal (
+      "dynamic",
+      "x: tensor 'x': dimension 0 is 'batch', not a number; --dim 'batch=8' gives it one");
 }
 
 static void

@@ -59,7 +59,7 @@ test_old_inference (void)
       "source: PaddlePaddle program\n"
       "tool: PaddlePaddle 1.8.5\n"
       "note: 6 variables have a dimension that is not known (-1), which counts as 1; where it is "
-      "the batch, save the program with a number\n"
+      "the batch, --dim -1=N gives it a number\n"
       "note: 2 dimensions are products with one that is not known (-12), which count as 12\n"
       "note: 2 variables are no dense tensors; they count as no bytes\n");
 }

@@ -80,13 +80,15 @@ test_columns (void)
           "5-6@0:2,0\nb,1,2,4,1,0,,\nc,1,2,4,,,,\n",
           FALSE,
           "+1:4@0=a +2:4@1=b +3:4@1=c -2:4@2 -3:4@2 -1:4@9 | 1 | " TIME
-          " | note: 1 buffers have alignment above 1, which is left out | note: 1 buffers have a "
-          "hint, which is left out | note: 1 buffers have gaps (taken as in use), which is left "
-          "out | note: 1 buffers have an offset, "
-          "which is left out");
+          " | left out: 1 buffers have an alignment above 1 | left out: 1 buffers have a hint | "
+          "left out: 1 buffers have gaps, "
+          "which are taken as in use | fixed offsets: 1 of 3 buffers");
+  expect ("id,lower,upper,size,offset\na,0,9,4,0\nb,1,2,4,4\n", FALSE,
+          "+1:4@0=a +2:4@1=b -2:4@2 -1:4@9 | 1 | " TIME
+          " | left out: 2 buffers have an offset, all of them");
   /* A blank line ends the table. */
   expect ("id,lower,upper,size\na,0,1,4\n\nb,0,1,4\n", FALSE,
-          "+1:4@0=a -1:4@1 | 1 | note: 1 lines behind the blank line are left out | " TIME);
+          "+1:4@0=a -1:4@1 | 1 | left out: 1 lines behind the blank line | " TIME);
   expect ("id,lower,upper,size\n", FALSE, "| 1 | " TIME);
 }
 

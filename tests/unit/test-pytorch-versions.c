@@ -457,7 +457,7 @@ test_async (void)
       g_assert_true (gemem_allocator_spec_parse (specs[i][0], parsed, &error));
       g_assert_cmpstr (a->klass->name, ==, "cuda-async");
       g_assert_cmpuint (((GememCudaPool *) a)->params.release_threshold, ==, GEMEM_UNLIMITED);
-      gemem_allocator_spec_notes (parsed->pdata[0], note, notes);
+      gemem_allocator_spec_notes (parsed->pdata[0], NULL, note, notes);
       g_assert_true (*specs[i][1] == '\0' ? notes->len == 0
                                           : strstr (notes->str, specs[i][1]) != NULL);
       test_allocator_destroy (a);

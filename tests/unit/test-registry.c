@@ -138,13 +138,16 @@ test_globs (void)
   guint n = 0;
 
   g_assert_no_error (error);
-  /* all classes in their order, each followed by what people choose as if it were another */
+  /* all classes of device memory in their order, each followed by what people choose as if it were another */
   for (guint i = 0; i < all->len; i++)
     {
       const GememAllocatorSpec *spec = all->pdata[i];
 
       if (g_str_equal (spec->label, spec->klass->name))
-        g_assert_true (spec->klass == gemem_allocator_classes ()[n++]);
+        {
+          n += (gemem_allocator_classes ()[n]->capabilities & GEMEM_CAP_HOST) != 0;
+          g_assert_true (spec->klass == gemem_allocator_classes ()[n++]);
+        }
       else
         g_assert_true (spec->klass == gemem_allocator_classes ()[n - 1]);
     }
@@ -296,8 +299,19 @@ test_defaults (void)
   /* A default that contradicts a setting of the user is dropped. */
   assert_effective ("pytorch:memory_limit=1GiB", "per_process_memory_fraction=0.5",
                     "per_process_memory_fraction", "1");
+  /* A whole string counts with what it sets. */
   assert_effective ("pytorch:conf=max_split_size_mb:200", "max_split_size_mb=64",
-                    "max_split_size_mb", "unlimited");
+                    "max_split_size_mb", "200MiB");
+  assert_effective ("pytorch:conf='roundup_power2_divisions:4,expandable_segments:True'", NULL,
+                    "expandable_segments", "yes");
+  assert_effective ("pytorch:conf='roundup_power2_divisions:[64:8,>:2]'", NULL,
+                    "roundup_power2_divisions",
+                    "[1:8,2:8,4:8,8:8,16:8,32:8,64:8,128:2,256:2,512:2,1024:2,2048:2,4096:2,8192:2,"
+                    "16384:2,32768:2]");
+  assert_effective ("pytorch:conf='roundup_power2_divisions:4'", NULL, "roundup_power2_divisions",
+                    "4");
+  assert_effective ("pytorch:alloc_conf='expandable_segments_reserve:40G'", NULL,
+                    "expandable_segments_reserve", "40G");
   g_assert_null (effective ("direct", "max_split_size_mb=64", "", &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
   g_clear_error (&error);

@@ -750,9 +750,8 @@ test_markdown (void)
   g_assert_true (g_str_has_prefix (
       text, "### x.gmt\n\n| allocator | peak reserved | lower bound | overhead | utilisation |"));
   assert_contains (text, " |\n| --- | ---: | ---: |");
-  assert_contains (
-      text,
-      "\n| p\\|y\\_2:a={\"q\"}\\\\,b  | 4.000 GiB | 3.125 GiB | 1.280 | 75.0 % | 3.000 GiB |");
+  assert_contains (text, "\n| p\\|y\\_2:a={\"q\"}\\\\,b\\\\012 | 4.000 GiB | 3.125 GiB | 1.280 | "
+                         "75.0 % | 3.000 GiB |");
   assert_contains (text, "\n\n### y\\|z.gmt\n\n");
   assert_contains (text, "\n| direct (stopped) | 4.000 GiB |");
   free_results (results, 2);
@@ -782,8 +781,8 @@ test_csv (void)
       "malloc,calls_free,calls_reserve,calls_create,calls_map,"
       "calls_unmap,calls_destroy,calls_release,calls_syncs,calls_events,calls_memset,"
       "calls_info,calls,calls_time,peak_host_backup\n"
-      "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\n\",sim:capacity=8GiB,no,"
-      "\"cr\rhere\",,4294967296,,3355443200,1.280000,0.750000,"
+      "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\\012\",sim:capacity=8GiB,no,"
+      "cr\\015here,,4294967296,,3355443200,1.280000,0.750000,"
       "3221225472,"
       "3489660928,268435456,268435456,0,0,0.250000,0.138889,201326592,4,2,503,50000,50000,0,"
       "501500,,,,,,,0,0,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000,\n"

@@ -761,7 +761,7 @@ test_notes (void)
       guint n = 0;
 
       g_assert_true (gemem_allocator_spec_parse (texts[i], specs, NULL));
-      gemem_allocator_spec_notes (specs->pdata[0], count, &n);
+      gemem_allocator_spec_notes (specs->pdata[0], NULL, count, &n);
       g_assert_cmpuint (n, ==, notes[i]);
     }
 }

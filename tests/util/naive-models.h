@@ -41,7 +41,11 @@ extern const NaiveClass naive_rmm_fixed_faulty;
 extern const NaiveClass naive_rmm_binning;
 extern const NaiveClass naive_rmm_binning_faulty;
 extern const NaiveClass naive_rmm_limiting_pool; /* naive-rmm-limiting.c */
-extern const NaiveClass naive_cupy;              /* naive-cupy.c */
+extern const NaiveClass naive_pinned;            /* naive-pinned.c */
+extern const NaiveClass naive_pinned_late;
+extern const NaiveClass naive_pinned_exact;
+extern const NaiveClass naive_pinned_reserving;
+extern const NaiveClass naive_cupy; /* naive-cupy.c */
 extern const NaiveClass naive_cupy_faulty;
 extern const NaiveClass naive_cupy_limited;
 extern const NaiveClass naive_quick; /* naive-umpire.c */

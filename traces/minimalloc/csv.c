@@ -93,18 +93,30 @@ static void
 add_note (Minimalloc *minimalloc, guint64 n, const char *what)
 {
   if (n > 0)
-    gemem_trace_info_note (&minimalloc->reader.info, "note", "%" G_GUINT64_FORMAT " %s", n, what);
+    gemem_trace_info_note (&minimalloc->reader.info, GEMEM_TRACE_LEFT_OUT,
+                           "%" G_GUINT64_FORMAT " %s", n, what);
+}
+
+/* Offsets of all buffers are a plan; those of some are places that a plan has to keep. */
+static void
+note_offsets (Minimalloc *minimalloc)
+{
+  if (minimalloc->offsets == minimalloc->lifetimes->len)
+    add_note (minimalloc, minimalloc->offsets, "buffers have an offset, all of them");
+  else if (minimalloc->offsets > 0)
+    gemem_trace_info_note (&minimalloc->reader.info, GEMEM_TRACE_FIXED_OFFSETS,
+                           "%" G_GUINT64_FORMAT " of %u buffers", minimalloc->offsets,
+                           minimalloc->lifetimes->len);
 }
 
 static void
 add_notes (Minimalloc *minimalloc)
 {
   gemem_trace_info_note (&minimalloc->reader.info, "time", "logical, one step is 1 ns");
-  add_note (minimalloc, minimalloc->alignments,
-            "buffers have alignment above 1, which is left out");
-  add_note (minimalloc, minimalloc->hints, "buffers have a hint, which is left out");
-  add_note (minimalloc, minimalloc->gaps, "buffers have gaps (taken as in use), which is left out");
-  add_note (minimalloc, minimalloc->offsets, "buffers have an offset, which is left out");
+  add_note (minimalloc, minimalloc->alignments, "buffers have an alignment above 1");
+  add_note (minimalloc, minimalloc->hints, "buffers have a hint");
+  add_note (minimalloc, minimalloc->gaps, "buffers have gaps, which are taken as in use");
+  note_offsets (minimalloc);
 }
 
 /* ---- reader */
@@ -168,7 +180,7 @@ minimalloc_open (GememInput *input, const GememReadOptions *options, GError **er
       info->flags |= GEMEM_TRACE_TRUNCATED;
       gemem_trace_info_note (info, "partial", "%s", damage->message);
     }
-  add_note (minimalloc, minimalloc->behind, "lines behind the blank line are left out");
+  add_note (minimalloc, minimalloc->behind, "lines behind the blank line");
   make_edges (minimalloc);
   add_notes (minimalloc);
   info->flags |= GEMEM_TRACE_HAS_TIME;

@@ -12,7 +12,6 @@
 #include "base/io/fail.h"
 #include "traces/pytorch/record.h"
 
-#define MAX_DEVICES 4096u
 #define MAX_POOLS 65536u
 
 enum /* words that the pickle reader looks for: keys first, then values */
@@ -332,7 +331,7 @@ read_segment (GememPytorchRecords *records, GememPytorchRecord *record, GError *
   if (!get_number (records, K_ADDRESS, G_MAXINT64, "a segment", 0, &segment->address, error)
       || !get_number (records, K_TOTAL_SIZE, GEMEM_PYTORCH_MAX_SIZE, "a segment", 0, &segment->size,
                       error)
-      || !get_number (records, K_DEVICE, MAX_DEVICES, NULL, 0, &device, error))
+      || !get_number (records, K_DEVICE, GEMEM_PYTORCH_DEVICES, NULL, 0, &device, error))
     return FALSE;
   records->keys.segment |= records->present;
   segment->stream = get_stream (records);
@@ -404,9 +403,9 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
   gboolean sized, placed;
 
   memset (event, 0, sizeof *event);
-  if (position >= MAX_DEVICES)
+  if (position >= GEMEM_PYTORCH_DEVICES)
     return fail (records, error, "events of device %u; at most %u devices are read", position,
-                 MAX_DEVICES);
+                 GEMEM_PYTORCH_DEVICES);
   if (records->counts->len <= position)
     g_array_set_size (records->counts, position + 1);
   record->device = position;
@@ -466,7 +465,7 @@ read_annotation (GememPytorchRecords *records, GememPytorchRecord *record, GErro
   memset (&record->event, 0, sizeof record->event);
   record->kind = GEMEM_PYTORCH_ANNOTATION;
   record->device = device != NULL && device->type == GEMEM_PICKLE_INT && device->integer >= 0
-                           && device->integer < MAX_DEVICES
+                           && device->integer < GEMEM_PYTORCH_DEVICES
                        ? (guint) device->integer
                        : 0;
   record->begin = get_word (records, K_STAGE) == W_START;

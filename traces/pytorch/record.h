@@ -12,6 +12,8 @@
 #include "traces/pytorch/state.h"
 #include "traces/pytorch/version.h"
 
+#define GEMEM_PYTORCH_DEVICES 4096u /* devices have smaller numbers */
+
 typedef enum
 {
   GEMEM_PYTORCH_SEGMENT,    /* segment, and in `blocks` of the reader its live blocks */

@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "base/params.h"
 #include "traces/pytorch/snapshot-private.h"
@@ -56,14 +58,84 @@ settle_phases (GememSnapshot *snapshot, GememSnapshotDevice *device)
       g_array_index (device->phases, GememSnapshotPhase, keep++) = phase;
     }
   for (guint i = 0; i < keep; i++)
-    {
-      const guint8 kind = g_array_index (device->phases, GememSnapshotPhase, i).kind;
-      kept += kind == GEMEM_EVENT_PHASE;
-      if (kind == GEMEM_EVENT_SETTINGS)
-        snapshot->reader.info.flags |= GEMEM_TRACE_HAS_SETTINGS;
-    }
+    kept += g_array_index (device->phases, GememSnapshotPhase, i).kind == GEMEM_EVENT_PHASE;
   snapshot->reader.info.skipped += begun - kept;
   g_array_set_size (device->phases, keep);
+}
+
+/* The part of @device that the program may take from its first event on; GEMEM_NO_TAG: not told. */
+static guint32
+first_part (const GememSnapshot *snapshot, const GememSnapshotDevice *device)
+{
+  guint32 part = GEMEM_NO_TAG;
+
+  for (guint i = 0; i < device->phases->len; i++)
+    {
+      const GememSnapshotPhase *phase = &g_array_index (device->phases, GememSnapshotPhase, i);
+      if (phase->time > device->first)
+        break;
+      if (phase->kind == GEMEM_EVENT_SETTINGS
+          && g_str_has_prefix (snapshot->reader.info.strings->pdata[phase->tag],
+                               GEMEM_SNAPSHOT_PART_SETTING))
+        part = phase->tag;
+    }
+  return part;
+}
+
+/* The same of all devices; GEMEM_NO_TAG: they differ, it was not told, or is all, which as a setting is no
+ * limit and for the running program is one, by which garbage is collected. */
+static guint32
+common_part (const GememSnapshot *snapshot)
+{
+  guint32 common = GEMEM_NO_TAG;
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < snapshot->devices->len; i++)
+    {
+      const GememSnapshotDevice *device = snapshot->devices->pdata[i];
+      if (device->events == 0)
+        continue;
+      const guint32 part = first_part (snapshot, device);
+      if (any && part != common)
+        return GEMEM_NO_TAG;
+      common = part;
+      any = TRUE;
+    }
+  return any && common != GEMEM_NO_TAG
+                 && strcmp (snapshot->reader.info.strings->pdata[common],
+                            GEMEM_SNAPSHOT_PART_SETTING "1.0")
+                        == 0
+             ? GEMEM_NO_TAG
+             : common;
+}
+
+/* What all devices begin with is a setting of the trace, which counts beside others that a user chooses;
+ * what changes later is an event. */
+static void
+settle_part (GememSnapshot *snapshot)
+{
+  GememTraceInfo *info = &snapshot->reader.info;
+  const guint32 part = snapshot->changes->len == 0 ? common_part (snapshot) : GEMEM_NO_TAG;
+
+  for (guint i = 0; i < snapshot->devices->len; i++)
+    {
+      const GememSnapshotDevice *device = snapshot->devices->pdata[i];
+      for (guint p = device->phases->len; p-- > 0;)
+        {
+          const GememSnapshotPhase *phase = &g_array_index (device->phases, GememSnapshotPhase, p);
+          if (phase->kind != GEMEM_EVENT_SETTINGS)
+            continue;
+          if (part != GEMEM_NO_TAG && phase->time <= device->first)
+            g_array_remove_index (device->phases, p);
+          else
+            info->flags |= GEMEM_TRACE_HAS_SETTINGS;
+        }
+    }
+  if (part == GEMEM_NO_TAG)
+    return;
+  g_autofree char *before = info->settings;
+  info->settings = g_strdup_printf ("%s%s%s", before, *before != '\0' ? "," : "",
+                                    (const char *) info->strings->pdata[part]);
 }
 
 static void
@@ -273,7 +345,7 @@ settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **err
     .private_pools = device->state.pool_segments->len > 0,
   };
   gemem_pytorch_releases_finish (&device->releases, &facts);
-  if (settings->memory_limit == 0)
+  if (settings->memory_limit == 0 && !device->parts)
     settings->memory_limit = gemem_pytorch_releases_infer_limit (
         &device->releases, settings->garbage_collection_threshold, device->reserved);
   settle_phases (snapshot, device);
@@ -376,6 +448,7 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
     }
   settle_size (snapshot);
   info->settings = settings_text (snapshot);
+  settle_part (snapshot);
   if (!settings->npu)
     add_version (snapshot);
   note_settings (snapshot);

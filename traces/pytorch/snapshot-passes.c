@@ -122,6 +122,31 @@ first_event (GememSnapshot *snapshot, const GememPytorchRecord *record, GError *
   return TRUE;
 }
 
+/* Takes an annotation that tells which part of a device the program may take; FALSE: it is another. */
+static gboolean
+take_part (GememSnapshot *snapshot, const GememPytorchRecord *record)
+{
+  GememSnapshotPhase change = { .time = record->event.time, .kind = GEMEM_EVENT_SETTINGS };
+  guint64 number;
+  char *text, *end;
+
+  if (!g_str_has_prefix (record->name, GEMEM_SNAPSHOT_PART))
+    return FALSE;
+  number = g_ascii_strtoull (record->name + strlen (GEMEM_SNAPSHOT_PART), &text, 10);
+  const double part = *text == ' ' ? g_ascii_strtod (++text, &end) : -1;
+  if (!(part >= 0 && part <= 1) || end == text || text[strspn (text, "0123456789.e-")] != '\0'
+      || *end != '\0' || number >= GEMEM_PYTORCH_DEVICES)
+    return FALSE;
+  if (!record->begin || !gemem_snapshot_wanted (snapshot, (guint) number))
+    return TRUE;
+  g_autofree char *setting = g_strconcat (GEMEM_SNAPSHOT_PART_SETTING, text, NULL);
+  change.tag = gemem_trace_info_intern (&snapshot->reader.info, setting);
+  GememSnapshotDevice *device = gemem_snapshot_device (snapshot, (guint) number);
+  device->parts = TRUE;
+  g_array_append_val (device->phases, change);
+  return TRUE;
+}
+
 /* Takes an annotation that tells settings; FALSE: it is another. */
 static gboolean
 take_settings (GememSnapshot *snapshot, const GememPytorchRecord *record)
@@ -222,7 +247,8 @@ first_record (GememSnapshot *snapshot, const GememPytorchRecord *record, GError 
       info->skipped++;
       return TRUE;
     case GEMEM_PYTORCH_ANNOTATION:
-      if (!take_settings (snapshot, record) && gemem_snapshot_wanted (snapshot, record->device))
+      if (!take_settings (snapshot, record) && !take_part (snapshot, record)
+          && gemem_snapshot_wanted (snapshot, record->device))
         first_annotation (snapshot, record);
       return TRUE;
     case GEMEM_PYTORCH_END:

@@ -35,6 +35,9 @@ extern const GememTraceFormat gemem_format_pytorch_snapshot;
  * change for the first time, those before (dry/python/allocator.py). */
 #define GEMEM_SNAPSHOT_SETTINGS "gemem: settings from here on: "
 #define GEMEM_SNAPSHOT_SETTINGS_BEFORE "gemem: settings until here: "
+/* The part of device D that the program may take from there on: "D 0.6". */
+#define GEMEM_SNAPSHOT_PART "gemem: part of device from here on: "
+#define GEMEM_SNAPSHOT_PART_SETTING "per_process_memory_fraction="
 
 typedef struct
 {
@@ -58,6 +61,7 @@ typedef struct
   gint64 net, most;  /* first pass: bytes reserved now and at most, relative to the start */
   gint64 could;      /* the most that the program could have where it ran out, likewise, */
   gboolean told;     /* if that is known */
+  gboolean parts;    /* which part of the device the program may take was told */
   guint64 delivered; /* events */
   guint64 reserved;  /* reserved bytes after the events delivered */
 } GememSnapshotDevice;

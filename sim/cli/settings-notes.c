@@ -1,0 +1,68 @@
+/* settings-notes.c - prints the notes of allocators on their settings (settings-notes.h).
+ *
+ * Invariants: a note is printed once, whatever the number of files and specs; a file that cannot be opened is passed
+ * over, for the command itself says so.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "allocators/allocator.h"
+#include "base/named.h"
+#include "sim/cli/cli.h"
+#include "sim/cli/settings-notes.h"
+#include "sim/cli/source.h"
+
+static void
+print_note (const char *note, gpointer said)
+{
+  if (g_hash_table_add (said, g_strdup (note)))
+    gemem_note ("%s", note);
+}
+
+static void
+note_file (const GPtrArray *specs, guint most, GememSourceFile *file, gboolean ignores_settings,
+           GHashTable *said)
+{
+  GememTraceReader *reader = gemem_source_file_open (file, NULL);
+  const GememTraceInfo *info = reader != NULL ? &reader->info : NULL;
+
+  for (guint i = 0; info != NULL && i < MIN (specs->len, most); i++)
+    {
+      const GememAllocatorSpec *spec = specs->pdata[i];
+      const gboolean theirs = !ignores_settings && info->allocator != NULL
+                              && gemem_name_is (spec->klass->name, spec->klass->aliases,
+                                                info->allocator);
+      gemem_allocator_spec_notes (spec, theirs ? info->settings : NULL, print_note, said);
+    }
+  if (reader != NULL)
+    gemem_trace_close (reader);
+}
+
+void
+gemem_settings_note (const GPtrArray *specs, guint most, const GPtrArray *files,
+                     gboolean ignores_settings)
+{
+  g_autoptr (GHashTable) said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (guint i = 0; specs != NULL && i < files->len; i++)
+    note_file (specs, most, files->pdata[i], ignores_settings, said);
+}
+
+void
+gemem_settings_note_latency (const char *device, const GPtrArray *files)
+{
+  for (guint i = 0; device != NULL && strstr (device, "event_latency=") != NULL && i < files->len;
+       i++)
+    {
+      const GememSourceFile *file = files->pdata[i];
+      if (file->held == NULL || gemem_held_count (file->held, GEMEM_EVENT_FREE_COMPLETED) == 0
+          || gemem_held_count (file->held, GEMEM_EVENT_USE_ON_STREAM) > 0)
+        continue;
+      gemem_note ("%s: event_latency has no effect: the recording says when streams were done with "
+                  "freed memory, "
+                  "not which streams used it",
+                  file->path);
+      return;
+    }
+}

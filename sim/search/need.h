@@ -1,0 +1,45 @@
+/* need.h - what recordings need as they are: each replayed on every one of its devices, of which the one counts that
+ * tells most.
+ *
+ * Why: diff and gate begin with the same question as advise, about several recordings at once.
+ *
+ * Invariants: nothing depends on the number of threads.
+ * Cost: a replay for each device of each recording, all at once.
+ */
+#pragma once
+
+#include "base/macros.h"
+#include "sim/engine/replay.h"
+#include "traces/held.h"
+
+GEMEM_BEGIN_DECLS
+
+/* A recording, and what came of it. */
+typedef struct
+{
+  const char *name;
+  GememHeld *held;                /* not owned */
+  const GArray *ordinals;         /* guint16: its devices, at least one */
+  const GememAllocatorSpec *spec; /* NULL: what made the recording */
+  guint timeline_points;          /* of the result; 0: none */
+  /* set by gemem_needs_find() */
+  GememAllocatorSpec *own; /* where `spec` is NULL */
+  gboolean assumed;        /* the recording does not name its allocator */
+  GememResult *result;     /* with origins and idle memory */
+} GememNeed;
+
+typedef struct
+{
+  const char *device_spec; /* NULL: that of each recording */
+  gboolean allow_partial;
+  const gint *interrupted;
+  /* Runs jobs as gemem_jobs_run() does; NULL: that. */
+  void (*run) (const GememJob *jobs, guint n, GememResult **results, GError **errors);
+} GememNeedOptions;
+
+/* Fills the results of @n @needs.  FALSE with @error; gemem_need_clear() in all cases. */
+gboolean gemem_needs_find (GememNeed *needs, guint n, const GememNeedOptions *options,
+                           GError **error);
+void gemem_need_clear (GememNeed *need);
+
+GEMEM_END_DECLS
