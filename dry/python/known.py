@@ -37,7 +37,7 @@ LARGEST = 1 << 31  # bytes of a tensor that is computed
 LIST = 1 << 20  # so many bytes of integers may be a list from which sizes follow
 DEPTH = 60
 COLLAPSE = 1 << 15  # a node of so few bytes is computed when it is DEPTH nodes high, others are forgotten
-PURGE = 1 << 26  # bytes of the host after which nodes of tensors that are gone are forgotten
+PURGE = 1 << 26  # bytes of the host after which nodes of tensors that are gone are dropped
 
 # ---- the operators, by the names of PyTorch's dispatcher; with each goes the one that works in place
 _FACTORIES = "zeros ones full zeros_like ones_like full_like new_zeros new_ones new_full arange scalar_tensor eye linspace tril_indices triu_indices fill zero"
@@ -80,11 +80,11 @@ class _Node(object):
     """How the bytes of a storage come to be: what OP makes of ARGS, or writes into what PRIOR was; META: shape, strides, offset and type of the tensor that it made or wrote.
     Without OP: drawn, if ASSUMED, else zero."""
 
-    __slots__ = ("op", "args", "kwargs", "out", "meta", "nbytes", "prior", "data", "assumed", "depth", "lost", "form")
+    __slots__ = ("op", "args", "kwargs", "out", "meta", "nbytes", "prior", "below", "data", "assumed", "depth", "lost", "form")
 
     def __init__(self, nbytes, meta):
-        self.op = self.args = self.kwargs = self.out = self.prior = self.data = None
-        self.nbytes, self.meta, self.assumed, self.depth, self.lost, self.form = nbytes, meta, False, 0, False, next(_forms)
+        self.op = self.args = self.kwargs = self.out = self.prior = self.data = self.form = None
+        self.nbytes, self.meta, self.assumed, self.depth, self.lost, self.below = nbytes, meta, False, 0, False, ()
 
 
 class _Ref(object):
@@ -96,6 +96,7 @@ class _Ref(object):
         self.node, self.meta = node, meta
 
 
+_NUMBERS = {int, float, bool, complex}
 _WRITTEN = object()  # stands for the tensor that an operator writes, among its arguments
 
 
@@ -121,19 +122,6 @@ class _Random(object):
         return out
 
 
-def _refs(one, found=None):
-    """The tensors in arguments of a node."""
-    found = [] if found is None else found
-    if isinstance(one, _Ref):
-        found.append(one)
-    elif isinstance(one, (list, tuple)):
-        for each in one:
-            _refs(each, found)
-    elif isinstance(one, dict):
-        _refs(list(one.values()), found)
-    return found
-
-
 def _meta(tensor):
     return tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.dtype
 
@@ -142,7 +130,7 @@ class Known(object):
     def __init__(self):
         self.torch = None
         self.nodes = {}  # storage -> weak reference, node, version
-        self.kept = 0  # bytes of the host since nodes were last forgotten
+        self.kept, self.most = 0, 512  # bytes of the host since nodes were last dropped, and so many are kept
         self.given = self.computed = 0
         self.threads = threading.local()
         self.lock = threading.RLock()
@@ -242,8 +230,13 @@ class Known(object):
                 state = self.generator(args, kwargs) if random else None
                 values = self.ask(ask, args, kwargs) if ask else None
                 self.threads.pending = values
-                numbers = [i for i in tensors if i < len(args) and type(args[i]) in (int, float, bool, complex)]
-                result = whole(*args, **kwargs) if numbers else redispatch(keyset & below, *args, **kwargs)
+                n = len(args)
+                for i in tensors:
+                    if i < n and type(args[i]) in _NUMBERS:
+                        result = whole(*args, **kwargs)
+                        break
+                else:
+                    result = redispatch(keyset & below, *args, **kwargs)
                 self.threads.pending = None
                 try:
                     self.note(op, base, written, args, kwargs, result, state, values)
@@ -322,10 +315,9 @@ class Known(object):
         if old and entry[1] is None:
             return  # a graph writes there
         self.nodes[storage._cdata] = entry[0] if old else self.weak(storage), node, tensor._version, self.foreign.value
-        self.kept += 256
-        if self.kept > PURGE:
+        if self.kept > PURGE or len(self.nodes) > self.most:
             self.nodes = {key: entry for key, entry in self.nodes.items() if not entry[0].expired()}
-            self.kept = 0
+            self.kept, self.most = 0, 2 * len(self.nodes) + 512
 
     def leaf(self, tensor):
         """A node of real numbers of which nothing is known."""
@@ -344,13 +336,16 @@ class Known(object):
             raise Unknown
         return node
 
-    def ref(self, one):
-        """An argument as a node keeps it."""
-        if isinstance(one, self.torch.Tensor):
-            return _Ref(self.node(one), _meta(one)) if one.is_cuda else self.keep(one)
-        if type(one) in (list, tuple):
-            return tuple(self.ref(each) for each in one)
-        return one
+    def ref(self, one, below):
+        """An argument as a node keeps it; its nodes are added to BELOW."""
+        kind = type(one)
+        if kind is list or kind is tuple:
+            return tuple([self.ref(each, below) for each in one])
+        if not isinstance(one, self.torch.Tensor):
+            return one
+        found = _Ref(self.node(one), _meta(one)) if one.is_cuda else self.keep(one)
+        below.append(found.node)
+        return found
 
     def keep(self, tensor):
         """A tensor of the host, whose bytes are its node."""
@@ -366,10 +361,15 @@ class Known(object):
     def form(self, one):
         """A number for an expression: two of the same expression of the same nodes have the same one."""
         if isinstance(one, _Ref):
-            return one.node.form, one.meta
-        if isinstance(one, tuple):
-            return tuple(self.form(each) for each in one)
-        return one
+            return self.form(one.node), one.meta
+        if isinstance(one, (tuple, list)):
+            return tuple([self.form(each) for each in one])
+        if not isinstance(one, _Node):
+            return one
+        if one.form is None:
+            how = (one.op, self.form(one.args), self.form(list(one.kwargs.items())), one.out, self.form(one.prior)) if one.args else next(_forms)
+            one.form = hash(how)
+        return one.form
 
     def make(self, op, base, args, kwargs, result, i, state):
         """A node for what OP made, the I-th of several."""
@@ -384,7 +384,7 @@ class Known(object):
                 self.put(result, node)
             return
         else:
-            self.fill(node, op, tuple(self.ref(one) for one in args), {key: self.ref(one) for key, one in kwargs.items()}, i)
+            self.fill(node, op, args, kwargs, i)
         self.put(result, node)
 
     def write(self, op, args, kwargs):
@@ -400,15 +400,18 @@ class Known(object):
         if before is None and not whole or before is not None and before.lost:
             return
         node.prior = before if before is not None else _Node(node.nbytes, node.meta)
-        self.fill(node, op, (_WRITTEN,) + tuple(self.ref(one) for one in args[1:]), {key: self.ref(one) for key, one in kwargs.items()}, None)
+        self.fill(node, op, (_WRITTEN,) + args[1:], kwargs, None)
         self.put(tensor, node)
 
     def fill(self, node, op, args, kwargs, out):
-        below = [each.node for each in _refs([args, kwargs])] + ([node.prior] if node.prior is not None else [])
-        node.op, node.args, node.kwargs, node.out = op, args, kwargs, out
-        node.depth = 1 + max([each.depth for each in below], default=0)
-        node.assumed = any(each.assumed for each in below)
-        node.form = hash((op, self.form(args), tuple((key, self.form(one)) for key, one in kwargs.items()), out, node.prior.form if node.prior is not None else None))
+        node.below = below = [node.prior] if node.prior is not None else []
+        node.op, node.out = op, out
+        node.args = self.ref(args, below)
+        node.kwargs = {key: self.ref(one, below) for key, one in kwargs.items()} if kwargs else {}
+        for one in below:
+            node.depth = max(node.depth, one.depth)
+            node.assumed |= one.assumed
+        node.depth += 1
         if node.depth > DEPTH:
             if node.nbytes > COLLAPSE:
                 raise Unknown
@@ -451,8 +454,7 @@ class Known(object):
                 if one.data is not None:
                     todo.pop()
                     continue
-                below = [each.node for each in _refs([one.args, one.kwargs])] + ([one.prior] if one.prior is not None else [])
-                below = [each for each in below if each.data is None]
+                below = [each for each in one.below if each.data is None]
                 todo += below
                 if not below:
                     self.compute(one)
@@ -463,11 +465,13 @@ class Known(object):
             raise Unknown
         node.lost = True  # unless it succeeds
         torch = self.torch
+        self.form(node)
         with torch.no_grad(), torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction(), self.guard(self.aside):
             node.data = self.bytes_of(node)
         self.computed += node.nbytes
         self.kept += node.nbytes
         node.args = node.kwargs = node.prior = None
+        node.below = ()
         node.lost = False
 
     def bytes_of(self, node):
@@ -559,7 +563,7 @@ class Known(object):
         if not one.is_cuda or not other.is_cuda or one.shape != other.shape:
             return None
         a, b = self.node(one), self.node(other)
-        if (a.form, _meta(one)) == (b.form, _meta(other)):
+        if (self.form(a), _meta(one)) == (self.form(b), _meta(other)):
             same = True
         else:
             (data, assumed), (more, too) = self.value(one), self.value(other)

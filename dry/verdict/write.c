@@ -308,7 +308,7 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
   append_counts (out, "values", "values were read from the GPU, as zero (--value chooses others)",
                  verdict->values);
   append_counts (out, "numbers",
-                 "integers were read from the GPU, as zero (--value chooses others)",
+                 "integers were read from the GPU, as zero or drawn (--value chooses others)",
                  verdict->numbers);
   append_tried (out, &verdict->tried_numbers);
   append_counts (out, "truths",

@@ -77,7 +77,7 @@ EOF
 run 0 gemem-dry-run --gpu h100 "$GEMEM_TORCH_2_11" router.py
 says out '^rows True$'; says err '^  h100 +fits only if'; says err '^ +- real numbers that kernels compute select no more'; says err '^ +a second, less even draw needs [0-9.]+ [MG]iB'
 
-# gradients are added in place, as without any of this: 20 MiB
+# gradients are added in place, as without any of this: 20 MiB, and the same requests and frees
 cat >gradients.py <<'EOF'
 import torch
 
@@ -86,4 +86,27 @@ x = torch.ones(1 << 20, device="cuda", requires_grad=True)
 print(torch.cuda.max_memory_allocated() >> 20)
 EOF
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" gradients.py; says out '^20$'
+events () { gemem-sim convert "$1" - | sed -n 's/^\(alloc [0-9]* \).*\(size=[0-9]*\).*/\1\2/p; s/^\(free[a-z-]* [0-9]*\).*/\1/p'; }
+cat >mixed.py <<'EOF'
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Embedding(100, 64), nn.TransformerEncoderLayer(64, 4, 128, batch_first=True), nn.Linear(64, 100)).cuda()
+optimizer = torch.optim.Adam(model.parameters())
+for step in range(3):
+    x = torch.randint(0, 100, (8, 32), device="cuda")
+    loss = nn.functional.cross_entropy(model(x).flatten(0, 1), x.flatten())
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad()
+    loss.item()
+model.eval()
+with torch.no_grad():
+    model(x).argmax(-1)
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" mixed.py; events out.gmt >with
+run 0 env GEMEM_DRY_ZEROS=1 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" mixed.py; events out.gmt >without
+check 'the same requests and frees' cmp with without; check 'which are many' test "$(wc -l <with)" -gt 500
 done_testing

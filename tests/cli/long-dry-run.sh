@@ -6,6 +6,7 @@
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 GEMEM_DRY_STAND_INS=1; export GEMEM_DRY_STAND_INS # the figures here are those without NVIDIA's packages
+GEMEM_DRY_ZEROS=1; export GEMEM_DRY_ZEROS # and those of values that are not known: long-dry-known.sh has the others
 [ -n "${GEMEM_TORCH:-}" ] || { skip "PyTorch" "\$GEMEM_TORCH names no Python"; done_testing; }
 cat >product.py <<'PY'
 import torch
