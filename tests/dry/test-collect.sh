@@ -15,10 +15,12 @@ run 1 "$collect" -q -t 0 -o late calibrate; says out 'calibrate: not run \(no ti
 check 'what was not run is named' grep -q '^| calibrate | not run | ' late/README.md
 run 2 "$collect" -p nowhere; says err '-p nowhere: no such folder'
 
-run 0 "$collect" -q -o all -a all.tar.gz attributes calibrate compare sanitizer
+run 0 "$collect" -q -o all -a all.tar.gz attributes calibrate compare probe sanitizer
 check 'the archive has it all' sh -c 'tar -tzf all.tar.gz | grep -qx all/README.md'
 check 'what the driver says of the device' grep -qx 'device total_memory 4294967296' all/gemem-stand-in-0.attributes
 check 'each of 150 attributes has its line' sh -c 'test $(grep -c "^attribute [0-9]* \(error \)\{0,1\}-\{0,1\}[0-9]*$" all/gemem-stand-in-0.attributes) = 150'
+check 'every section of the probe has its driver' sh -c 'test $(grep -c "^[0-9]* @ " all/probe.log) -ge 15 && test $(grep -c "^[0-9]* @ " all/probe.log) = $(grep -c "^# gemem stand-in 0 driver-api" all/probe.log)'
+check 'and none has died' sh -c '! grep "died of signal" all/probe.log'
 check 'the profile is one' gemem-sim replay "$GEMEM_SRCDIR/traces/recorded/vit-train.gmt" -a direct -d sim:profile=all/gemem-stand-in-0.ini
 for file in README.md compare.md compare.csv gemem-stand-in-0.ini gemem-stand-in-0.attributes; do
   check "$file says that this is no GPU" grep -q 'STAND-IN DRIVER, NOT A GPU' "all/$file"
@@ -27,9 +29,9 @@ check 'the table has the error' grep -q '| modelled/measured | time error |' all
 check 'and the name, the version of CUDA and the date' grep -q 'gemem stand-in 0, CUDA 13.0; .* UTC$' all/compare.md
 check 'the manifest has the machine' grep -q '"hardware": "gemem stand-in 0, CUDA 13.0"' all/compare.manifest.json
 check 'the pictures are there' sh -c 'ls all/plots/compare/measured-*.gp all/plots/compare/latency-*.gp'
-check 'every step has its line' sh -c 'test $(grep -c "^| [a-z]* | ok | " all/README.md) = 4 && test $(grep -c "^| [a-z]* | not run | " all/README.md) = 5'
+check 'every step has its line' sh -c 'test $(grep -c "^| [a-z]* | ok | " all/README.md) = 5 && test $(grep -c "^| [a-z]* | not run | " all/README.md) = 5'
 run 0 "$collect" -q -o all sanitizer
-check 'a second call keeps what the first one found' sh -c 'test $(grep -c "^| [a-z]* | ok | " all/README.md) = 4'
+check 'a second call keeps what the first one found' sh -c 'test $(grep -c "^| [a-z]* | ok | " all/README.md) = 5'
 
 # ---- PyTorch, and a pack without the build: a program that uses the driver as PyTorch would, by what record.py and live.py are called with
 library=$GEMEM_BUILDDIR/.libs/libgemem-torch.so
@@ -71,6 +73,7 @@ print(json.dumps(says))
 END
 chmod +x torch
 run 0 env GEMEM_BUILDDIR="$GEMEM_BUILDDIR" "$GEMEM_SRCDIR/tests/gpu/pack.sh" pack
+if shared gpu/programs; then check 'the programs are in it' test -e pack/python/programs/truth.py -a -e pack/python/cases/clusters.py; fi
 run 2 "$GEMEM_SRCDIR/tests/gpu/pack.sh" pack; says err 'pack is there already'
 env LD_LIBRARY_PATH="$PWD/pack/lib" ldd pack/.libs/* pack/tests/gpu/*.bin pack/tests/programs/.libs/* >needed
 check 'it needs nothing but the C library from elsewhere' sh -c '! grep "not found\|=> /" needed | grep -v -E "pack/lib/|/(libc|libm|libdl|librt|libpthread|libgcc_s)\.so"'
@@ -87,6 +90,28 @@ run 1 env BROKEN=vit-train PYTHON="$PWD/torch" "$collect" -q -o far live record
 says out '^live: failed \(vit-train-own: exit status 1, RuntimeError: broken$'; says out '^vit-train-pytorch-caching: exit status 1'
 says out '^record: failed \(vit-train: exit status 1'; says out '^gemem-record: exit status 1, RuntimeError: broken'
 check 'what went wrong is kept' grep -q 'RuntimeError: broken' far/failed/*.record.txt
+
+# ---- the probe: blocks have the places that they asked for, and what a line is about stands behind its number
+cat >asked.txt <<'END'
+@ a range, and a pool
+v 1 4m 2m
+vf 1
+vf 1
+stream 0
+pool 1 new
+a 1 1 0 1m
+f 1 0
+ssync 0
+destroy 1
+@ nothing of the first is left
+m 1 9g
+END
+run 0 "$GEMEM_BUILDDIR/tests/gpu/probe" asked.txt
+says out '^1 @ a range, and a pool$'; says out '^2 [1-9a-f][0-9a-f]*$'; says out '^3 ok$'; says out '^4 skip$'
+says out '^7 [1-9a-f][0-9a-f]* r1=[1-9][0-9]* u1=[1-9]'; says out '^8 ok'; says out '^10 ok$'; says out '^12 E2$'
+printf '@ x\nwalk 1\n' >asked.txt; run 2 "$GEMEM_BUILDDIR/tests/gpu/probe" asked.txt; says err "line 2: no operation is called 'walk'"
+run 2 "$GEMEM_BUILDDIR/tests/gpu/probe" nothing.txt
+run 77 env LD_LIBRARY_PATH= "$GEMEM_BUILDDIR/tests/gpu/probe" "$GEMEM_SRCDIR/tests/gpu/probe.txt"
 
 # ---- programs: their truth, one that lacks a package, one that never ends
 mkdir mine

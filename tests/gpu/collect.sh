@@ -5,7 +5,7 @@
 #     -d DEVICE   cuda:0 by default; any settings of it but a profile
 #     -o FOLDER   results/gpu by default
 #     -a ARCHIVE  a .tar.gz of FOLDER, made at the end
-#     -p FOLDER   Python programs of the step programs; by default gpu/programs and gpu/cases of the shared data (GEMEM_SHARED)
+#     -p FOLDER   Python programs of the step programs; by default those in a pack, else gpu/programs and gpu/cases of the shared data (GEMEM_SHARED)
 #     -t SECONDS  540 by default: a step gets what is left, and what finds none is named, to be run by another call with the same folder
 #     -q          quick: one trace, two allocators; to try the script
 #     STEP        see `known` below; all by default, in this order.  compare and paced need the profile of calibrate.
@@ -18,6 +18,7 @@
 #   compare.md csv json  the recorded traces through allocators: predicted and real time, the error, latencies with their histograms; compare.manifest.json
 #   paced.md csv json    the same at the recorded pace with work on the streams, one trace
 #   plots/NAME           pictures of both
+#   probe.log            what the driver answered to probe.txt (probe.c has the form): pools and addresses that specifications leave open
 #   tap/NAME.tap         what the GPU tests said; sanitizer.txt
 #   live.md live/        PyTorch training and serving on our allocators and on its own: memory; the statistics of each run
 #   recorded.md recorded/NAME.gmt   recordings of PyTorch's own allocator, and whether pytorch-caching decides the same; gemem-record beside it
@@ -25,7 +26,7 @@
 #   failed/NUMBER.STEP.txt   the last errors of jobs that failed; of a Python program that ran out of time, where it was
 #   README.md            on what all that was found, and how each step ended
 # Exit status: 0 all steps went well, 1 some did not, 2 wrong use, 77 no GPU.  On the stand-in driver of the tests it says so everywhere, and refuses results/gpu.
-# shellcheck disable=SC1007 disable=SC2317 # empty values; functions that are called by name
+# shellcheck disable=SC1007 disable=SC2317 disable=SC3045 # empty values; functions that are called by name; ulimit -c, which all shells have
 device=cuda:0 folder= archive= programs= limit=540 quick= began=$(date +%s)
 here=$(cd "$(dirname "$0")/../.." && pwd)
 fail () { echo "collect.sh: $2" >&2; exit "$1"; }
@@ -38,7 +39,7 @@ while getopts d:o:a:p:t:q option; do
 done
 shift $((OPTIND - 1))
 # Step, and how many seconds it may take, or each job of it: the most valuable first; jobs stand together, between what measures time.
-known='attributes:30 calibrate:90 compare:150 record:75 programs:100 live:60 tests:100 sanitizer:60 paced:90'
+known='attributes:30 calibrate:90 compare:150 probe:60 record:75 programs:100 live:60 tests:100 sanitizer:60 paced:90'
 jobs=' record programs live tests sanitizer '
 names=$(echo "$known" | sed 's/:[0-9]*//g')
 steps=${*:-$names}
@@ -48,7 +49,8 @@ done
 GEMEM_SRCDIR=${GEMEM_SRCDIR:-$here}
 . "$GEMEM_SRCDIR/tests/util/env.sh"
 folder=${folder:-$GEMEM_SRCDIR/results/gpu} python=${PYTHON:-python3}
-programs=${programs:-$GEMEM_SHARED/gpu/programs $GEMEM_SHARED/gpu/cases}
+[ -d "$GEMEM_BUILDDIR/python" ] && packed=$GEMEM_BUILDDIR/python || packed=$GEMEM_SHARED/gpu
+programs=${programs:-$packed/programs $packed/cases}
 [ -z "$quick" ] || export GEMEM_QUICK=1
 case $device in *:*=*) more=, ;; *) more=: ;; esac # before further settings
 
@@ -94,15 +96,25 @@ bounded () {
   timeout -s ABRT -k 5 "$(left)" "$@"
 }
 
+# built NAME: the program of tests/gpu, which may not be built where there are no CUDA headers.
+built () {
+  program=$GEMEM_BUILDDIR/tests/gpu/$1
+  [ -x "$program" ] || make -s -C "$GEMEM_BUILDDIR" "tests/gpu/$1" >/dev/null 2>&1 || { echo "$1 is not built"; return 1; }
+  ordinal=$(echo "$device" | sed -n 's/^cuda:\([0-9][0-9]*\).*/\1/p')
+}
+
 # The runtime is the one that PyTorch came with, if there is one.
 step_attributes () {
-  program=$GEMEM_BUILDDIR/tests/gpu/attributes
-  [ -x "$program" ] || make -s -C "$GEMEM_BUILDDIR" tests/gpu/attributes || return 1
+  built attributes || return 1
   runtime=$(bounded "$python" -c 'import glob, nvidia
 print(*[f for p in nvidia.__path__ for f in glob.glob(p + "/**/libcudart.so.*", recursive=True)][:1])' 2>/dev/null)
-  ordinal=$(expr "$device" : 'cuda:\([0-9]*\)')
   bounded "$program" ${runtime:+-r "$runtime"} "${ordinal:-0}" >"$work/attributes" || return 1
   { provenance | sed 's/^/# /'; cat "$work/attributes"; } >"$folder/$name.attributes"
+}
+
+step_probe () {
+  built probe || return 1
+  { provenance | sed 's/^/# /'; bounded "$program" "$GEMEM_SRCDIR/tests/gpu/probe.txt" "${ordinal:-0}"; } >"$folder/probe.log"
 }
 
 step_calibrate () {
