@@ -21,7 +21,8 @@ must_agree () {
 }
 
 run 2 "$program" -x
-run 77 env LD_LIBRARY_PATH= "$program"; says err '^attributes: libcuda.so.1: '
+mkdir broken; echo >broken/libcuda.so.1
+run 77 env LD_LIBRARY_PATH=broken "$program"; says err '^attributes: .*libcuda.so.1: '
 dry_said h100
 check 'one line for each attribute' sh -c 'test $(grep -c "^attribute [0-9]* " h100) = 150'
 for line in 'device name NVIDIA H100 80GB HBM3' 'device total_memory 85017493504' 'attribute 16 132' 'attribute 75 9' 'attribute 97 232448' 'attribute 149 error 1'; do

@@ -111,7 +111,8 @@ says out '^1 @ a range, and a pool$'; says out '^2 [1-9a-f][0-9a-f]*$'; says out
 says out '^7 [1-9a-f][0-9a-f]* r1=[1-9][0-9]* u1=[1-9]'; says out '^8 ok'; says out '^10 ok$'; says out '^12 E2$'
 printf '@ x\nwalk 1\n' >asked.txt; run 2 "$GEMEM_BUILDDIR/tests/gpu/probe" asked.txt; says err "line 2: no operation is called 'walk'"
 run 2 "$GEMEM_BUILDDIR/tests/gpu/probe" nothing.txt
-run 77 env LD_LIBRARY_PATH= "$GEMEM_BUILDDIR/tests/gpu/probe" "$GEMEM_SRCDIR/tests/gpu/probe.txt"
+mkdir broken; echo >broken/libcuda.so.1
+run 77 env LD_LIBRARY_PATH=broken "$GEMEM_BUILDDIR/tests/gpu/probe" "$GEMEM_SRCDIR/tests/gpu/probe.txt"
 
 # ---- programs: their truth, one that lacks a package, one that never ends
 mkdir mine

@@ -488,7 +488,10 @@ open_driver (int ordinal)
 #define TEXT(name) #name
 #define CALL(name) *(void **) &cu.name##_ = dlsym (library, TEXT (name));
   if (library == NULL)
-    exit (77);
+    {
+      fprintf (stderr, "probe: %s\n", dlerror ());
+      exit (77);
+    }
   DRIVER_CALLS (CALL)
 #undef CALL
   check (cu.cuInit_ (0), "cuInit");
