@@ -56,13 +56,14 @@ case $device in *:*=*) more=, ;; *) more=: ;; esac # before further settings
 
 # ---- on what
 work=$(mktemp -d) || exit 99
-trap 'rm -rf "$work"' EXIT
+top=$work # a job has a $work of its own
+trap 'rm -rf "$top"' EXIT
 gemem-sim generate random:events=10,live=5,size_max=1MiB -o "$work/small.gmt" || exit 1
-if ! gemem-sim replay "$work/small.gmt" -a direct -d "$device" --manifest "$work/machine.json" >/dev/null 2>"$work/err"; then
+if ! gemem-sim replay "$work/small.gmt" -a direct -d "$device" --manifest "$top/machine.json" >/dev/null 2>"$work/err"; then
   cat "$work/err" >&2
   exit 77
 fi
-of () { sed -n "s/^ *\"$1\": \"\\(.*\\)\",\\{0,1\\}\$/\\1/p" "$work/machine.json" | head -n 1; }
+of () { sed -n "s/^ *\"$1\": \"\\(.*\\)\",\\{0,1\\}\$/\\1/p" "$top/machine.json" | head -n 1; }
 hardware=$(of hardware) driver=$(of gpu_driver)
 case $hardware in
   *stand-in*)
@@ -82,7 +83,7 @@ provenance () {
 }
 
 # ---- steps; each leaves its files, and fails if something is not as it should be
-top=$work end=$((began + limit)) until=$((began + limit))
+end=$((began + limit)) until=$((began + limit))
 left () { echo $((until - $(date +%s))); }
 # A Python program that runs out of time says where it was: SIGABRT has its stacks printed.
 export PYTHONFAULTHANDLER=1; ulimit -c 0
