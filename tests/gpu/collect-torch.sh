@@ -1,27 +1,30 @@
 #!/bin/sh
-# collect-torch.sh - the steps of collect.sh with PyTorch: our allocators in it (live), recordings of its own (record).  Sourced; each is left out, saying so,
-# where PyTorch finds no GPU.
+# collect-torch.sh - the steps of collect.sh with Python: our allocators in PyTorch (live), recordings of its own (record), other programs.  Sourced; live and
+# record are left out, saying so, where PyTorch finds no GPU.
 #
-# Uses of collect.sh: $folder, $work, $quick, provenance, bounded.  The workloads are those of record/record.py.
-python=${PYTHON:-python3}
+# Uses of collect.sh: $python, $folder, $work, $quick, $programs, provenance, bounded.  All are jobs: jobs_STEP prints them, gather_STEP makes a report of their
+# rows.  The workloads are those of record/record.py.
 
 pytorch () {
   "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' >/dev/null 2>&1 && return 0
-  echo "$python has no PyTorch that finds the GPU: left out"
+  echo "$python has no PyTorch that finds the GPU: left out" >&2
   return 1
 }
 
-# script WORD... FILE.py ARGUMENT...: a script of record after `env`.  Its last line is left in $work/said; what went wrong is printed.
+# table ROWS FILE TITLE HEAD RULE: a report.
+table () { { printf '# %s\n\n' "$3"; provenance; printf '\n%s\n%s\n' "$4" "$5"; cat "$1"; } >"$folder/$2"; }
+
+# script WORD... FILE.py ARGUMENT...: a script of record after `env`.  Its last line is left in $work/last; what went wrong is printed.
 script () {
   (cd "$GEMEM_SRCDIR/record" && bounded env PYTHONDONTWRITEBYTECODE=1 "$@") >"$work/printed" 2>"$work/err"
   ended=$?
-  tail -n 1 "$work/printed" >"$work/said"
+  tail -n 1 "$work/printed" >"$work/last"
   [ $ended -eq 0 ] || echo "exit status $ended, $(grep -v '^gemem-record: ' "$work/err" | tail -n 1)"
   return $ended
 }
 
 # value NAME: out of the line of JSON that was said last.
-value () { sed -n "s/.*\"$1\": \"\{0,1\}\([^,\"}]*\).*/\1/p" "$work/said"; }
+value () { sed -n "s/.*\"$1\": \"\{0,1\}\([^,\"}]*\).*/\1/p" "$work/last"; }
 
 # as_recorded FILE ALLOCATOR: how many of the decisions are the recorded ones.
 as_recorded () { gemem-sim replay "$1" -a "$2" -d sim:address=recorded 2>&1 | sed -n 's/^reproduces the recording [a-z ]*: //p; s/^gemem-sim: error: //p' | tr '|' ';'; }
@@ -51,37 +54,37 @@ live () {
     return 1
   fi
   [ ! -e "$work/$id.gmt" ] || replayed=$(as_recorded "$work/$id.gmt" "$allocator")
-  printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$workload" "$allocator" "$(value seconds)" "$(value peak_live)" "$(value peak_allocated)" \
-    "$(value peak_reserved)" "$replayed" >>"$folder/live.md"
+  printf '| %s | %s | %s | %s | %s | %s |\n' "$workload" "$allocator" "$(value peak_live)" "$(value peak_allocated)" "$(value peak_reserved)" \
+    "$replayed" >"$work/rows"
 }
 
-step_live () {
-  pytorch || return 0
-  workloads=vit-train others=pytorch-caching bad=0
+jobs_live () {
+  pytorch || return
+  workloads=vit-train others=pytorch-caching
   [ -n "$quick" ] || workloads='gpt2-train resnet50-train llama-decode' others='pytorch-caching paddle-auto-growth ge-expandable'
-  printf '# The same scripts on several allocators (doc/pytorch.md)\n\n' >"$folder/live.md"
-  { provenance; echo; echo '| workload | allocator | seconds for 10 steps | peak live | peak allocated | peak reserved, bytes | its recording, replayed |'
-    echo '| --- | --- | ---: | ---: | ---: | ---: | --- |'; } >>"$folder/live.md"
   for of in $workloads; do
-    live "$of" || bad=1
-    for other in $others; do live "$of" "$other" || bad=1; done
+    for other in '' $others; do echo live "$of" "$other"; done
   done
-  [ $bad -eq 0 ]
+}
+
+gather_live () {
+  table "$1" live.md 'The same scripts on several allocators (doc/pytorch.md)' \
+    '| workload | allocator | peak live | peak allocated | peak reserved, bytes | its recording, replayed |' '| --- | --- | ---: | ---: | ---: | --- |'
 }
 
 # ---- record
 
-# recording NAME WORKLOAD SETTINGS [ARGUMENT...]: one row, and NAME.gmt.
+# recording NAME WORKLOAD SETTINGS [ARGUMENT...]: one row, and NAME.gmt.  SETTINGS: PYTORCH_CUDA_ALLOC_CONF, or none.
 recording () {
-  id=$1 workload=$2 settings=$3 file=$folder/recorded/$1.gmt; shift 3
+  id=$1 workload=$2 settings=${3#none} file=$folder/recorded/$1.gmt; shift 3
   if ! why=$(script ${settings:+"PYTORCH_CUDA_ALLOC_CONF=$settings"} "$python" record.py "$workload" "$work/$id.pickle" --device cuda "$@"); then
     echo "$id: $why"
     return 1
   fi
   gemem-sim convert "$work/$id.pickle" "$file" 2>"$work/err" || { echo "$id: $(head -n 1 "$work/err")"; return 1; }
-  limit=$(value memory_limit)
-  printf '| %s | %s | %s | %s |\n' "$id.gmt" "$(tr '|' ';' <"$work/said")" "$(gemem-sim info "$file" | sed -n 's/^  events  *\([0-9]*\)$/\1/p')" \
-    "$(as_recorded "$file" "pytorch-caching${limit:+:memory_limit=$limit}")" >>"$folder/recorded.md"
+  most=$(value memory_limit)
+  printf '| %s | %s | %s | %s |\n' "$id.gmt" "$(tr '|' ';' <"$work/last")" "$(gemem-sim info "$file" | sed -n 's/^  events  *\([0-9]*\)$/\1/p')" \
+    "$(as_recorded "$file" "pytorch-caching${most:+:memory_limit=$most}")" >"$work/rows"
 }
 
 # places KIND FILE: address and size of each event of that kind.
@@ -96,29 +99,62 @@ beside () {
   fi
   places segment-alloc "$work/inside.pickle" >"$work/segments"
   places alloc "$work/outside.gmt" | comm -23 "$work/segments" - >"$work/missing"
-  printf '\ngemem-record beside it, on %s: %s segments of PyTorch, %s of them not recorded.\n' "$1" "$(wc -l <"$work/segments")" "$(wc -l <"$work/missing")" >>"$folder/recorded.md"
+  printf '\ngemem-record beside it, on %s: %s segments of PyTorch, %s of them not recorded.\n' "$1" "$(wc -l <"$work/segments")" "$(wc -l <"$work/missing")" >"$work/rows"
   if [ ! -s "$work/segments" ] || [ -s "$work/missing" ]; then
     echo "gemem-record has not all segments of PyTorch: $(head -n 1 "$work/missing")"
     return 1
   fi
 }
 
-step_record () {
-  pytorch || return 0
-  bad=0
-  printf '# Recordings of PyTorch (record/record.py), and whether pytorch-caching decides the same\n\n' >"$folder/recorded.md"
-  { provenance; echo; echo '| file | made by | events | as recorded |'; echo '| --- | --- | ---: | --- |'; } >>"$folder/recorded.md"
-  recording vit-train vit-train '' || bad=1
+jobs_record () {
+  pytorch || return
+  echo recording vit-train vit-train none
   if [ -z "$quick" ]; then
-    for of in gpt2-train llama-train resnet50-train llama-decode resnet50-prefetch; do recording "$of" "$of" '' || bad=1; done
-    recording gpt2-train-expandable gpt2-train expandable_segments:True || bad=1
-    recording llama-decode-expandable llama-decode expandable_segments:True || bad=1
-    recording resnet50-train-split resnet50-train max_split_size_mb:32 || bad=1
-    recording llama-decode-roundup llama-decode roundup_power2_divisions:4 || bad=1
-    recording llama-decode-collected llama-decode garbage_collection_threshold:0.6 --memory 1500000000 || bad=1
-    recording gpt2-train-short gpt2-train '' --memory 3000000000 || bad=1
-    recording gpt2-train-too-short gpt2-train '' --memory 1500000000 || bad=1
+    for of in gpt2-train llama-train resnet50-train llama-decode resnet50-prefetch; do echo recording "$of" "$of" none; done
+    echo recording gpt2-train-expandable gpt2-train expandable_segments:True
+    echo recording llama-decode-expandable llama-decode expandable_segments:True
+    echo recording resnet50-train-split resnet50-train max_split_size_mb:32
+    echo recording llama-decode-roundup llama-decode roundup_power2_divisions:4
+    echo recording llama-decode-collected llama-decode garbage_collection_threshold:0.6 --memory 1500000000
+    echo recording gpt2-train-stacks gpt2-train none --stacks
+    echo recording gpt2-train-short gpt2-train none --memory 3000000000
+    echo recording gpt2-train-too-short gpt2-train none --memory 1500000000
   fi
-  beside vit-train || bad=1
-  [ $bad -eq 0 ]
+  echo beside vit-train
+}
+
+gather_record () {
+  table "$1" recorded.md 'Recordings of PyTorch (record/record.py), and whether pytorch-caching decides the same' '| file | made by | events | as recorded |' \
+    '| --- | --- | ---: | --- |'
+}
+
+# ---- programs
+
+# FOLDER/truth.py is no program, but what programs import to tell their true memory.
+jobs_programs () {
+  "$python" -c '' 2>/dev/null || { echo "$python does not run: left out" >&2; return; }
+  for of in $programs; do
+    for file in "$of"/*.py; do [ ! -e "$file" ] || [ "$(basename "$file")" = truth.py ] || echo program "$file"; done
+  done
+}
+
+# program FILE: one row, and what it printed; a package that is not there is no failure.
+program () {
+  id=$(basename "$1" .py)
+  at=$(date +%s)
+  (cd "$work" && bounded env PYTHONDONTWRITEBYTECODE=1 TRUTH_OUT="$folder/programs" "$python" "$1") >"$folder/programs/$id.txt" 2>"$work/err"
+  ended=$?
+  why=$(tail -n 1 "$work/err")
+  [ $ended -eq 0 ] || case $why in ModuleNotFoundError:*) echo "$id: ${why#*: }: left out"; return 0 ;; esac
+  figures=$(sed -n 's/^ "\(max_memory_allocated\|max_memory_reserved\|peak_requested\)": \([0-9]*\).*/\1=\2/p' "$folder/programs/$id.json" 2>/dev/null)
+  figure () { echo "$figures" | sed -n "s/^$1=//p"; }
+  printf '| %s | %s | %s | %s | %s | %s s |\n' "$id" "$ended" "$(figure peak_requested)" "$(figure max_memory_allocated)" "$(figure max_memory_reserved)" \
+    "$(($(date +%s) - at))" >"$work/rows"
+  [ $ended -eq 0 ] || echo "$id: exit status $ended, $why"
+  return $ended
+}
+
+gather_programs () {
+  table "$1" programs.md 'Programs and their memory, as PyTorch says it' '| program | exit status | peak requested | peak allocated | peak reserved, bytes | took beside others |' \
+    '| --- | ---: | ---: | ---: | ---: | ---: |'
 }
