@@ -165,6 +165,7 @@ class Known(object):
                 self.watch(getattr(getattr(torch.ops.aten, base[6:]), overload or "default"), full[6:])
         self.watch_backward()
         inner._dispatch_tls_set_dispatch_key_included(key, True)
+        os.register_at_fork(after_in_child=lambda: inner._dispatch_tls_set_dispatch_key_included(key, False))  # CUDA does not go on there
 
     def watch_backward(self):
         """Changes the keys while the backward pass runs, and back where it runs Python."""
