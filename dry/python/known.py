@@ -273,13 +273,13 @@ class Known(object):
         if written:
             if args[0].is_cuda:
                 return self.write(op, args, kwargs)
-            if values:
+            if values and values[0].bytes.nbytes > LIST:
                 args[0].copy_(values[0].bytes)
             return None
         if isinstance(result, self.torch.Tensor):
             if result.is_cuda:
                 return self.make(op, base, args, kwargs, result, None, state)
-            if values and values[0].bytes is not None:
+            if values and values[0].bytes is not None and values[0].bytes.nbytes > LIST:  # else values.py gives it, or what --value chooses
                 result.copy_(values[0].bytes)
         elif isinstance(result, tuple):
             for i, one in enumerate(result):

@@ -68,6 +68,10 @@ lacks err '^  unknown ' # children that PyTorch forks ask CUDA nothing
 says out '^foreach 0$'; says out '^seen 7 \[3, 4, 5, 6, 7\] \[3, 4, 5, 6, 7\] 3$'; says out '^part \[0, 9, 9, 3, 4\]$'; says out '^inference 0$'; says out '^product False$'
 says err '^  numbers '; says err '^  truths '
 
+# what the user chose comes first
+echo 'import torch; n = torch.arange(64, device="cuda"); print(n.tolist()[5], int(n.max()))' >chosen.py
+run 0 gemem-dry-run --gpu h100 --once --value 'chosen.py=7' "$GEMEM_TORCH_2_11" chosen.py; says out '^7 7$'
+
 # sizes that follow from what kernels compute are drawn: a condition with a second figure
 cat >router.py <<'EOF'
 import torch
