@@ -165,6 +165,7 @@ class Known(object):
                 self.watch(getattr(getattr(torch.ops.aten, base[6:]), overload or "default"), full[6:])
         self.watch_backward()
         inner._dispatch_tls_set_dispatch_key_included(key, True)
+        os.register_at_fork(after_in_child=lambda: inner._dispatch_tls_set_dispatch_key_included(key, False))  # CUDA does not go on there
 
     def watch_backward(self):
         """Changes the keys while the backward pass runs, and back where it runs Python."""
@@ -272,13 +273,13 @@ class Known(object):
         if written:
             if args[0].is_cuda:
                 return self.write(op, args, kwargs)
-            if values:
+            if values and values[0].bytes.nbytes > LIST:
                 args[0].copy_(values[0].bytes)
             return None
         if isinstance(result, self.torch.Tensor):
             if result.is_cuda:
                 return self.make(op, base, args, kwargs, result, None, state)
-            if values and values[0].bytes is not None:
+            if values and values[0].bytes is not None and values[0].bytes.nbytes > LIST:  # else values.py gives it, or what --value chooses
                 result.copy_(values[0].bytes)
         elif isinstance(result, tuple):
             for i, one in enumerate(result):

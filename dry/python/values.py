@@ -318,6 +318,8 @@ class Values(object):
         text = "\n".join(stack)
         follows = self.known.take(size) if self.known else None
         kind, each = self.kinds.kind(text, source, size) if known == 0 and follows is None else ("value", size)
+        if follows is not None and follows.bytes is not None:
+            each = follows.bytes.element_size()
         if size > _VALUE and known == 0 and follows is None and kind not in ("number", "truth"):
             return  # data
         for pattern, numbers in self.chosen:

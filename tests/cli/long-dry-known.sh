@@ -33,6 +33,8 @@ print("part", n.tolist())
 with torch.inference_mode():
     print("inference", int(torch.arange(5, device="cuda").max()))
 x = torch.randn(64, 64, device="cuda")
+for rows in torch.utils.data.DataLoader(torch.arange(8), num_workers=1, multiprocessing_context="fork"):
+    rows.add_(1)
 print("product", bool((x @ x > 0).any()))
 one = torch.zeros(4, dtype=torch.int64, device="cuda")
 graph = torch.cuda.CUDAGraph()
@@ -62,8 +64,13 @@ run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" kernel.py
 says out '^after 0$'; says err '^  computed +1 .*kernel.py:11'; says err '^  numbers +1 .*kernel.py:13'
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" program.py
 says out '^graph 0$'; says err '^  numbers +3 '
+lacks err '^  unknown ' # children that PyTorch forks ask CUDA nothing
 says out '^foreach 0$'; says out '^seen 7 \[3, 4, 5, 6, 7\] \[3, 4, 5, 6, 7\] 3$'; says out '^part \[0, 9, 9, 3, 4\]$'; says out '^inference 0$'; says out '^product False$'
 says err '^  numbers '; says err '^  truths '
+
+# what the user chose comes first
+echo 'import torch; n = torch.arange(64, device="cuda"); print(n.tolist()[5], int(n.max()))' >chosen.py
+run 0 gemem-dry-run --gpu h100 --once --value 'chosen.py=7' "$GEMEM_TORCH_2_11" chosen.py; says out '^7 7$'
 
 # sizes that follow from what kernels compute are drawn: a condition with a second figure
 cat >router.py <<'EOF'
