@@ -73,11 +73,14 @@ merge (const GememDeviceClass *klass, const GPtrArray *settings, const GPtrArray
   return g_string_free (text, FALSE);
 }
 
-/* Whether the program that made the recording ran on CUDA. */
+/* Whether a program that ran on CUDA made the recording; a trace without addresses was written by hand,
+ * and a vector says itself on which device it was made. */
 static gboolean
 ran_on_cuda (const GememTraceInfo *info)
 {
-  const GememAllocatorClass *klass = info->allocator != NULL
+  const gboolean recorded = (info->flags & GEMEM_TRACE_HAS_ADDRESSES) != 0
+                            && (info->flags & GEMEM_TRACE_IS_VECTOR) == 0;
+  const GememAllocatorClass *klass = recorded && info->allocator != NULL
                                          ? gemem_allocator_find (info->allocator, NULL)
                                          : NULL;
   return klass != NULL && (klass->capabilities & GEMEM_CAP_CUDA) != 0;
