@@ -236,7 +236,7 @@ gemem_gate_append (GString *out, const GememGateFinding *finding, double toleran
     g_string_append (line, "more than the baseline says");
   else
     append_measure (line, finding, GEMEM_GATE_RESERVED);
-  gemem_text_append_cut (out, line->str);
+  gemem_text_wrap (out, line->str, "  ");
   if (finding->verdict == GEMEM_GATE_WORSE)
     append_causes (out, finding);
 }
