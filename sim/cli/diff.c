@@ -3,9 +3,9 @@
  */
 #include "config.h"
 
+#include "sim/cli/needs.h"
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
-#include "sim/cli/source.h"
 #include "sim/search/ranks.h"
 
 static char *device_spec, *capacity, *by, *format;
@@ -26,18 +26,6 @@ static const GOptionEntry entries[] = {
   { NULL }
 };
 
-static const char *
-path_of_job (const GememJob *job)
-{
-  return gemem_held_info (job->source_data)->path;
-}
-
-static void
-run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors)
-{
-  gemem_progress_run_jobs ("replaying", jobs, n, 0, path_of_job, results, errors);
-}
-
 /* The allocators of -a, at most two. */
 static GPtrArray *
 parse_allocators (GError **error)
@@ -54,20 +42,6 @@ parse_allocators (GError **error)
                "-a: %u allocators, and a difference is between two; give two, or use compare",
                specs->len);
   return NULL;
-}
-
-/* Fills @need from @file.  *@ordinals: g_array_unref(). */
-static gboolean
-take_file (GememNeed *need, GememSourceFile *file, GArray **ordinals, GError **error)
-{
-  gemem_progress_begin_reading (file->path);
-  if ((file->held == NULL && !gemem_source_file_hold (file, TRUE, error))
-      || (*ordinals = gemem_source_devices (file, error)) == NULL)
-    return FALSE;
-  need->name = file->path;
-  need->held = file->held;
-  need->ordinals = *ordinals;
-  return TRUE;
 }
 
 /* ---- two */
@@ -100,8 +74,8 @@ answer_two (const GPtrArray *files, const GPtrArray *specs, const GememNeedOptio
   g_autoptr (GememDiff) diff = NULL;
   GememDiffQuestion question = { .by = by, .options = *options };
 
-  if (!take_file (&question.inputs[0], files->pdata[0], &first, error)
-      || !take_file (&question.inputs[1], files->pdata[files->len - 1], &second, error)
+  if (!gemem_needs_take (&question.inputs[0], files->pdata[0], &first, error)
+      || !gemem_needs_take (&question.inputs[1], files->pdata[files->len - 1], &second, error)
       || !choose_allocators (&question, specs, files->len == 1, error)
       || (diff = gemem_diff (&question, error)) == NULL)
     return FALSE;
@@ -132,7 +106,7 @@ answer_many (const GPtrArray *files, const GPtrArray *specs, const GememNeedOpti
   for (guint i = 0; ok && i < files->len; i++)
     {
       needs[i].spec = specs->len > 0 ? specs->pdata[0] : NULL;
-      ok = take_file (&needs[i], files->pdata[i], &ordinals[i], error);
+      ok = gemem_needs_take (&needs[i], files->pdata[i], &ordinals[i], error);
     }
   ranks = ok ? gemem_ranks (needs, files->len, options, error) : NULL;
   for (guint i = 0; i < files->len; i++)
@@ -158,7 +132,7 @@ run (char **arguments, GError **error)
   g_autofree char *device = NULL;
   GememNeedOptions options = { .allow_partial = gemem_source_allow_partial (),
                                .interrupted = &gemem_interrupted,
-                               .run = run_jobs };
+                               .run = gemem_needs_run_jobs };
   gboolean json, ok;
 
   if (!gemem_want_arguments (&gemem_command_diff, arguments, 1, 1000, error)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "sim/cli/needs.h"
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
-#include "sim/cli/source.h"
 #include "sim/search/gate.h"
 
 #define WORSE 5 /* exit status */
@@ -98,33 +98,17 @@ parse_allocator (GPtrArray *specs, const GememAllocatorSpec **spec, GError **err
 
 /* ---- what they need */
 
-static const char *
-path_of_job (const GememJob *job)
-{
-  return gemem_held_info (job->source_data)->path;
-}
-
-static void
-run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors)
-{
-  gemem_progress_run_jobs ("replaying", jobs, n, 0, path_of_job, results, errors);
-}
-
 /* What @file needs; NULL with @error. */
 static GememGateEntry *
 measure (GememSourceFile *file, const GememAllocatorSpec *spec, const GememNeedOptions *options,
          GError **error)
 {
   g_autoptr (GArray) ordinals = NULL;
-  GememNeed need = { .name = file->path, .spec = spec };
+  GememNeed need = { .spec = spec };
   GememGateEntry *entry = NULL;
 
-  gemem_progress_begin_reading (file->path);
-  if (!gemem_source_file_hold (file, TRUE, error)
-      || (ordinals = gemem_source_devices (file, error)) == NULL)
+  if (!gemem_needs_take (&need, file, &ordinals, error))
     return NULL;
-  need.held = file->held;
-  need.ordinals = ordinals;
   if (gemem_needs_find (&need, 1, options, error))
     {
       const GememResult *result = need.result;
@@ -234,7 +218,7 @@ run (char **arguments, GError **error)
   g_autofree char *device = NULL;
   GememNeedOptions options = { .allow_partial = gemem_source_allow_partial (),
                                .interrupted = &gemem_interrupted,
-                               .run = run_jobs };
+                               .run = gemem_needs_run_jobs };
   gboolean measures[GEMEM_GATE_COUNT], json;
   const GememAllocatorSpec *spec;
   double tolerance;

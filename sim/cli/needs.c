@@ -1,0 +1,30 @@
+/* needs.c - see needs.h. */
+#include "config.h"
+
+#include "sim/cli/needs.h"
+#include "sim/cli/progress.h"
+
+gboolean
+gemem_needs_take (GememNeed *need, GememSourceFile *file, GArray **ordinals, GError **error)
+{
+  gemem_progress_begin_reading (file->path);
+  if ((file->held == NULL && !gemem_source_file_hold (file, TRUE, error))
+      || (*ordinals = gemem_source_devices (file, error)) == NULL)
+    return FALSE;
+  need->name = file->path;
+  need->held = file->held;
+  need->ordinals = *ordinals;
+  return TRUE;
+}
+
+static const char *
+path_of_job (const GememJob *job)
+{
+  return gemem_held_info (job->source_data)->path;
+}
+
+void
+gemem_needs_run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors)
+{
+  gemem_progress_run_jobs ("replaying", jobs, n, 0, path_of_job, results, errors);
+}

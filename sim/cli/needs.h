@@ -1,0 +1,12 @@
+/* needs.h - recordings of the command line as what need.h asks about: for diff and gate.
+ */
+#pragma once
+
+#include "sim/cli/source.h"
+#include "sim/search/need.h"
+
+/* Fills @need from @file, which is read once.  *@ordinals: g_array_unref(). */
+gboolean gemem_needs_take (GememNeed *need, GememSourceFile *file, GArray **ordinals,
+                           GError **error);
+/* GememNeedOptions.run: with a line about how far they are. */
+void gemem_needs_run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors);
