@@ -410,6 +410,14 @@ gemem_format_size (char *buffer, guint64 bytes)
 }
 
 char *
+gemem_format_change (char *buffer, guint64 before, guint64 after)
+{
+  buffer[0] = after > before ? '+' : '-';
+  gemem_format_size (buffer + (before != after), MAX (before, after) - MIN (before, after));
+  return buffer;
+}
+
+char *
 gemem_format_time (char *buffer, guint64 ns)
 {
   static const struct

@@ -71,6 +71,8 @@ gboolean gemem_parse_double (const char *text, double *value, GError **error);
 /* For display: four significant digits and a binary unit, "1.500 GiB", "512 B"; locale-free.
  * @buffer of GEMEM_FORMAT_MAX bytes; returns @buffer. */
 char *gemem_format_size (char *buffer, guint64 bytes);
+/* The change from @before to @after in such a form: "+1.500 GiB", "-512 B", "0 B"; a byte more in @buffer. */
+char *gemem_format_change (char *buffer, guint64 before, guint64 after);
 char *gemem_format_time (char *buffer, guint64 ns); /* "3.250 us" */
 /* For files: exact and parseable, "20MiB", "1000", "unlimited". */
 char *gemem_format_size_exact (char *buffer, guint64 bytes);

@@ -121,7 +121,8 @@ name_order (const DryFinding *found, int number, char **setting)
   static const char *const names[][2] = { { "cuda", "cuda" },
                                           { "ascending", "bump" },
                                           { "descending", "descending" } };
-  const int from = g_str_has_prefix (found->model, "pytorch-caching") ? 0 : 1;
+  const GememAllocatorClass *klass = gemem_allocator_find (found->model, NULL);
+  const int from = klass != NULL && (klass->capabilities & GEMEM_CAP_CUDA) != 0 ? 0 : 1;
   const int known = (int) G_N_ELEMENTS (names) - from;
 
   if (number < known)

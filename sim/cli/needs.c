@@ -13,6 +13,7 @@ gemem_needs_take (GememNeed *need, GememSourceFile *file, GArray **ordinals, GEr
     return FALSE;
   need->name = file->path;
   need->held = file->held;
+  need->graph = file->graph;
   need->ordinals = *ordinals;
   return TRUE;
 }

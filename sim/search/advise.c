@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sim/search/advise.h"
+#include "sim/search/need.h"
 #include "sim/search/recorder.h"
 
 #define BEST_SETTINGS 6 /* that are tried in pairs */
@@ -252,29 +253,23 @@ judge (GememAdvice *advice, const GememAdviceQuestion *question)
 static gboolean
 replay_now (GememAdvice *advice, const GememAdviceQuestion *question, int *ordinal, GError **error)
 {
-  Round round;
-  guint worst = G_MAXUINT;
+  const GememNeedOptions options = { .device_spec = question->device_spec,
+                                     .ignores_settings = question->ignores_settings,
+                                     .allow_partial = question->allow_partial,
+                                     .interrupted = question->interrupted,
+                                     .run = question->run };
+  GememNeed need = { .name = question->name,
+                     .held = question->held,
+                     .ordinals = question->ordinals,
+                     .spec = advice->spec,
+                     .graph = question->graph };
 
-  round_begin (&round, question);
-  for (guint i = 0; i < question->ordinals->len; i++)
+  if (gemem_needs_find (&need, 1, &options, error))
     {
-      GememJob *job = round_add (&round, advice->spec,
-                                 g_array_index (question->ordinals, guint16, i));
-      job->keep_origins = job->keep_idle = TRUE;
+      *ordinal = need.result->device_ordinal;
+      advice->now = g_steal_pointer (&need.result);
     }
-  round_run (&round);
-  for (guint i = 0; i < round.jobs->len; i++)
-    if (round.results[i] != NULL
-        && (worst == G_MAXUINT || gemem_result_is_worse (round.results[i], round.results[worst])))
-      worst = i;
-  if (worst != G_MAXUINT)
-    {
-      advice->now = g_steal_pointer (&round.results[worst]);
-      *ordinal = g_array_index (question->ordinals, guint16, worst);
-    }
-  else if (round.jobs->len > 0)
-    g_propagate_error (error, g_steal_pointer (&round.errors[0]));
-  round_end (&round);
+  gemem_need_clear (&need);
   return advice->now != NULL;
 }
 

@@ -31,21 +31,6 @@ append_change (GString *out, guint64 before, guint64 after)
                           after > before ? "more" : "less");
 }
 
-/* "+24.00 MiB" */
-static const char *
-format_change (char *buffer, guint64 before, guint64 after)
-{
-  char size[GEMEM_FORMAT_MAX];
-
-  gemem_format_size (size, MAX (before, after) - MIN (before, after));
-  g_snprintf (buffer, 2 * GEMEM_FORMAT_MAX, "%s%s",
-              after > before   ? "+"
-              : after < before ? "-"
-                               : "",
-              size);
-  return buffer;
-}
-
 /* The two in a head: the files, or for one recording the allocators. */
 static char *
 name_of (const GememDiff *diff, guint s)
@@ -132,12 +117,12 @@ sentence_of (const GememDiff *diff)
 static void
 append_sizes (GString *out, const char *what, guint64 before, guint64 after)
 {
-  char a[GEMEM_FORMAT_MAX], b[GEMEM_FORMAT_MAX], change[2 * GEMEM_FORMAT_MAX];
+  char a[GEMEM_FORMAT_MAX], b[GEMEM_FORMAT_MAX], change[GEMEM_FORMAT_MAX + 1];
 
   g_string_append_printf (out, "  %-22s%12s%12s", what, gemem_format_size (a, before),
                           gemem_format_size (b, after));
   if (before != after)
-    g_string_append_printf (out, "%14s", format_change (change, before, after));
+    g_string_append_printf (out, "%14s", gemem_format_change (change, before, after));
   g_string_append_c (out, '\n');
 }
 
@@ -172,13 +157,14 @@ append_table (GString *out, const GememDiff *diff)
 static void
 append_row (GString *out, const GememDiffRow *row, const char *name)
 {
-  char a[GEMEM_FORMAT_MAX], b[GEMEM_FORMAT_MAX], change[2 * GEMEM_FORMAT_MAX];
+  char a[GEMEM_FORMAT_MAX], b[GEMEM_FORMAT_MAX], change[GEMEM_FORMAT_MAX + 1];
   g_autoptr (GString) line = g_string_new (NULL);
   const char *both = row->blocks[0] == 0 && row->bytes[0] == 0   ? "new"
                      : row->blocks[1] == 0 && row->bytes[1] == 0 ? "gone"
                                                                  : NULL;
 
-  g_string_append_printf (line, "  %12s  ", format_change (change, row->bytes[0], row->bytes[1]));
+  g_string_append_printf (line, "  %12s  ",
+                          gemem_format_change (change, row->bytes[0], row->bytes[1]));
   if (both != NULL)
     g_string_append_printf (line, "%-24s", both);
   else
@@ -198,7 +184,7 @@ gemem_diff_append_row (GString *out, const GememDiffRow *row)
 static void
 append_rest (GString *out, const GArray *rows, guint shown)
 {
-  char change[2 * GEMEM_FORMAT_MAX];
+  char change[GEMEM_FORMAT_MAX + 1];
   guint64 bytes[2] = { 0, 0 };
 
   if (rows->len <= shown)
@@ -206,8 +192,8 @@ append_rest (GString *out, const GArray *rows, guint shown)
   for (guint i = shown; i < rows->len; i++)
     for (guint s = 0; s < 2; s++)
       bytes[s] += g_array_index (rows, GememDiffRow, i).bytes[s];
-  g_string_append_printf (out, "  %12s  in %u more\n", format_change (change, bytes[0], bytes[1]),
-                          rows->len - shown);
+  g_string_append_printf (out, "  %12s  in %u more\n",
+                          gemem_format_change (change, bytes[0], bytes[1]), rows->len - shown);
 }
 
 static void
@@ -326,7 +312,7 @@ append_reserve (GString *out, const GememDiff *diff)
 {
   const GememDiffReserve *reserve = &diff->reserve;
   g_autoptr (GString) text = g_string_new (NULL);
-  char size[GEMEM_FORMAT_MAX], more[2 * GEMEM_FORMAT_MAX];
+  char size[GEMEM_FORMAT_MAX], more[GEMEM_FORMAT_MAX + 1];
 
   if (!reserve->found)
     g_string_append (text, "Both hold as much after every event.");
@@ -340,9 +326,9 @@ append_reserve (GString *out, const GememDiff *diff)
                                   gemem_format_size (size, reserve->size));
           gemem_origin_append_by (text, reserve->by);
         }
-      g_string_append_printf (text, ": the second holds %s, %s.",
-                              gemem_format_size (size, reserve->reserved[1]),
-                              format_change (more, reserve->reserved[0], reserve->reserved[1]));
+      g_string_append_printf (
+          text, ": the second holds %s, %s.", gemem_format_size (size, reserve->reserved[1]),
+          gemem_format_change (more, reserve->reserved[0], reserve->reserved[1]));
     }
   gemem_text_wrap (out, text->str, "  ");
 }

@@ -128,7 +128,7 @@ find_holders (GememDiff *diff, GError **error)
 {
   const GememHoldersOptions at_peak = { .by = diff->by };
 
-  for (guint s = 0; s < 2; s++)
+  for (guint s = 0; s < 2 && !diff->one_recording; s++)
     {
       GememDiffSide *side = &diff->sides[s];
       side->holders = gemem_holders_new (gemem_held_open, side->held, &at_peak, error);

@@ -74,9 +74,9 @@ typedef struct
   const char *name;
   char *label; /* of the allocator, as in tables */
   GememHeld *held;
-  gboolean assumed;    /* the recording does not name its allocator */
-  GememResult *result; /* on the device that needs most */
-  GememHolders *holders;
+  gboolean assumed;      /* the recording does not name its allocator */
+  GememResult *result;   /* on the device that needs most */
+  GememHolders *holders; /* NULL: one recording, whose blocks in use are the same in both */
 } GememDiffSide;
 
 typedef struct

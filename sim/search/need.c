@@ -5,15 +5,15 @@
 #include "sim/search/recorder.h"
 
 static const GememAllocatorSpec *
-spec_of (GememNeed *need, GError **error)
+spec_of (GememNeed *need, const GememNeedOptions *options, GError **error)
 {
   g_autoptr (GPtrArray)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
 
   if (need->spec != NULL)
     return need->spec;
-  if (!gemem_recorder_parse (gemem_held_info (need->held), FALSE, NULL, specs, &need->assumed,
-                             error))
+  if (!gemem_recorder_parse (gemem_held_info (need->held), options->ignores_settings, NULL, specs,
+                             &need->assumed, error))
     return NULL;
   need->own = g_ptr_array_steal_index (specs, 0);
   return need->own;
@@ -31,7 +31,8 @@ add_jobs (GArray *jobs, const GememNeed *need, const GememAllocatorSpec *spec,
         .device_ordinal = g_array_index (need->ordinals, guint16, i),
         .source = gemem_held_open,
         .source_data = need->held,
-        .use_trace_settings = TRUE,
+        .graph = need->graph,
+        .use_trace_settings = !options->ignores_settings,
         .allow_partial = options->allow_partial,
         .interrupted = options->interrupted,
         .keep_origins = TRUE,
@@ -93,7 +94,7 @@ gemem_needs_find (GememNeed *needs, guint n, const GememNeedOptions *options, GE
 
   for (guint i = 0; i < n; i++)
     {
-      const GememAllocatorSpec *spec = spec_of (&needs[i], error);
+      const GememAllocatorSpec *spec = spec_of (&needs[i], options, error);
 
       if (spec == NULL)
         return FALSE;

@@ -1,7 +1,7 @@
 /* need.h - what recordings need as they are: each replayed on every one of its devices, of which the one counts that
  * tells most.
  *
- * Why: diff and gate begin with the same question as advise, about several recordings at once.
+ * Why: advise, diff and gate begin with the same question.
  *
  * Invariants: nothing depends on the number of threads.
  * Cost: a replay for each device of each recording, all at once.
@@ -21,6 +21,7 @@ typedef struct
   GememHeld *held;                /* not owned */
   const GArray *ordinals;         /* guint16: its devices, at least one */
   const GememAllocatorSpec *spec; /* NULL: what made the recording */
+  const GememGraph *graph;        /* from which it was lowered; NULL: none */
   guint timeline_points;          /* of the result; 0: none */
   /* set by gemem_needs_find() */
   GememAllocatorSpec *own; /* where `spec` is NULL */
@@ -30,7 +31,8 @@ typedef struct
 
 typedef struct
 {
-  const char *device_spec; /* NULL: that of each recording */
+  const char *device_spec;   /* NULL: that of each recording */
+  gboolean ignores_settings; /* those of the recordings do not count */
   gboolean allow_partial;
   const gint *interrupted;
   /* Runs jobs as gemem_jobs_run() does; NULL: that. */

@@ -82,29 +82,20 @@ gemem_ranks_free (GememRanks *ranks)
 
 /* ---- for a person */
 
-/* "+24.00 MiB", "" where nothing differs. */
-static void
-append_change (GString *out, guint64 before, guint64 after)
-{
-  char size[GEMEM_FORMAT_MAX];
-
-  if (before != after)
-    g_string_append_printf (out, "%c%s", after > before ? '+' : '-',
-                            gemem_format_size (size, MAX (before, after) - MIN (before, after)));
-}
-
 static void
 append_rank (GString *out, const GememRanks *ranks, guint i)
 {
   const GememRank *rank = &ranks->ranks[i], *deciding = &ranks->ranks[ranks->deciding];
   g_autofree char *name = g_path_get_basename (rank->name), *cut = gemem_text_cut (name, 28);
-  g_autoptr (GString) line = g_string_new (NULL), change = g_string_new (NULL);
-  char reserved[GEMEM_FORMAT_MAX], live[GEMEM_FORMAT_MAX];
+  const guint64 most = deciding->result->peak_reserved;
+  g_autoptr (GString) line = g_string_new (NULL);
+  char reserved[GEMEM_FORMAT_MAX], live[GEMEM_FORMAT_MAX], change[GEMEM_FORMAT_MAX + 1] = "";
 
-  append_change (change, deciding->result->peak_reserved, rank->result->peak_reserved);
+  if (rank->result->peak_reserved != most)
+    gemem_format_change (change, most, rank->result->peak_reserved);
   g_string_append_printf (line, "  %-28s%10s%11s%12s  ", cut,
                           gemem_format_size (reserved, rank->result->peak_reserved),
-                          gemem_format_size (live, rank->result->peak_live), change->str);
+                          gemem_format_size (live, rank->result->peak_live), change);
   if (i == ranks->deciding)
     g_string_append (line, "decides");
   else if (rank->result->ooms > 0)
@@ -113,8 +104,8 @@ append_rank (GString *out, const GememRanks *ranks, guint i)
     {
       const GememDiffRow *row = &g_array_index (rank->rows, GememDiffRow, 0);
 
-      append_change (line, row->bytes[0], row->bytes[1]);
-      g_string_append_printf (line, " %s", row->name);
+      g_string_append_printf (
+          line, "%s %s", gemem_format_change (change, row->bytes[0], row->bytes[1]), row->name);
     }
   gemem_text_append_cut (out, g_strchomp (line->str));
 }
