@@ -132,6 +132,32 @@ add_tried (GPtrArray *conditions, const DryTried *tried, const char *kind, const
         row, more);
 }
 
+/* What follows from work of streams that may be done later than here. */
+static void
+add_late (GPtrArray *conditions, const DryTried *tried)
+{
+  if (tried->result == DRY_TRIAL_OTHER || tried->result == DRY_TRIAL_FAILED)
+    only_if (conditions,
+             "the GPU is done with what other streams use by the time that memory is asked for "
+             "('streams', below): %s",
+             tried->text);
+  else if (tried->result == DRY_TRIAL_LEFT_OUT)
+    only_if (conditions,
+             "the GPU is done with what other streams use by the time that memory is asked for "
+             "('streams', below); without --once a second run tells what it needs otherwise");
+}
+
+/* What the same process needs in @other, a run that is an end of the answer; 0: none, or it does not tell. */
+static guint64
+needed_in (const DryVerdict *verdict, const DryVerdict *other, guint process)
+{
+  if (other == NULL || other->fit == DRY_DOES_NOT_FIT)
+    return 0;
+  return other->findings->len == verdict->findings->len
+             ? ((const DryFinding *) other->findings->pdata[process])->needed
+             : other->needed;
+}
+
 /* The conditions of the whole run; @most: the run with the largest workspaces, or NULL. */
 static void
 add_common_conditions (DryVerdict *verdict, const DryVerdict *most)
@@ -170,6 +196,7 @@ add_common_conditions (DryVerdict *verdict, const DryVerdict *most)
                                                : "without --once a second draw tells more");
   add_tried (conditions, &verdict->tried_numbers, "integers", "numbers");
   add_tried (conditions, &verdict->tried_truths, "truth values", "truths");
+  add_late (conditions, &verdict->tried_late);
   if (verdict->unknown->len > 0)
     only_if (conditions, "what is not known besides ('unknown', below) needs no more");
 }
@@ -224,8 +251,6 @@ void
 gemem_library_judge (const DryOptions *options, DryVerdict *verdict)
 {
   const DryVerdict *most = verdict->most;
-  const gboolean larger = most != NULL && most->fit != DRY_DOES_NOT_FIT;
-  const gboolean alike = larger && most->findings->len == verdict->findings->len;
 
   g_ptr_array_set_size (verdict->only_if, 0);
   add_common_conditions (verdict, most);
@@ -241,11 +266,11 @@ gemem_library_judge (const DryOptions *options, DryVerdict *verdict)
   for (guint i = 0; i < verdict->findings->len; i++)
     {
       DryFinding *found = verdict->findings->pdata[i];
-      const guint64 more = alike    ? ((const DryFinding *) most->findings->pdata[i])->needed
-                           : larger ? most->needed
-                                    : 0;
+      const guint64 late = needed_in (verdict, verdict->late, i);
+      const guint64 more = MAX (needed_in (verdict, most, i), late);
 
       found->needed_most = MAX (found->needed, more);
+      found->most_late = late == found->needed_most;
       g_ptr_array_set_size (found->only_if, 0);
       if (found->fit == DRY_FITS)
         add_conditions (options, verdict, most, found);

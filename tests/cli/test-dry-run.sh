@@ -147,6 +147,16 @@ says out '"needed": 1048576, "needed_most": 1074790400, "fits": true'
 check "the second trace is kept" test "$(events two.workspaces.gmt)" = 'alloc 1 size=1048576;alloc 2 size=1073741824'
 run 0 gemem-dry-run --capacity 8GiB --workspaces 8GiB "$program" workspace; says err '^ +- workspaces take less than 8\.000 GiB each, with which it does not fit'
 run 0 gemem-dry-run --capacity 8GiB --workspaces 7.5GiB "$program" workspace; says err "^ +- CUDA's context and kernels.* 511\.0 MiB"; says err '^ +up to 7\.501 GiB'
+# work of streams: what it needs where the GPU is late, in a run aside
+run 0 gemem-dry-run -o two.gmt --json - "$program" shared; says err '^  h100 +fits: 2\.000 MiB of'; says err "^ +up to 4\.000 MiB \(4194304 bytes\) where the GPU is late \('streams', below\)\$"
+says err '^  streams +dry-memory asked whether the GPU is done with memory, and was told yes'; says err '^ +where it is done only when the host waits, it needs 4\.000 MiB \(4194304 bytes\)$'
+says out '"late": "where it is done .*"needed": 2097152, "needed_most": 4194304, "fits": true'; says out '"asked": \[\{"name": "dry-memory", "count": 1\}\]'
+check "the trace is that of the first run, and the other is not kept" sh -c "gemem-sim info two.gmt | grep -q 'alloc 1,' && ! ls two.again* 2>/dev/null"
+run 0 gemem-dry-run --capacity 3MiB --json - "$program" shared; says out '"fits": null'
+says err "^ +- the GPU is done with what other streams use by the time that memory is asked for \('streams', below\): where it is done only when the host waits, a request of 2\.000 MiB is refused\$"
+run 3 gemem-sim out.gmt --capacity 1GiB; says out 'only if the GPU is done with what other'
+run 0 gemem-dry-run --once "$program" shared; says err "^  h100 +fits only if"; says err "\('streams', below\); without --once a second run tells what it needs otherwise\$"
+run 0 gemem-dry-run "$program" runtime; check "no further run where nothing was asked" sh -c "! grep -q again $err"
 rm -f two.workspaces.gmt; run 0 gemem-dry-run -o two.gmt --workspaces 1GiB "$program" runtime; check "no second run without unknown sizes" test ! -e two.workspaces.gmt
 run 0 gemem-dry-run --capacity 4MiB --context 1MiB "$program" children; says err '^ +- the processes on GPU 0, which need 5\.000 MiB in all, do not hold it at the same time'
 run 3 gemem-dry-run --json - sh -c "'$program' runtime; exit 3"; says out '"fits": null'; says err '^ +- it needs no more after the point where it ended with exit status 3'

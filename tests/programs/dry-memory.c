@@ -13,6 +13,8 @@
  *   dry-memory pool         3 MiB of the device's memory pool, and when that is freed, 2 MiB
  *   dry-memory host         1 MiB; 4 MiB of pinned host memory, 3 MiB once those are freed, 2 MiB that is
  *                           registered, and 7 MiB of managed memory
+ *   dry-memory shared       2 MiB that another stream uses: once that is done they are used again, else it
+ *                           takes 2 MiB more; exit status 4 if it gets none
  *   dry-memory none         nothing
  */
 #include "config.h"
@@ -163,6 +165,23 @@ run_host (void)
   return failed | ((Make) need (RTLD_DEFAULT, "cudaMallocManaged")) (&managed, 7 * MIB, 1);
 }
 
+/* As a caching allocator does with record_stream. */
+static int
+run_shared (void)
+{
+  typedef int (*Make) (void **);
+  typedef int (*Use) (void *, void *);
+  void *stream = NULL, *event = NULL;
+
+  if (take (2 * MIB) == NULL || ((Make) need (RTLD_DEFAULT, "cudaStreamCreate")) (&stream) != 0
+      || ((Make) need (RTLD_DEFAULT, "cudaEventCreate")) (&event) != 0
+      || ((Use) need (RTLD_DEFAULT, "cudaEventRecord")) (event, stream) != 0)
+    return 1;
+  if (((Free) need (RTLD_DEFAULT, "cudaEventQuery")) (event) != 0 && take (2 * MIB) == NULL)
+    return 4;
+  return 0;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -182,6 +201,8 @@ main (int argc, char **argv)
     return run_pool ();
   if (strcmp (what, "host") == 0)
     return run_host ();
+  if (strcmp (what, "shared") == 0)
+    return run_shared ();
   if (strcmp (what, "children") == 0)
     return run_children ();
   if (strcmp (what, "wait") == 0)
