@@ -123,7 +123,8 @@
   GRAPH (DATA ("A", "0", "4096", "") NEXT NODE ("H", type, more IN (FROM ("A")) OUT ("4096")) \
              NEXT NET_OUTPUT (FROM ("H")))
 #define COLLECTIVE BETWEEN ("HcomAllReduce", HCCL)
-#define SWITCH BETWEEN ("LabelSwitchByIndex", "")
+#define NAMED_COLLECTIVE BETWEEN ("HcomAllReduce", "")
+#define SWITCH BETWEEN ("rtsStreamSwitchByIndex", "")
 #define OUTPUTS \
   GRAPH (NODE ("P", "HcomAllGather", \
                HCCL OUT_2 ("1000", "2000") WITH ("\"continuous_output\": true")) \
@@ -269,8 +270,12 @@ static const GememSentence sentences[] = {
                   "outputs.",
                   COLLECTIVE, PLAN ("ge-hybrid"), ZERO_COPY, "B", "0", "0",
                   "H reads the input and writes the output of the graph"),
-  GEMEM_SENTENCE ("ge-static.3.switch", "So do switches by index.", SWITCH, PLAN ("ge-hybrid"),
-                  ZERO_COPY, "B", "0", "0", "H reads the input and writes the output of the graph"),
+  GEMEM_SENTENCE ("ge-static.3.hcom-named", "HCOM is the name of a type, whatever its engine.",
+                  NAMED_COLLECTIVE, PLAN ("ge-hybrid"), ZERO_COPY, "B", "0", "0",
+                  "the same without an engine, as a graph by hand is written"),
+  GEMEM_SENTENCE ("ge-static.3.switch", "Nor have switches by index (rtsStreamSwitchByIndex).",
+                  SWITCH, PLAN ("ge-hybrid"), ZERO_COPY, "B", "0", "0",
+                  "H reads the input and writes the output of the graph"),
   GEMEM_SENTENCE ("ge-static.3.p2p",
                   "P2P memory is not set to zero together with other types of memory.", P2P_CLEARED,
                   PLAN ("ge-hybrid"), "json $.plans[0].memsets", "memsets", "2", "2",
