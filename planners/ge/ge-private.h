@@ -53,10 +53,8 @@ gboolean gemem_ge_chains_allocate (GeAssigner *assigner, GeChains *chains, GeReq
 /* After placement: places every member at the head of its chain plus the sizes before it. */
 void gemem_ge_chains_place (GeAssigner *assigner, const GeChains *chains);
 
-/* ---- checks.c: the checks of settings and of a graph before planning (ge-static.md 9.3) */
+/* ---- checks.c: the checks of a graph before planning (ge-static.md 9.3) */
 
-/* FALSE: GEMEM_ERROR_USAGE, a list of inputs or outputs that is none. */
-gboolean gemem_ge_model_check_options (const GeOptions *options, GError **error);
 /* FALSE: GEMEM_ERROR_INPUT, with node and attribute. */
 gboolean gemem_ge_model_check_attributes (const GeModel *model, GError **error);
 

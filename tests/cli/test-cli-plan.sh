@@ -144,7 +144,7 @@ run 3 gemem-sim plan dangling.json
 says err "dangling.json: node 'a'"
 
 printf '{"options": {"static_memory_policy": 77}, "nodes": [{"name": "a", "outputs": [{"size": 1}]}]}' > setting.json
-refused 3 'setting.json: ge-hybrid: settings of the graph: planner ge-hybrid: static_memory_policy=.77.: not one of the choices' gemem-sim plan setting.json -p ge-hybrid
+refused 3 'setting.json: ge-hybrid: settings of the graph: planner ge-hybrid: static_memory_policy=.77.: not one of 0, 1, 2, 3, 4' gemem-sim plan setting.json -p ge-hybrid
 echo '{"nodes": []}' > nothing.json
 refused 3 'nothing.json: the graph has no nodes, so there is nothing to run or plan' gemem-sim plan nothing.json
 
