@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "graphs/meaning.h"
 #include "planners/ge/anchors.h"
 #include "planners/ge/ge-private.h"
 #include "planners/ge/options.h"
@@ -89,6 +90,13 @@ fill_items (GememPlan *plan, const GeAssigner *a)
       plan->sizes[i] = a->sizes[i];
       plan->spaces[i] = gemem_ge_space_type (a->spaces[i]);
     }
+  /* GE writes 0 for them; they are no part of what is planned. */
+  for (guint32 t = 0; t < a->model->n_tensors; t++)
+    if ((ge_tensor_kind (a->model, t) & GE_ZERO_MEMORY) != 0)
+      {
+        plan->offsets[gemem_graph_tensor_item (a->model->graph, t)] = GEMEM_NO_OFFSET;
+        plan->sizes[gemem_graph_tensor_item (a->model->graph, t)] = 0;
+      }
 }
 
 static void
@@ -159,7 +167,7 @@ finish (GeAssigner *a, GError **error)
   fill_totals (plan, a);
   fill_batch_parts (plan, a);
   gemem_ge_segments (a, plan, feature_map, cleared);
-  gemem_ge_log_variables (a->model, plan);
+  gemem_ge_fix_variables (a->model, plan);
   gemem_ge_add_memsets (a, plan);
   plan->alignment = ge_zero_copy_align (a->model->options);
   plan->clears_apart = a->model->options->atomic_clean_policy == 1;

@@ -114,7 +114,8 @@ void gemem_ge_model_fill_kinds (GeModel *model);
 guint64 gemem_ge_variable_bytes (const GeModel *model);
 
 /* Both write lines in GE's format to the plan's log; the plan must have its items and segments. */
-void gemem_ge_log_variables (const GeModel *model, GememPlan *plan); /* 7.3 */
+/* 7.3: fills plan->addresses, too. */
+void gemem_ge_fix_variables (const GeModel *model, GememPlan *plan);
 /* Adds the plan's memsets too. */
 void gemem_ge_add_memsets (const GeAssigner *assigner, GememPlan *plan); /* 6.4 */
 

@@ -206,6 +206,18 @@ check 'one allocation less: e lies in a' sh -c 'test $(grep -c ^alloc e18.txt) -
 run 2 gemem-sim plan e18.json -p ge-hybrid --rewrite no.json
 run 2 gemem-sim plan e18.json e18.json -p paddle-memory-optimize --rewrite no.json
 says err 'rewrite=no.json: one file holds one plan'
+# ---- what lies outside of the arena: no offset there, and the address where it is known; all that is read again
+printf '{"nodes": [%s]}\n' "$(for type in Variable Constant Const FileConstant ConstPlaceHolder; do
+  echo "{\"name\": \"$type\", \"type\": \"$type\", \"outputs\": [{\"size\": 1000}]},"; done
+  echo '{"name": "A", "type": "Some", "inputs": [["Const", 0]], "outputs": [{"size": 512}]}')" > constants.json
+run 0 gemem-sim plan constants.json -p ge-hybrid --plan constants-plan.json
+check 'null: no memory; the rest is an address' jq -e '[.outputs[][0]] == [null, null, null, null, null, 0] and .addresses == {"Variable": [34359738368],
+  "Constant": [34359740416], "FileConstant": [34359742464], "ConstPlaceHolder": [34359744512]}' constants-plan.json
+run 0 gemem-sim plan --check constants-plan.json constants.json
+run 0 gemem-sim plan constants.json -p ge-hybrid --plan constants.csv
+run 0 gemem-sim plan constants.json -p ge-hybrid --print-log; says out 'name.Const. output.0. lies in the buffer of weights'
+check 'an address for each of the others' test "$(grep -c 'AssignVarMem' "$out")" = 4
+
 gemem-sim generate random:events=10 -o r10.txt
 run 2 gemem-sim plan r10.txt -p first-fit --rewrite no.json
 says err 'is no graph'
