@@ -29,7 +29,7 @@
 #include <glib.h>
 
 #include "base/error.h"
-#include "base/params.h"
+#include "base/named.h"
 #include "devices/device.h"
 
 GEMEM_BEGIN_DECLS
@@ -107,8 +107,6 @@ typedef void (*GememSpanFunc) (const GememSpan *span, gpointer data);
 /* @unit: "B" (bytes), "" (counts), or GEMEM_STAT_RATE. */
 #define GEMEM_STAT_RATE "0.01%"
 typedef void (*GememStatFunc) (const char *name, guint64 value, const char *unit, gpointer data);
-/* @note: "what; what to do", one line. */
-typedef void (*GememNoteFunc) (const char *note, gpointer data);
 
 /* A piece of recorded state to start from. */
 typedef struct

@@ -105,6 +105,17 @@ parse_planner (const char *text, GPtrArray *choices, GError **error)
   return FALSE;
 }
 
+static void
+plan_notes (gconstpointer data, GememNoteFunc func, gpointer to)
+{
+  const Params *p = data;
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+
+  if (p->file == NULL && parse_planner (p->planner, choices, NULL))
+    gemem_choice_notes (choices->pdata[0], "planner", NULL, func, to);
+}
+
 static GememAllocator *
 plan_create (gconstpointer data, GememDevice *device, GError **error)
 {
@@ -467,5 +478,6 @@ const GememAllocatorClass gemem_plan_class = {
   .check = plan_check,
   .destroy = plan_destroy,
   .prepare = plan_prepare,
+  .notes = plan_notes,
   .report.stats = plan_stats,
 };

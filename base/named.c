@@ -433,9 +433,15 @@ gemem_choice_params (const GememChoice *choice, const char *kind, const GPtrArra
     if (gemem_params_find (table, ((const GememSetting *) defaults->pdata[i])->key) != NULL)
       g_ptr_array_add (known, defaults->pdata[i]);
   merged = gemem_settings_merge (table, known, choice->settings, what, error);
-  if (merged != NULL && gemem_params_apply (table, params, &context, what, merged, error))
+  if (merged == NULL || !gemem_params_apply (table, params, &context, what, merged, error))
+    {
+      g_free (params);
+      return NULL;
+    }
+  if (choice->named->check == NULL || choice->named->check (params, error))
     return params;
-  g_free (params);
+  g_prefix_error (error, "%s: ", what);
+  gemem_choice_params_free (choice, params);
   return NULL;
 }
 
@@ -444,6 +450,20 @@ gemem_choice_params_free (const GememChoice *choice, gpointer params)
 {
   gemem_params_clear (params_of (choice->named), params);
   g_free (params);
+}
+
+void
+gemem_choice_notes (const GememChoice *choice, const char *kind, const GPtrArray *defaults,
+                    GememNoteFunc func, gpointer data)
+{
+  gpointer params = choice->named->notes != NULL
+                        ? gemem_choice_params (choice, kind, defaults, NULL)
+                        : NULL;
+
+  if (params == NULL)
+    return;
+  choice->named->notes (params, func, data);
+  gemem_choice_params_free (choice, params);
 }
 
 int

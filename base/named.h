@@ -15,6 +15,9 @@
 
 GEMEM_BEGIN_DECLS
 
+/* @note: "what; what to do", one line. */
+typedef void (*GememNoteFunc) (const char *note, gpointer data);
+
 typedef struct
 {
   const char *name;         /* "ge-hybrid" */
@@ -24,6 +27,13 @@ typedef struct
   const GememParam *params; /* or NULL */
   gsize params_size;
   const char *known_as; /* its names in the real system, '|' separated, or NULL; for help only */
+
+  /* Both may be NULL; @params: filled from the table.  Refuses what the table cannot:
+   * GEMEM_ERROR_USAGE. */
+  gboolean (*check) (gconstpointer params, GError **error);
+  /* Says what a user should know of settings that are valid: that one is deprecated, or has no
+   * effect. */
+  void (*notes) (gconstpointer params, GememNoteFunc func, gpointer data);
 } GememNamed;
 
 /* A registered object with its settings, as chosen on the command line. */
@@ -72,6 +82,9 @@ GPtrArray *gemem_settings_multiply (const char *name, const GememParam *const *t
 gpointer gemem_choice_params (const GememChoice *choice, const char *kind,
                               const GPtrArray *defaults, GError **error);
 void gemem_choice_params_free (const GememChoice *choice, gpointer params);
+/* notes() of what was chosen, with the same settings; nothing where they are refused. */
+void gemem_choice_notes (const GememChoice *choice, const char *kind, const GPtrArray *defaults,
+                         GememNoteFunc func, gpointer data);
 
 /* Adds to @choice those of @variables (GememSetting, named as in the environment) that its table
  * reads, to its label too.  FALSE with GEMEM_ERROR_USAGE for a bad value. */

@@ -15,6 +15,7 @@
  */
 #include "config.h"
 
+#include "graphs/meaning.h"
 #include "graphs/overlay.h"
 #include "planners/check-private.h"
 #include "planners/check-roles.h"
@@ -269,6 +270,26 @@ check_ties (const GraphCheck *self, const guint8 *sound)
   return TRUE;
 }
 
+/* An item that the planner gave the name of a variable that is fed lies in the memory of that, where
+ * no item lay before. */
+static void
+count_in_fed (GememCheck *check, const GememGraph *graph)
+{
+  const guint32 n = gemem_graph_n_tensors (graph), *names = check->plan->variables;
+  g_autofree guint8 *written = g_new0 (guint8, (gsize) gemem_graph_n_variables (graph) + 1);
+
+  for (guint32 t = 0; names != NULL && t < n; t++)
+    if (gemem_graph_tensor (graph, t)->variable != GEMEM_NONE)
+      written[gemem_graph_tensor (graph, t)->variable] = TRUE;
+  for (guint32 t = 0; names != NULL && t < n; t++)
+    {
+      const guint32 item = gemem_graph_tensor_item (graph, t);
+
+      if (names[item] != GEMEM_NONE && !written[names[item]] && check->plan->sizes[item] > 0)
+        check->reused[item] = TRUE;
+    }
+}
+
 void
 gemem_check_graph (GememCheck *check, const GememGraph *graph)
 {
@@ -282,4 +303,5 @@ gemem_check_graph (GememCheck *check, const GememGraph *graph)
   if (check_items (&self, sound) && check_ties (&self, sound))
     sweep_labels (&self, sound);
   g_hash_table_unref (self.pairs);
+  count_in_fed (check, graph);
 }

@@ -9,7 +9,8 @@ typedef struct
   GememPlan *plan;
   GPtrArray *found; /* GememViolation */
   guint max;
-  guint8 *reused; /* per item: TRUE if it lies on bytes of an earlier item */
+  guint8 *
+      reused; /* per item: TRUE if it lies on bytes of an earlier item, or in a variable that is fed */
   /* Describes an item with its life and its bytes; free with g_free(). */
   char *(*describe) (gconstpointer data, guint32 item);
   gconstpointer data;

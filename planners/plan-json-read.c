@@ -30,6 +30,7 @@ enum
   FIELD_OUTPUTS,
   FIELD_WORKSPACES,
   FIELD_ITEMS,
+  FIELD_ADDRESSES, /* for people */
   N_FIELDS
 };
 
@@ -37,7 +38,8 @@ static const char *const fields[N_FIELDS + 1] = {
   "schema",      "version",   "planner",    "input",       "arena",
   "lower_bound", "alignment", "winner",     "candidates",  "feature_map_plus_tail",
   "zero_copy",   "totals",    "segments",   "batch_parts", "clears_apart",
-  "memsets",     "outputs",   "workspaces", "items",       NULL
+  "memsets",     "outputs",   "workspaces", "items",       "addresses",
+  NULL
 };
 
 /* Reads an integer below 2^62, the limit of offsets and sizes. */

@@ -130,10 +130,21 @@ append_memsets (GString *out, const GememPlan *plan)
   g_string_append (out, "\n  ]");
 }
 
-/* Writes {node: [offset...]} of the outputs or of the workspaces, for the nodes that have any. */
+/* TRUE if one of @n offsets is known. */
+static gboolean
+is_known (const guint64 *offsets, guint32 n)
+{
+  for (guint32 i = 0; i < n; i++)
+    if (offsets[i] != GEMEM_NO_OFFSET)
+      return TRUE;
+  return FALSE;
+}
+
+/* Writes {node: [offset...]} of the outputs or of the workspaces, for the nodes that have any, and
+ * if @known_only for those of which an offset is known. */
 static void
-append_nodes (GString *out, const char *name, const GememPlan *plan, const GememGraph *graph,
-              gboolean workspaces)
+append_nodes (GString *out, const char *name, const guint64 *offsets, const GememGraph *graph,
+              gboolean workspaces, gboolean known_only)
 {
   gboolean first = TRUE;
 
@@ -145,14 +156,14 @@ append_nodes (GString *out, const char *name, const GememPlan *plan, const Gemem
                                       : gemem_node_output_item (node, 0);
       const guint32 n = workspaces ? node->n_workspaces : node->n_outputs;
 
-      if (n == 0)
+      if (n == 0 || (known_only && !is_known (offsets + item, n)))
         continue;
       g_string_append (out, first ? "\n    " : ",\n    ");
       gemem_json_append_string (out, node->name);
       for (guint32 i = 0; i < n; i++)
         {
           g_string_append (out, i == 0 ? ": [" : ", ");
-          append_offset (out, plan->offsets[item + i]);
+          append_offset (out, offsets[item + i]);
         }
       g_string_append (out, "]");
       first = FALSE;
@@ -209,8 +220,10 @@ gemem_plan_write_json (GString *out, const GememPlan *plan, const GememPlanInput
     append_memsets (out, plan);
   if (input->graph != NULL)
     {
-      append_nodes (out, "outputs", plan, input->graph, FALSE);
-      append_nodes (out, "workspaces", plan, input->graph, TRUE);
+      append_nodes (out, "outputs", plan->offsets, input->graph, FALSE, FALSE);
+      append_nodes (out, "workspaces", plan->offsets, input->graph, TRUE, FALSE);
+      if (plan->addresses != NULL)
+        append_nodes (out, "addresses", plan->addresses, input->graph, FALSE, TRUE);
     }
   else
     append_items (out, plan, input->lifetimes);

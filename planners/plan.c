@@ -47,6 +47,7 @@ gemem_plan_free (GememPlan *plan)
   g_free (plan->sizes);
   g_free (plan->spaces);
   g_free (plan->variables);
+  g_free (plan->addresses);
   g_free (plan->winner);
   g_array_unref (plan->totals);
   g_array_unref (plan->candidates);

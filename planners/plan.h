@@ -77,7 +77,11 @@ typedef struct
   /* per item: the variable of the graph that an output writes after the planner's renames;
    * GEMEM_NONE: its own, or not known.  NULL: nothing is renamed */
   guint32 *variables;
-  guint64 reused; /* items placed on bytes of an earlier item; filled by the checker */
+  /* items placed on bytes of an earlier item, or in a variable that is fed; filled by the checker */
+  guint64 reused;
+  /* per item: the address that is fixed when the graph is compiled, outside of all totals (GE:
+   * constants and variables); GEMEM_NO_OFFSET: none.  NULL: of no item */
+  guint64 *addresses;
   /* planning time on the host; filled by the caller, never written to comparable output */
   guint64 time_ns;
 } GememPlan;

@@ -19,7 +19,7 @@
 #include "config.h"
 
 #include "allocators/ge/engine.h"
-#include "allocators/ge/policy.h"
+#include "planners/ge/policy.h"
 
 #define OWN(field) .offset = G_STRUCT_OFFSET (GeEngineParams, field)
 
@@ -204,6 +204,7 @@ sources_of (const GeEngineParams *p)
   return (GePolicySources){ .environment = p->environment,
                             .option = p->option,
                             .strict = p->strict,
+                            .has_as_built = TRUE,
                             .as_built = p->as_built,
                             .documented = p->rules == GEMEM_RULES_DOCUMENTED };
 }
@@ -214,7 +215,7 @@ notes (gconstpointer data, GememNoteFunc func, gpointer to)
   const GeEngineParams *p = data;
   const GePolicySources sources = sources_of (p);
 
-  if (!gemem_ge_policy_check (&sources, WHAT, NULL))
+  if (!gemem_ge_policy_check (&sources, NULL))
     return;
   gemem_ge_policy_notes (&sources, WHAT, func, to);
   if (p->atomic_clean_policy != 0)
@@ -234,8 +235,11 @@ create (gconstpointer data, GememDevice *device, GError **error)
   guint64 total;
   GeEngine *ge;
 
-  if (!gemem_ge_policy_check (&sources, WHAT, error))
-    return NULL;
+  if (!gemem_ge_policy_check (&sources, error))
+    {
+      g_prefix_error (error, "%s: ", WHAT);
+      return NULL;
+    }
   ge = g_new0 (GeEngine, 1);
   ge->base.klass = &gemem_ge_class;
   ge->base.device = device;

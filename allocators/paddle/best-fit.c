@@ -1,13 +1,15 @@
 /* best-fit.c - PaddlePaddle's chunked BestFit: the strategy `naive_best_fit` of 1.2 to early 1.5.
  * Later versions use that name for the buddy.
  *
- * All chunks have one size: the largest chunk of that version's buddy.  Chunks are never released.
+ * All chunks have one size: the largest chunk of that version's buddy.  As documented the first has
+ * the initial size, the others that of reallocation, or of a larger request, and only the device
+ * limits their number: the manual ties these flags to no strategy.  Chunks are never released.
  * A request is extended by 64 bytes and gets the smallest free block of one chunk that holds it; of
  * equal blocks, the one freed first.  The low part is allocated, any rest stays free, and the user
  * address is the next multiple of 64.  The chunk that served last is searched first, then the
  * others in a circle, then a new chunk is taken.  Requests of at least the chunk size go directly
  * to the device.
- * Quirk kept: a request that fits a chunk only without its 64 bytes takes a new chunk in vain, and
+ * Quirk kept, as built: a request that fits a chunk only without its 64 bytes takes a new chunk in vain, and
  * fails.  Where the real program stops because all allowed chunks are full, the request fails.
  *
  * Invariants: the blocks of a chunk cover it; no two neighbours are free; `pool` holds exactly the
@@ -44,8 +46,10 @@ static const GememParam params[] = {
                             "naive_best_fit."),
   GEMEM_RULES_ROW (
       Params, chunk.rules,
-      "a chunk is fraction_of_gpu_memory_to_use of the device's total, and a 0 that is "
-      "given is refused."),
+      "the first chunk has initial_gpu_memory_in_mb, the others reallocate_gpu_memory_in_mb, and "
+      "what is not set is fraction_of_gpu_memory_to_use of the device's total. A 0 that is given "
+      "is "
+      "refused."),
   GEMEM_PADDLE_PLATFORM_ROW (Params, platform),
   { .name = "total",
     .type = GEMEM_PARAM_SIZE,
@@ -81,8 +85,8 @@ static const GememParam params[] = {
     .unit = "MiB",
     .aliases = "initial_mb|FLAGS_initial_gpu_memory_in_mb",
     FIELD (chunk.initial),
-    .help = "Size of a chunk, if it is the larger of the two sizes; 0: by fraction.  Default in "
-            "1.4-1.5: 0." },
+    .help = "Size of a chunk, if it is the larger of the two sizes, as documented of the first; 0: "
+            "by fraction.  Default in 1.4-1.5: 0." },
   { .name = "reallocate_gpu_memory_in_mb",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "default",
@@ -91,8 +95,8 @@ static const GememParam params[] = {
     .unit = "MiB",
     .aliases = "realloc_mb|FLAGS_reallocate_gpu_memory_in_mb",
     FIELD (chunk.reallocate),
-    .help = "Size of a chunk, if it is the larger of the two sizes; 0: by fraction.  Default in "
-            "1.4-1.5: 0." },
+    .help = "Size of a chunk, if it is the larger of the two sizes, as documented of those behind "
+            "the first; 0: by fraction.  Default in 1.4-1.5: 0." },
   { .name = "max_chunk",
     .type = GEMEM_PARAM_SIZE,
     .flags = GEMEM_PARAM_MEMORY,
@@ -108,7 +112,7 @@ static const GememParam params[] = {
     .max = "1048576",
     FIELD (chunks),
     .help = "Most chunks; 0 derives it: what is available at the start, divided by the size of a "
-            "chunk." },
+            "chunk; as documented there is no limit." },
   GEMEM_PADDLE_RETRY_ROW (
       Params, "0", NULL,
       "Virtual time to wait before the one repetition of a request that a chunk refused; 0: "
@@ -134,13 +138,15 @@ typedef struct
 {
   GememAllocator base;
   Params params;
-  guint64 limit;     /* of device bytes held */
-  guint64 max_chunk; /* 0: the device is too small; every request fails */
-  guint64 capacity;  /* largest number of chunks */
-  GArray *largest;   /* guint64, by chunk */
-  GArray *groups;    /* guint64: per GROUP chunks, the maximum of `largest` */
-  guint64 last;      /* the chunk that served last */
-  guint64 releases;  /* number of releases so far: orders blocks of one size */
+  guint64 limit;       /* of device bytes held */
+  guint64 max_chunk;   /* 0: the device is too small; every request fails */
+  guint64 first, next; /* sizes of the first chunk and of the others; as built max_chunk */
+  guint64 capacity;    /* largest number of chunks */
+  guint64 chunk_bytes; /* of all chunks */
+  GArray *largest;     /* guint64, by chunk */
+  GArray *groups;      /* guint64: per GROUP chunks, the maximum of `largest` */
+  guint64 last;        /* the chunk that served last */
+  guint64 releases;    /* number of releases so far: orders blocks of one size */
   guint64 direct_blocks, direct_bytes;
   GememTree pool, pieces;
   GememSlab block_slab, piece_slab;
@@ -257,13 +263,22 @@ split (BestFit *self, GememNeighbour *block, guint64 size)
 /* ---- chunks */
 
 static gboolean
-add_chunk (BestFit *self)
+is_documented (const BestFit *self)
+{
+  return self->params.chunk.rules == GEMEM_RULES_DOCUMENTED;
+}
+
+/* Adds a chunk for @size bytes, which as built may not hold them. */
+static gboolean
+add_chunk (BestFit *self, guint64 size)
 {
   static const guint64 nothing = 0;
-  Piece *piece = add_piece (self, self->max_chunk);
+  const guint64 bytes = self->largest->len == 0 ? self->first : self->next;
+  Piece *piece = add_piece (self, is_documented (self) ? MAX (bytes, size) : bytes);
 
   if (piece == NULL)
     return FALSE;
+  self->chunk_bytes += piece->bytes;
   piece->first.place.node.group = self->largest->len;
   if (self->largest->len % GROUP == 0)
     g_array_append_val (self->groups, nothing);
@@ -296,7 +311,8 @@ serve (BestFit *self, guint64 size)
       if (chunk == self->last)
         chunk = n;
     }
-  if (chunk == n && (n == self->capacity || !add_chunk (self) || *largest_of (self, n) < size))
+  if (chunk == n
+      && (n == self->capacity || !add_chunk (self, size) || *largest_of (self, n) < size))
     return NULL;
   block = GEMEM_NEIGHBOUR_OF (gemem_tree_fit (&self->pool, chunk, size));
   take (self, block);
@@ -485,8 +501,7 @@ best_fit_check (GememAllocator *allocator, GError **error)
   if (gemem_tree_check (&self->pool) && gemem_tree_check (&self->pieces)
       && self->pool.count == free_blocks
       && self->pieces.count == self->largest->len + self->direct_blocks
-      && self->largest->len <= self->capacity
-      && bytes == self->largest->len * self->max_chunk + self->direct_bytes
+      && self->largest->len <= self->capacity && bytes == self->chunk_bytes + self->direct_bytes
       && bytes <= allocator->device->held)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
@@ -513,6 +528,23 @@ best_fit_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 /* ---- creation */
 
 /* Derives size and number of the chunks from what cudaMemGetInfo reports now. */
+/* The sizes of chunks. */
+static void
+measure_chunks (BestFit *self, const GememPaddleMemory *memory)
+{
+  self->max_chunk = self->params.max_chunk;
+  if (self->max_chunk == 0
+      && !gemem_paddle_max_chunk_size (&self->params.chunk, memory, &self->max_chunk))
+    self->max_chunk = 0;
+  if (self->max_chunk <= ALIGNMENT)
+    self->max_chunk = 0;
+  self->first = self->next = self->max_chunk;
+  if (!is_documented (self) || self->params.max_chunk != 0)
+    return;
+  gemem_paddle_initial_size (&self->params.chunk, memory, &self->first);
+  gemem_paddle_reallocate_size (&self->params.chunk, memory, &self->next);
+}
+
 static void
 measure (BestFit *self)
 {
@@ -523,21 +555,17 @@ measure (BestFit *self)
   memory.total = self->params.total != 0 ? self->params.total : info.total;
   memory.available = self->params.available != 0 ? self->params.available : info.free;
   memory.available = MIN (memory.available, memory.total);
-  self->max_chunk = self->params.max_chunk;
-  if (self->max_chunk == 0
-      && !gemem_paddle_max_chunk_size (&self->params.chunk, &memory, &self->max_chunk))
-    self->max_chunk = 0;
-  if (self->max_chunk <= ALIGNMENT)
-    self->max_chunk = 0;
+  measure_chunks (self, &memory);
   self->capacity = self->params.chunks;
   if (self->capacity == 0 && self->max_chunk != 0)
-    self->capacity = MIN (memory.available / self->max_chunk, G_MAXUINT32);
+    self->capacity = is_documented (self) ? G_MAXUINT32
+                                          : MIN (memory.available / self->max_chunk, G_MAXUINT32);
 }
 
-static GememAllocator *
-best_fit_create (gconstpointer data, GememDevice *device, GError **error)
+/* What @own says of chunks, checked. */
+static gboolean
+resolve (const Params *own, GememPaddleChunkRule *rule, GError **error)
 {
-  const Params *own = data;
   const gboolean since_1_4 = own->chunk.version >= GEMEM_PADDLE_1_4;
   const GememFlag flags[] = {
     { "initial_gpu_memory_in_mb", gemem_paddle_size_is_set (own->chunk.initial), since_1_4,
@@ -545,11 +573,47 @@ best_fit_create (gconstpointer data, GememDevice *device, GError **error)
     { "reallocate_gpu_memory_in_mb", gemem_paddle_size_is_set (own->chunk.reallocate), since_1_4,
       "exists since 1.4; choose version=1.4 or 1.5" },
   };
-  GememPaddleChunkRule rule = own->chunk;
+
+  *rule = own->chunk;
+  return gemem_check_flags ("paddle-best-fit", flags, G_N_ELEMENTS (flags), error)
+         && gemem_paddle_chunk_rule_resolve (rule, own->platform, "paddle-best-fit", error);
+}
+
+static void
+best_fit_notes (gconstpointer given, GememNoteFunc func, gpointer data)
+{
+  static const char *const names[] = { "initial_gpu_memory_in_mb", "reallocate_gpu_memory_in_mb" };
+  const Params *own = given;
+  GememPaddleChunkRule rule;
+  const gboolean valid = resolve (own, &rule, NULL);
+  const guint64 sizes[] = { rule.initial, rule.reallocate };
+  const guint smaller = sizes[0] > sizes[1];
+  char size[GEMEM_FORMAT_MAX], larger[GEMEM_FORMAT_MAX];
+  g_autofree char *note = NULL;
+
+  if (!valid || rule.rules == GEMEM_RULES_DOCUMENTED || own->max_chunk != 0 || sizes[0] == sizes[1])
+    return;
+  if (sizes[smaller] != 0)
+    note = g_strdup_printf ("paddle-best-fit: %s=%s has no effect: every chunk has the larger of "
+                            "the two sizes, %s; leave it out",
+                            names[smaller], gemem_format_size (size, sizes[smaller]),
+                            gemem_format_size (larger, sizes[!smaller]));
+  else
+    note = g_strdup_printf (
+        "paddle-best-fit: %s=%s has no effect where it is less than what "
+        "fraction_of_gpu_memory_to_use gives, for every chunk has the larger size; set %s, too",
+        names[!smaller], gemem_format_size (size, sizes[!smaller]), names[smaller]);
+  func (note, data);
+}
+
+static GememAllocator *
+best_fit_create (gconstpointer data, GememDevice *device, GError **error)
+{
+  const Params *own = data;
+  GememPaddleChunkRule rule;
   BestFit *self;
 
-  if (!gemem_check_flags ("paddle-best-fit", flags, G_N_ELEMENTS (flags), error)
-      || !gemem_paddle_chunk_rule_resolve (&rule, own->platform, "paddle-best-fit", error))
+  if (!resolve (own, &rule, error))
     return NULL;
   self = g_new0 (BestFit, 1);
   self->base.klass = &gemem_paddle_best_fit_class;
@@ -564,7 +628,7 @@ best_fit_create (gconstpointer data, GememDevice *device, GError **error)
   measure (self);
   /* A single chunk is taken at creation; if the device refuses, at the first request. */
   if (self->max_chunk != 0 && self->capacity == 1)
-    add_chunk (self);
+    add_chunk (self, self->max_chunk);
   return &self->base;
 }
 
@@ -595,6 +659,7 @@ const GememAllocatorClass gemem_paddle_best_fit_class = {
   .alignment = ALIGNMENT,
   .params = params,
   .params_size = sizeof (Params),
+  .notes = best_fit_notes,
   .create = best_fit_create,
   .alloc = best_fit_alloc,
   .free = best_fit_free,

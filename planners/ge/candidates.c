@@ -7,10 +7,14 @@
  */
 #include "config.h"
 
+#include <string.h>
+
 #include "base/parallel.h"
+#include "graphs/meaning.h"
 #include "planners/ge/anchors.h"
 #include "planners/ge/ge-private.h"
 #include "planners/ge/options.h"
+#include "planners/ge/policy.h"
 #include "planners/planner.h"
 
 /* ---- strategies (3.3) */
@@ -86,6 +90,13 @@ fill_items (GememPlan *plan, const GeAssigner *a)
       plan->sizes[i] = a->sizes[i];
       plan->spaces[i] = gemem_ge_space_type (a->spaces[i]);
     }
+  /* GE writes 0 for them; they are no part of what is planned. */
+  for (guint32 t = 0; t < a->model->n_tensors; t++)
+    if ((ge_tensor_kind (a->model, t) & GE_ZERO_MEMORY) != 0)
+      {
+        plan->offsets[gemem_graph_tensor_item (a->model->graph, t)] = GEMEM_NO_OFFSET;
+        plan->sizes[gemem_graph_tensor_item (a->model->graph, t)] = 0;
+      }
 }
 
 static void
@@ -156,7 +167,7 @@ finish (GeAssigner *a, GError **error)
   fill_totals (plan, a);
   fill_batch_parts (plan, a);
   gemem_ge_segments (a, plan, feature_map, cleared);
-  gemem_ge_log_variables (a->model, plan);
+  gemem_ge_fix_variables (a->model, plan);
   gemem_ge_add_memsets (a, plan);
   plan->alignment = ge_zero_copy_align (a->model->options);
   plan->clears_apart = a->model->options->atomic_clean_policy == 1;
@@ -251,6 +262,17 @@ PLAN_ONE (plan_ascending_frfr, ASCENDING_FRFR)
 PLAN_ONE (plan_descending_frlr, DESCENDING_FRLR)
 PLAN_ONE (plan_ascending_frlr, ASCENDING_FRLR)
 
+/* Memory grows, unless a policy is chosen that says otherwise. */
+static GememPlan *
+plan_dynamic_batch (gconstpointer params, const GememPlanInput *input, GError **error)
+{
+  GeOptions options = *(const GeOptions *) params;
+
+  if (options.option == NULL || strcmp (options.option, GE_POLICY_UNSET) == 0)
+    options.option = (char *) "2";
+  return plan_strategies (&options, input, BINARY, 1, error);
+}
+
 /* The four fields of a ReuseStrategy are parameters. */
 static GememPlan *
 plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
@@ -278,6 +300,8 @@ plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
                                           .summary = about, \
                                           .origin = "ge-static.md 3", \
                                           .known_as = real_name, \
+                                          .check = gemem_ge_options_check, \
+                                          .notes = gemem_ge_options_notes, \
                                           .params = table, \
                                           .params_size = sizeof (type) }, \
                                 .capabilities = GEMEM_PLANNER_GRAPH | (capability), \
@@ -306,7 +330,7 @@ PLANNER (gemem_planner_ge_range_ascending_frlr, "ge-range-binary-block-ascending
          "GE: size classes, early blocks packed first, newest free block first",
          gemem_ge_priority_params, GeOptions, plan_ascending_frlr, 0, NULL);
 PLANNER (gemem_planner_ge_dynamic_batch, "ge-dynamic-batch",
-         "GE: binary-block on memory that grows, batches cut at 400 MiB", gemem_ge_extend_params,
-         GeOptions, plan_binary, 0, "DynamicBatchMemAssigner|kMaxSplitSizeForDynamicBatch");
+         "GE: binary-block on memory that grows, batches cut at 400 MiB", gemem_ge_params,
+         GeOptions, plan_dynamic_batch, 0, "DynamicBatchMemAssigner|kMaxSplitSizeForDynamicBatch");
 PLANNER (gemem_planner_ge_block, "ge-block", "GE: one strategy with free fields",
          gemem_ge_block_params, GeBlockOptions, plan_block, 0, "BlockMemAssigner");

@@ -1,5 +1,4 @@
-/* checks.c - refuses settings that are no lists, and graphs with contradictory no-padding nodes,
- * before planning.
+/* checks.c - refuses graphs with contradictory no-padding nodes, before planning.
  *
  * Sizes of pieces are compared only if all shapes are known.
  * Cost: linear in the anchors of no-padding nodes.  Origin: ge-static.md 9.3.
@@ -136,52 +135,6 @@ check_outputs (const GeModel *model, guint32 id, GError **error)
                        node->n_inputs > 0 ? gemem_graph_inputs (model->graph, id)[0].tensor
                                           : GEMEM_NONE,
                        listed, n, error);
-}
-
-/* "0,1" or "[0,1]". */
-static gboolean
-check_indexes (const char *name, const char *list, GError **error)
-{
-  const gboolean bracketed = list != NULL && *list == '[' && g_str_has_suffix (list, "]");
-  g_autofree char *inner = g_strdup (list != NULL ? list + bracketed : NULL);
-  g_auto (GStrv) words = NULL;
-
-  if (inner == NULL)
-    return TRUE;
-  if (bracketed)
-    inner[strlen (inner) - 1] = '\0';
-  words = g_strsplit (inner, ",", -1);
-  for (char **word = words; *word != NULL || word == words; word++)
-    {
-      guint64 index;
-
-      if (*word != NULL && gemem_parse_uint (*word, &index, NULL)
-          && ((*word)[0] != '0' || (*word)[1] == '\0'))
-        continue;
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "%s='%s': '%s' is not the number of an input or output; write a list of them as "
-                   "[0,1]",
-                   name, list, *word != NULL ? *word : "");
-      return FALSE;
-    }
-  return TRUE;
-}
-
-gboolean
-gemem_ge_model_check_options (const GeOptions *options, GError **error)
-{
-  const int policy = options->static_memory_policy, variable = options->use_static_memory;
-
-  if (ge_is_documented (options) && policy != 0 && variable != 0 && policy != variable)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "static_memory_policy=%d and GE_USE_STATIC_MEMORY=%d: the manual allows one of "
-                   "them; leave one out",
-                   policy - 1, variable - 1);
-      return FALSE;
-    }
-  return check_indexes ("input_reuse", options->input_reuse, error)
-         && check_indexes ("output_reuse", options->output_reuse, error);
 }
 
 gboolean

@@ -53,10 +53,8 @@ gboolean gemem_ge_chains_allocate (GeAssigner *assigner, GeChains *chains, GeReq
 /* After placement: places every member at the head of its chain plus the sizes before it. */
 void gemem_ge_chains_place (GeAssigner *assigner, const GeChains *chains);
 
-/* ---- checks.c: the checks of settings and of a graph before planning (ge-static.md 9.3) */
+/* ---- checks.c: the checks of a graph before planning (ge-static.md 9.3) */
 
-/* FALSE: GEMEM_ERROR_USAGE, a list of inputs or outputs that is none. */
-gboolean gemem_ge_model_check_options (const GeOptions *options, GError **error);
 /* FALSE: GEMEM_ERROR_INPUT, with node and attribute. */
 gboolean gemem_ge_model_check_attributes (const GeModel *model, GError **error);
 
@@ -116,7 +114,8 @@ void gemem_ge_model_fill_kinds (GeModel *model);
 guint64 gemem_ge_variable_bytes (const GeModel *model);
 
 /* Both write lines in GE's format to the plan's log; the plan must have its items and segments. */
-void gemem_ge_log_variables (const GeModel *model, GememPlan *plan); /* 7.3 */
+/* 7.3: fills plan->addresses, too. */
+void gemem_ge_fix_variables (const GeModel *model, GememPlan *plan);
 /* Adds the plan's memsets too. */
 void gemem_ge_add_memsets (const GeAssigner *assigner, GememPlan *plan); /* 6.4 */
 

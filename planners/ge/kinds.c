@@ -29,9 +29,20 @@ static const char *const batch_independent_types[] = {
   "hvdCallbackBroadcast", "hvdCallbackAllreduce",
   "hvdCallbackAllgather", NULL
 };
-static const char *const not_refreshable_types[] = { "StreamSwitch", "LabelSwitchByIndex", NULL };
+static const char *const not_refreshable_types[] = { "StreamSwitch", "StreamSwitchByIndex",
+                                                     "rtsStreamSwitchByIndex", "LabelSwitchByIndex",
+                                                     NULL };
 /* its name in dumps; its name in our vectors */
 static const char *const local_engines[] = { "DNN_VM_GE_LOCAL_OP_STORE", "GeLocal", NULL };
+
+/* By the kernel library, or by the name that the manual has for such operators: HCOM.  A graph that
+ * was written by hand or came through ONNX has no engines. */
+static gboolean
+is_collective (const GememNode *node)
+{
+  return strcmp (node->engine, "ops_kernel_info_hccl") == 0
+         || g_ascii_strncasecmp (node->type, "hcom", 4) == 0;
+}
 
 static guint32
 kind_by_type (const GememNode *node)
@@ -48,7 +59,7 @@ kind_by_type (const GememNode *node)
   kind |= strcmp (node->type, "NetOutput") == 0 ? GE_NETOUTPUT : 0;
   kind |= strcmp (node->type, "PartitionedCall") == 0 ? GE_PARTITIONED_CALL : 0;
   kind |= listed (node->engine, local_engines) ? GE_LOCAL : 0;
-  kind |= strcmp (node->engine, "ops_kernel_info_hccl") == 0 ? GE_HCCL : 0;
+  kind |= is_collective (node) ? GE_HCCL : 0;
   kind |= strcmp (node->engine, "DNN_VM_CUSTOM_OP_STORE") == 0 ? GE_CUSTOM : 0;
   kind |= node->block != 0 ? GE_NESTED : 0;
   return kind;

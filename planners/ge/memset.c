@@ -263,8 +263,37 @@ gemem_ge_variable_bytes (const GeModel *model)
   return bytes;
 }
 
+/* Fixes the address of output @tensor of @node at @address. */
+static void
+fix_variable (const GeModel *model, const GememNode *node, guint32 tensor, guint64 address,
+              GememPlan *plan)
+{
+  if (plan->addresses == NULL)
+    {
+      plan->addresses = g_new (guint64, (gsize) plan->n_items + 1);
+      memset (plan->addresses, 0xff, sizeof (guint64) * plan->n_items); /* GEMEM_NO_OFFSET */
+    }
+  plan->addresses[gemem_graph_tensor_item (model->graph, tensor)] = address;
+  gemem_plan_add_log (
+      plan,
+      "[IMAS]AssignVarMem Set session_0 name[%s] output[%u] offset to [%" G_GUINT64_FORMAT
+      "] size[%" G_GUINT64_FORMAT "] realsize[%" G_GUINT64_FORMAT "]",
+      node->name, tensor - node->first_output, address, whole_variable (model, tensor),
+      gemem_ge_tensor_size (model, tensor));
+}
+
+/* GE prints nothing of these, and no plan says where in the buffer they are. */
+static void
+log_weight (const GememNode *node, guint32 tensor, GememPlan *plan)
+{
+  gemem_plan_add_log (plan,
+                      "gemem: name[%s] output[%u] lies in the buffer of weights, at an address "
+                      "that is fixed and that no plan tells",
+                      node->name, tensor - node->first_output);
+}
+
 void
-gemem_ge_log_variables (const GeModel *model, GememPlan *plan)
+gemem_ge_fix_variables (const GeModel *model, GememPlan *plan)
 {
   guint64 used = 0;
 
@@ -272,17 +301,13 @@ gemem_ge_log_variables (const GeModel *model, GememPlan *plan)
     {
       const GememNode *node = gemem_graph_node (model->graph, id);
 
-      for (guint32 t = node->first_output;
-           is_variable (node) && t < node->first_output + node->n_outputs; t++)
-        {
-          const guint64 size = gemem_ge_tensor_size (model, t), whole = whole_variable (model, t);
-
-          gemem_plan_add_log (
-              plan,
-              "[IMAS]AssignVarMem Set session_0 name[%s] output[%u] offset to [%" G_GUINT64_FORMAT
-              "] size[%" G_GUINT64_FORMAT "] realsize[%" G_GUINT64_FORMAT "]",
-              node->name, t - node->first_output, VARIABLE_BASE + used, whole, size);
-          used += whole;
-        }
+      for (guint32 t = node->first_output; t < node->first_output + node->n_outputs; t++)
+        if (is_variable (node))
+          {
+            fix_variable (model, node, t, VARIABLE_BASE + used, plan);
+            used += whole_variable (model, t);
+          }
+        else if (strcmp (node->type, "Const") == 0)
+          log_weight (node, t, plan);
     }
 }

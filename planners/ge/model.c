@@ -28,29 +28,19 @@ fill_input_nodes (GeModel *model)
     }
 }
 
-/* The static bit of a policy, as it is in GeOptions (ge-runtime.md 7.1). */
-static gboolean
-is_static (int policy)
-{
-  return policy == 1 + 1 || policy == 1 + 2 || policy == 1 + 4;
-}
-
 GeModel *
 gemem_ge_model_new (const GememGraph *graph, const GeOptions *options, GError **error)
 {
   GeModel *model;
   g_autofree gint64 *streams = NULL;
 
-  if (!gemem_ge_model_check_options (options, error))
-    return NULL;
   model = g_new0 (GeModel, 1);
   model->graph = graph;
   model->options = options;
   model->n_nodes = gemem_graph_n_nodes (graph);
   model->n_tensors = gemem_graph_n_tensors (graph);
   model->dynamic_root = gemem_graph_dynamic_root (graph);
-  model->extend_memory = is_static (options->static_memory_policy)
-                         || is_static (options->use_static_memory);
+  model->extend_memory = gemem_ge_options_extend (options);
   model->nodes = g_new0 (GeNode, (gsize) model->n_nodes + 1);
   gemem_ge_model_fill_kinds (model);
   fill_input_nodes (model);

@@ -55,7 +55,7 @@ enum
   GE_MEMSET = 1 << 3,      /* AtomicAddrClean MemSet */
   GE_BATCH_INDEPENDENT = 1 << 4,
   GE_LOCAL = 1 << 5, /* engine DNN_VM_GE_LOCAL_OP_STORE */
-  GE_HCCL = 1 << 6,  /* engine ops_kernel_info_hccl */
+  GE_HCCL = 1 << 6,  /* engine ops_kernel_info_hccl or a type Hcom... */
   GE_CUSTOM = 1 << 7,
   GE_NETOUTPUT = 1 << 8,
   GE_NESTED = 1 << 9,     /* in a block other than 0 */

@@ -1,7 +1,7 @@
 /* options.h - the settings of all GE planners (ge-static.md appendix C), and their tables. */
 #pragma once
 
-#include "base/params.h"
+#include "base/named.h"
 #include "base/rules.h"
 
 #include <glib.h>
@@ -11,8 +11,8 @@ typedef struct
   int rules;                /* GememRules: what differs stands in ge-static.md 8.4 */
   gboolean memory_priority; /* ge.exec.memoryOptimizationPolicy == "MemoryPriority" */
   gboolean disable_reuse;   /* ge.exec.disableReuseMemory == "1" */
-  int static_memory_policy; /* ge.exec.staticMemoryPolicy: 0: not set; 1 + the policy, 0..4 */
-  int use_static_memory;    /* GE_USE_STATIC_MEMORY: the same */
+  char *option;             /* ge.exec.staticMemoryPolicy, as policy.h reads it */
+  char *environment;        /* GE_USE_STATIC_MEMORY */
   int atomic_clean_policy;  /* ge.exec.atomicCleanPolicy: 0, 1 */
   char *input_reuse;        /* ge.exec.inputReuseMemIndexes: "0,1" */
   char *output_reuse;       /* ge.exec.outputReuseMemIndexes */
@@ -35,7 +35,7 @@ typedef struct
   gboolean quirks;
 } GeOptions;
 
-/* ---- params.c: the parameter tables */
+/* ---- params.c: the parameter tables, and what they cannot say */
 
 /* `ge-block`: a ReuseStrategy whose fields are parameters (ge-static.md 3.3). */
 typedef struct
@@ -44,8 +44,14 @@ typedef struct
   gboolean use_range, ascending_sort, reuse_first_release, memory_priority_mode;
 } GeBlockOptions;
 
+/* check() and notes() of all of these (named.h). */
+gboolean gemem_ge_options_check (gconstpointer options, GError **error);
+void gemem_ge_options_notes (gconstpointer options, GememNoteFunc func, gpointer data);
+
+/* TRUE if memory can be extended: the static bit of the policy (policy.h). */
+gboolean gemem_ge_options_extend (const GeOptions *options);
+
 extern const GememParam gemem_ge_params[];
 /* memory_priority=yes, the only mode with range strategies */
 extern const GememParam gemem_ge_priority_params[];
-extern const GememParam gemem_ge_extend_params[]; /* static_memory_policy=2 */
 extern const GememParam gemem_ge_block_params[];

@@ -103,6 +103,24 @@ anchor_of (const Settle *settle, guint32 node, guint32 slot)
   return GEMEM_NONE;
 }
 
+/* A plan places what operators write, so the arena does not shrink where an item takes the memory of
+ * a variable that is fed.  Said where the log says that it does. */
+static void
+log_fed (const Settle *settle, guint32 item)
+{
+  const guint32 name = settle->rewrite->items[item];
+  const PaddleVariable *own = gemem_paddle_variable (settle->program, settle->program->items[item]),
+                       *taken = gemem_paddle_variable (settle->program, name);
+
+  if (settle->rewrite->log->len > 0 && taken != own && taken->writer == GEMEM_NONE
+      && settle->buffer_of_item[item] == name)
+    gemem_paddle_log (
+        settle->rewrite,
+        "gemem: '%s' lies in '%s', which is fed: the arena holds what operators write, "
+        "so it is no smaller; --rewrite and replay show what is saved",
+        own->name, taken->name);
+}
+
 static void
 settle_item (Settle *settle, guint32 node, guint32 slot)
 {
@@ -143,6 +161,7 @@ settle_item (Settle *settle, guint32 node, guint32 slot)
     }
   settle->occupant[*buffer] = item;
   settle->buffer_of_item[item] = *buffer;
+  log_fed (settle, item);
 }
 
 /* The variable of the graph whose name @item has after the renames, unless it got memory of its

@@ -10,6 +10,7 @@
 #include "sim/cli/options.h"
 #include "sim/cli/plan-command.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/settings-notes.h"
 
 static char **planners;
 static char *format_name;
@@ -151,6 +152,17 @@ note_memsets (const GPtrArray *choices, const GPtrArray *files)
         gemem_source_note_memsets (files->pdata[f], "the planners", choice->named->params);
       return;
     }
+}
+
+static void
+note_settings (const GPtrArray *choices, const GPtrArray *sources)
+{
+  g_autoptr (GHashTable) said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (guint s = 0; s < sources->len; s++)
+    for (guint c = 0; c < choices->len; c++)
+      gemem_settings_note_choice (choices->pdata[c], "planner",
+                                  ((GememPlanSource *) sources->pdata[s])->input.graph, said);
 }
 
 static gboolean
@@ -331,6 +343,7 @@ run (char **arguments, GError **error)
   let_print (choices);
   note_variables (variables, choices, files);
   note_memsets (choices, files);
+  note_settings (choices, sources);
   gemem_catch_interrupts ();
   gemem_progress_begin_steps ("planning", "plans", choices->len * sources->len);
   status = plan_all (choices, sources, planned);

@@ -50,6 +50,14 @@ gemem_settings_note (const GPtrArray *specs, guint most, const GPtrArray *files,
 }
 
 void
+gemem_settings_note_choice (const GememChoice *choice, const char *kind, const GememGraph *graph,
+                            GHashTable *said)
+{
+  gemem_choice_notes (choice, kind, graph != NULL ? gemem_graph_settings (graph) : NULL, print_note,
+                      said);
+}
+
+void
 gemem_settings_note_latency (const char *device, const GPtrArray *files)
 {
   for (guint i = 0; device != NULL && strstr (device, "event_latency=") != NULL && i < files->len;

@@ -3,12 +3,18 @@
  * Why: a setting without effect is accepted by the real system in silence, and people believe that it works. */
 #pragma once
 
-#include <glib.h>
+#include "base/named.h"
+#include "graphs/graph.h"
 
 /* Prints what the first @most allocators of @specs (GememAllocatorSpec; may be NULL) have to say of their settings, with those that
  * each of @files (GememSourceFile) has recorded for the same allocator, unless @ignores_settings; each thing once. */
 void gemem_settings_note (const GPtrArray *specs, guint most, const GPtrArray *files,
                           gboolean ignores_settings);
+
+/* The same for @choice of a planner or lowering (@kind); @graph, which has defaults for it, may be NULL.  @said: what has
+ * been printed so far, a set of texts. */
+void gemem_settings_note_choice (const GememChoice *choice, const char *kind,
+                                 const GememGraph *graph, GHashTable *said);
 
 /* The same of the latency of events in the text of a @device, for the first of @files that leaves it without effect: a
  * recording that says itself when streams were done with what was freed, and not which streams used it. */

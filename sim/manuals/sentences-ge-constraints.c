@@ -123,7 +123,8 @@
   GRAPH (DATA ("A", "0", "4096", "") NEXT NODE ("H", type, more IN (FROM ("A")) OUT ("4096")) \
              NEXT NET_OUTPUT (FROM ("H")))
 #define COLLECTIVE BETWEEN ("HcomAllReduce", HCCL)
-#define SWITCH BETWEEN ("LabelSwitchByIndex", "")
+#define NAMED_COLLECTIVE BETWEEN ("HcomAllReduce", "")
+#define SWITCH BETWEEN ("rtsStreamSwitchByIndex", "")
 #define OUTPUTS \
   GRAPH (NODE ("P", "HcomAllGather", \
                HCCL OUT_2 ("1000", "2000") WITH ("\"continuous_output\": true")) \
@@ -251,11 +252,24 @@ static const GememSentence sentences[] = {
                   "Outputs of constants and variables (five types) have addresses that are fixed "
                   "when the graph is compiled: no part of the memory that is reused.",
                   CONSTANTS, PLAN ("ge-hybrid"), ARENA, "B", "512", "512", "A alone"),
-  GEMEM_SENTENCE (
-      "ge-static.3.constant-address", "Their address does not change.", CONSTANTS,
-      "plan - -p ge-hybrid --print-log", "line name\\[K\\].* offset to \\[(\\d+)\\]", "",
-      "34359740416", "34359740416",
-      "32 GiB, where these addresses begin, and 1024 + 2 x 512 for the variable before"),
+  GEMEM_SENTENCE ("ge-static.3.constant-address.variable", "The address of a variable is fixed.",
+                  CONSTANTS, OFFSETS ("ge-hybrid"), "json $.addresses.V[0]", "", "34359738368",
+                  "34359738368", "32 GiB, where these addresses begin"),
+  GEMEM_SENTENCE ("ge-static.3.constant-address", "Of a constant.", CONSTANTS,
+                  "plan - -p ge-hybrid --print-log", "line name\\[K\\].* offset to \\[(\\d+)\\]",
+                  "", "34359740416", "34359740416",
+                  "behind the variable of 1000 bytes: 1024, and 512 on either side"),
+  GEMEM_SENTENCE ("ge-static.3.constant-address.fileconstant", "Of a fileconstant.", CONSTANTS,
+                  OFFSETS ("ge-hybrid"), "json $.addresses.M[0]", "", "34359742464", "34359742464",
+                  "2048 behind the constant"),
+  GEMEM_SENTENCE ("ge-static.3.constant-address.constplaceholder", "Of a constplaceholder.",
+                  CONSTANTS, OFFSETS ("ge-hybrid"), "json $.addresses.N[0]", "", "34359744512",
+                  "34359744512", "2048 behind the fileconstant"),
+  GEMEM_SENTENCE ("ge-static.3.constant-address.const", "Of a const.", CONSTANTS,
+                  "plan - -p ge-hybrid --print-log",
+                  "line name\\[L\\] output\\[0\\] lies in (the buffer of weights)", "",
+                  "the buffer of weights", "the buffer of weights",
+                  "fixed, too, but in another space: no plan tells where in it"),
   GEMEM_SENTENCE ("ge-static.3.fixed-address",
                   "Blocks with a fixed address by priority are reused like others.", FIXED_ADDRESS,
                   PLAN ("ge-hybrid"), ARENA, "B", "4608", "4608",
@@ -269,8 +283,12 @@ static const GememSentence sentences[] = {
                   "outputs.",
                   COLLECTIVE, PLAN ("ge-hybrid"), ZERO_COPY, "B", "0", "0",
                   "H reads the input and writes the output of the graph"),
-  GEMEM_SENTENCE ("ge-static.3.switch", "So do switches by index.", SWITCH, PLAN ("ge-hybrid"),
-                  ZERO_COPY, "B", "0", "0", "H reads the input and writes the output of the graph"),
+  GEMEM_SENTENCE ("ge-static.3.hcom-named", "HCOM is the name of a type, whatever its engine.",
+                  NAMED_COLLECTIVE, PLAN ("ge-hybrid"), ZERO_COPY, "B", "0", "0",
+                  "the same without an engine, as a graph by hand is written"),
+  GEMEM_SENTENCE ("ge-static.3.switch", "Nor have switches by index (rtsStreamSwitchByIndex).",
+                  SWITCH, PLAN ("ge-hybrid"), ZERO_COPY, "B", "0", "0",
+                  "H reads the input and writes the output of the graph"),
   GEMEM_SENTENCE ("ge-static.3.p2p",
                   "P2P memory is not set to zero together with other types of memory.", P2P_CLEARED,
                   PLAN ("ge-hybrid"), "json $.plans[0].memsets", "memsets", "2", "2",

@@ -55,6 +55,8 @@
 #define ALLOCS "json $.devices[*].allocs"
 
 #define REPLAY(settings) "replay - -f json -d sim:capacity=16GiB -a paddle:{rules}," settings
+/* The strategy that is not the default: the manual ties the flags of chunks to no strategy. */
+#define NAIVE(settings) REPLAY ("version=1.5,FLAGS_allocator_strategy=naive_best_fit," settings)
 #define BUDDY(settings) "replay - -f json -d sim:capacity=16GiB -a paddle-buddy:{rules}," settings
 #define HOST(capacity, settings) \
   "replay - -f json -d sim:capacity=" capacity " -a paddle:{rules},place=cpu," settings
@@ -289,6 +291,28 @@ static const GememSentence sentences[] = {
                   "Not set, FLAGS_fraction_of_gpu_memory_to_use says how much is taken.", ONE,
                   REPLAY ("version=1.5,FLAGS_fraction_of_gpu_memory_to_use=0.5"), RESERVED, "B",
                   "8589934592", "8160437856", "half of 17179869184; as built of 16320875712"),
+  GEMEM_SENTENCE ("initial_gpu_memory_in_mb.first.naive", "The same, with naive_best_fit.", ONE,
+                  NAIVE ("FLAGS_initial_gpu_memory_in_mb=4096"), RESERVED, "B", GIB_4,
+                  "15015205927", "as built the larger of 4 GiB and 0.92 of 16320875712"),
+  GEMEM_SENTENCE ("initial_gpu_memory_in_mb.served.naive", "The same, with naive_best_fit.", TWO,
+                  NAIVE ("FLAGS_initial_gpu_memory_in_mb=4096"), CHUNKS, "chunks", "1", "1",
+                  "two requests of 1000 bytes fit in one chunk"),
+  GEMEM_SENTENCE (
+      "initial_gpu_memory_in_mb.next.naive", "The same, with naive_best_fit.", FOUR_AND_THREE,
+      NAIVE ("FLAGS_initial_gpu_memory_in_mb=5120,FLAGS_reallocate_gpu_memory_in_mb=4096"),
+      RESERVED, "B", "9663676416", "10737418240",
+      "5120 MiB, then 4096 MiB; as built both have the larger of the two"),
+  GEMEM_SENTENCE ("initial_gpu_memory_in_mb.exhausted.naive", "The same, with naive_best_fit.",
+                  THREE_AND_TWO_PARTS,
+                  "replay - -f json -d sim:capacity=5GiB -a paddle-best-fit:{rules},version=1.5,"
+                  "FLAGS_initial_gpu_memory_in_mb=4096,FLAGS_reallocate_gpu_memory_in_mb=1024",
+                  FAILED, "requests", "1", "2",
+                  "4 GiB and 1 GiB; as built a second chunk of 4 GiB is not even asked for"),
+  GEMEM_SENTENCE ("initial_gpu_memory_in_mb.overrides.naive", "The same, with naive_best_fit.", ONE,
+                  NAIVE ("FLAGS_initial_gpu_memory_in_mb=4096,"
+                         "FLAGS_fraction_of_gpu_memory_to_use=0.5"),
+                  RESERVED, "B", GIB_4, "8160437856",
+                  "as built the larger of 4 GiB and half of 16320875712"),
 
   /* ---- limit_of_tmp_allocation */
   GEMEM_SENTENCE ("limit_of_tmp_allocation.since", "It exists since 1.3.", WAITING,
@@ -332,6 +356,16 @@ static const GememSentence sentences[] = {
                           "FLAGS_fraction_of_gpu_memory_to_use=0.25"),
                   RESERVED, "B", "8590983168", "8376234800",
                   "4097 MiB and a quarter of 17179869184; as built of 16320875712"),
+  GEMEM_SENTENCE (
+      "reallocate_gpu_memory_in_mb.1024.naive", "The same, with naive_best_fit.", SIXTIES,
+      NAIVE ("initial_gpu_memory_in_mb=100,FLAGS_reallocate_gpu_memory_in_mb=1024"), RESERVED, "B",
+      "1178599424", "1073741824", "100 MiB, then 1024 MiB; as built one chunk, of the larger size"),
+  GEMEM_SENTENCE ("reallocate_gpu_memory_in_mb.unset.naive", "The same, with naive_best_fit.",
+                  FOUR_AND_THREE,
+                  NAIVE ("initial_gpu_memory_in_mb=4097,FLAGS_fraction_of_gpu_memory_to_use=0.25"),
+                  RESERVED, "B", "8590983168", "8592031744",
+                  "4097 MiB and a quarter of 17179869184; as built twice 4097 MiB, which is more "
+                  "than a quarter of 16320875712"),
 
   /* ---- times_excess_than_required_tmp_allocation */
   GEMEM_SENTENCE ("times_excess_than_required_tmp_allocation.since", "It exists since 1.3.",

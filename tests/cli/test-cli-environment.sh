@@ -94,7 +94,8 @@ run 0 plan -p ge-hybrid; cp "$out" without.csv
 run 0 plan -p ge-hybrid:static_memory_policy=2,split_limit=1MiB; cut -d , -f 4 "$out" > wanted.csv
 run 0 env GE_USE_STATIC_MEMORY=2 gemem-sim plan graph.json -f csv -p ge-hybrid; lines 1; says err 'GE_USE_STATIC_MEMORY is set in the environment and not used'
 check 'and not used' cmp without.csv "$out"
-run 0 env GE_USE_STATIC_MEMORY=2 gemem-sim plan graph.json -f csv -p ge-hybrid:split_limit=1MiB -p first-fit --env; silent err
+run 0 env GE_USE_STATIC_MEMORY=2 gemem-sim plan graph.json -f csv -p ge-hybrid:split_limit=1MiB -p first-fit --env
+lines 1; says err 'note: planners of GE: GE_USE_STATIC_MEMORY is deprecated; use static_memory_policy$'
 says out '^graph.json,ge-hybrid,"?ge-hybrid:split_limit=1MiB,GE_USE_STATIC_MEMORY=2"?,'; says out '^graph.json,first-fit,first-fit,'
 run 0 env GE_USE_STATIC_MEMORY=2 gemem-sim plan graph.json -p ge-hybrid:split_limit=1MiB --env --plan with.json
 run 0 plan -p ge-hybrid:split_limit=1MiB,static_memory_policy=2 --plan given.json
@@ -105,7 +106,7 @@ for file in with given none both; do jq -S 'del (.planner)' $file.json > $file.s
 check 'the variable does what the option does' cmp with.sorted given.sorted
 check 'whatever the option says' cmp both.sorted given.sorted
 check 'and it does something' sh -c '! cmp -s with.sorted none.sorted'
-run 2 env GE_USE_STATIC_MEMORY=on gemem-sim plan graph.json --env; says err "GE_USE_STATIC_MEMORY='on'"
+run 2 env GE_USE_STATIC_MEMORY=on gemem-sim plan graph.json -p ge-hybrid:rules=documented --env; says err "GE_USE_STATIC_MEMORY='on'"
 run 0 env GE_USE_STATIC_MEMORY=2 gemem-sim plan graph.json -p first-fit --env; says err 'GE_USE_STATIC_MEMORY has no effect on what was chosen; it is read by ge'
 run 0 env GE_USE_STATIC_MEMORY=2 gemem-sim plan graph.json -p ge-hybrid:GE_USE_STATIC_MEMORY=0 --env; says err 'left out for ge-hybrid:GE_USE_STATIC_MEMORY=0'
 run 0 env FLAGS_eager_delete_tensor_gb=-1 gemem-sim plan graph.json -p first-fit --lower=paddle --env -f csv; silent err

@@ -60,6 +60,25 @@ run 0 gemem-sim replay -v good.txt -a ge:GE_USE_STATIC_MEMORY=1,rules=documented
 run 0 env GE_USE_STATIC_MEMORY=2 gemem-sim compare -v good.txt -a 'ge:rules=*' --env; says err "$deprecated"
 check 'said once' test "$(grep -c deprecated "$err")" = 1
 run 0 gemem-sim replay -v good.txt -a ge:static_memory_policy=2; silent err
+# planners answer as allocators do, and `plan` as an allocator for its planner
+echo '{"nodes": [{"name": "A", "type": "Some", "outputs": [{"size": 512}]}]}' > one.json
+of_planners='^gemem-sim: note: planners of GE: GE_USE_STATIC_MEMORY'
+for planner in ge-hybrid ge-dynamic-batch ge-block ge-range-binary-block-ascending-frlr; do
+  run 0 gemem-sim plan one.json -p "$planner:GE_USE_STATIC_MEMORY=2"; says err "$of_planners is deprecated; use static_memory_policy$"; lines 1
+  run 0 gemem-sim plan one.json -p "$planner:GE_USE_STATIC_MEMORY=2,static_memory_policy=3"; says err "$of_planners=2 and static_memory_policy=3 are merged to policy 4,"
+  for policy in 7 02 '' on; do
+    run 0 env GE_USE_STATIC_MEMORY="$policy" gemem-sim plan one.json -p "$planner" --env; says err "$of_planners='$policy' counts as 0"
+    refused 2 "planner $planner: GE_USE_STATIC_MEMORY='$policy': not one of" env GE_USE_STATIC_MEMORY="$policy" gemem-sim plan one.json -p "$planner:rules=documented" --env
+    refused 2 "planner $planner: static_memory_policy='$policy': not one of 0, 1, 2, 3, 4" gemem-sim plan one.json -p "$planner:static_memory_policy=$policy"
+  done
+  for policy in 2 4; do
+    refused 2 "planner $planner: GE_USE_STATIC_MEMORY=2 and static_memory_policy=$policy conflict" gemem-sim plan one.json -p "$planner:rules=documented,GE_USE_STATIC_MEMORY=2,static_memory_policy=$policy"
+  done
+done
+run 0 gemem-sim plan one.json -p ge-dynamic-batch; silent err
+run 0 gemem-sim replay -v one.json -a 'plan:planner="ge-hybrid:GE_USE_STATIC_MEMORY=2"'; says err "$of_planners is deprecated"
+sed 's/^{/{"options": {"GE_USE_STATIC_MEMORY": 2}, /' one.json > set.json; run 0 gemem-sim plan set.json -p ge-hybrid; says err "$of_planners is deprecated"
+
 # atomic_clean_policy is a matter of the compiler
 refused 2 "allocator ge: atomic_clean_policy='2': not one of" gemem-sim replay good.txt -a ge:atomic_clean_policy=2
 run 0 gemem-sim replay -v good.txt -a ge:atomic_clean_policy=0

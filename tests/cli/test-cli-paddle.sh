@@ -18,6 +18,24 @@ bad () { refused "$2" gemem-sim replay small.txt -a "$1"; }
 trace () { echo '# gemem-trace: 1'; printf '%s\n' "$@"; echo "# end: $#"; }
 
 trace 'alloc 1 size=1000' 'alloc 2 size=3145728' 'free 1' 'alloc 3 size=700 stream=4' 'free 2' > small.txt
+# ---- the flags of chunks count with every strategy: 300, then 170 where it is used up; as built all chunks have 300
+trace 'alloc 1 size=200MiB' 'alloc 2 size=90MiB' 'alloc 3 size=150MiB' 'alloc 4 size=60MiB' > four.txt
+chunks () { # RULES STRATEGY MIB SETTING...
+  run 0 gemem-sim replay four.txt --check -q -f json -d sim:capacity=16GiB -a "paddle:version=1.5,rules=$1,FLAGS_allocator_strategy=$2,$4"
+  check "$*: $3 MiB" jq -e ".results[0].values.peak_reserved / 1048576 == $3" "$out"
+}
+for strategy in legacy naive_best_fit; do
+  chunks documented "$strategy" 640 initial_gpu_memory_in_mb=300,reallocate_gpu_memory_in_mb=170
+  chunks documented "$strategy" 4096 FLAGS_initial_gpu_memory_in_mb=4096
+done
+chunks as-built naive_best_fit 600 initial_gpu_memory_in_mb=300,reallocate_gpu_memory_in_mb=170
+naive='paddle:version=1.5,FLAGS_allocator_strategy=naive_best_fit'
+run 0 gemem-sim replay -v four.txt -a "$naive,initial_gpu_memory_in_mb=300,reallocate_gpu_memory_in_mb=170"
+says err '^gemem-sim: note: paddle-best-fit: reallocate_gpu_memory_in_mb=170.0 MiB has no effect: .* the larger of the two sizes, 300.0 MiB; leave it out$'
+run 0 gemem-sim replay -v four.txt -a "$naive,initial_gpu_memory_in_mb=300"; says err 'initial_gpu_memory_in_mb=300.0 MiB has no effect where it is less than'
+run 0 gemem-sim replay -v four.txt -a "$naive,initial_gpu_memory_in_mb=300,reallocate_gpu_memory_in_mb=300"; silent err
+run 0 gemem-sim replay -v four.txt -a "$naive,rules=documented,initial_gpu_memory_in_mb=300"; silent err
+
 cat > graph.json << 'EOF'
 {"format": "gemem-graph", "name": "two", "nodes": [
   {"name": "a", "type": "x", "outputs": [{"size": 4096}]},

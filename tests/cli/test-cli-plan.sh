@@ -144,7 +144,7 @@ run 3 gemem-sim plan dangling.json
 says err "dangling.json: node 'a'"
 
 printf '{"options": {"static_memory_policy": 77}, "nodes": [{"name": "a", "outputs": [{"size": 1}]}]}' > setting.json
-refused 3 'setting.json: ge-hybrid: settings of the graph: planner ge-hybrid: static_memory_policy=.77.: not one of the choices' gemem-sim plan setting.json -p ge-hybrid
+refused 3 'setting.json: ge-hybrid: settings of the graph: planner ge-hybrid: static_memory_policy=.77.: not one of 0, 1, 2, 3, 4' gemem-sim plan setting.json -p ge-hybrid
 echo '{"nodes": []}' > nothing.json
 refused 3 'nothing.json: the graph has no nodes, so there is nothing to run or plan' gemem-sim plan nothing.json
 
@@ -206,6 +206,18 @@ check 'one allocation less: e lies in a' sh -c 'test $(grep -c ^alloc e18.txt) -
 run 2 gemem-sim plan e18.json -p ge-hybrid --rewrite no.json
 run 2 gemem-sim plan e18.json e18.json -p paddle-memory-optimize --rewrite no.json
 says err 'rewrite=no.json: one file holds one plan'
+# ---- what lies outside of the arena: no offset there, and the address where it is known; all that is read again
+printf '{"nodes": [%s]}\n' "$(for type in Variable Constant Const FileConstant ConstPlaceHolder; do
+  echo "{\"name\": \"$type\", \"type\": \"$type\", \"outputs\": [{\"size\": 1000}]},"; done
+  echo '{"name": "A", "type": "Some", "inputs": [["Const", 0]], "outputs": [{"size": 512}]}')" > constants.json
+run 0 gemem-sim plan constants.json -p ge-hybrid --plan constants-plan.json
+check 'null: no memory; the rest is an address' jq -e '[.outputs[][0]] == [null, null, null, null, null, 0] and .addresses == {"Variable": [34359738368],
+  "Constant": [34359740416], "FileConstant": [34359742464], "ConstPlaceHolder": [34359744512]}' constants-plan.json
+run 0 gemem-sim plan --check constants-plan.json constants.json
+run 0 gemem-sim plan constants.json -p ge-hybrid --plan constants.csv
+run 0 gemem-sim plan constants.json -p ge-hybrid --print-log; says out 'name.Const. output.0. lies in the buffer of weights'
+check 'an address for each of the others' test "$(grep -c 'AssignVarMem' "$out")" = 4
+
 gemem-sim generate random:events=10 -o r10.txt
 run 2 gemem-sim plan r10.txt -p first-fit --rewrite no.json
 says err 'is no graph'

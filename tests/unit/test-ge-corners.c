@@ -4,7 +4,7 @@
 #include "config.h"
 
 #include "allocators/ge/engine.h"
-#include "allocators/ge/policy.h"
+#include "planners/ge/policy.h"
 #include "tests/util/ge-graphs.h"
 #include "traces/trace.h"
 

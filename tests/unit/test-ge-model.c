@@ -591,6 +591,33 @@ test_kinds (void)
   drop (&f);
 }
 
+static void
+check_kind (const char *node, gboolean refreshable, guint32 kind)
+{
+  g_autofree char *line = g_strdup_printf ("%s out=512\n", node);
+  Fixture f;
+
+  options = (GeOptions){ .quirks = TRUE, .feature_base_refreshable = refreshable };
+  f = use (line);
+  g_assert_cmphex (f.model->nodes[0].kind, ==, kind);
+  drop (&f);
+}
+
+/* The manual's names count without an engine, as graphs by hand have none. */
+static void
+test_addresses_stay (void)
+{
+  check_kind ("a:HcomSend", FALSE, GE_HCCL | GE_NOT_REFRESHABLE);
+  check_kind ("a:HCOM", FALSE, GE_HCCL | GE_NOT_REFRESHABLE);
+  check_kind ("a:HcomAllToAll", TRUE, GE_HCCL);
+  check_kind ("a:Hcondense", FALSE, 0);
+  check_kind ("a:StreamSwitch", TRUE, GE_NOT_REFRESHABLE);
+  check_kind ("a:StreamSwitchByIndex", TRUE, GE_NOT_REFRESHABLE);
+  check_kind ("a:rtsStreamSwitchByIndex", TRUE, GE_NOT_REFRESHABLE);
+  check_kind ("a:LabelSwitchByIndex", TRUE, GE_NOT_REFRESHABLE);
+  check_kind ("a:LabelSwitch", FALSE, 0);
+}
+
 /* ---- faults */
 
 static void
@@ -667,6 +694,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge-model/no-assign", test_no_assign);
   g_test_add_func ("/ge-model/central", test_central);
   g_test_add_func ("/ge-model/kinds", test_kinds);
+  g_test_add_func ("/ge-model/addresses-stay", test_addresses_stay);
   g_test_add_func ("/ge-model/refused", test_refused);
   g_test_add_func ("/ge-model/small", test_small);
   return g_test_run ();

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "allocators/ge/policy.h"
+#include "planners/ge/policy.h"
 #include "tests/util/ge-graphs.h"
 
 /* The message with which creation is refused. */

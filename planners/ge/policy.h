@@ -2,12 +2,14 @@
  * together.
  *
  * Two bits, each set by either source: static (values 1, 2, 4) and dynamic (3, 4); the policy is 0,
- * 2, 3 or 4.  Any other text counts as 0.
+ * 2, 3 or 4.  Any other text counts as 0.  Allocators and planners read it here, so that all accept,
+ * refuse and note the same.
  * Origin: ge-runtime.md 7.1.
  */
 #pragma once
 
-#include "allocators/allocator.h"
+#include "base/error.h"
+#include "base/named.h"
 
 #define GE_POLICY_UNSET "unset" /* a source that is not there */
 
@@ -19,13 +21,13 @@ typedef struct
 {
   const char *environment, *option; /* GE_USE_STATIC_MEMORY, ge.exec.staticMemoryPolicy */
   gboolean strict;                  /* not both */
-  gboolean as_built;                /* accept any text of the option */
+  gboolean has_as_built, as_built;  /* there is such a setting; it is on: accept any option */
   gboolean documented;              /* not both, and no text that the manual does not list */
 } GePolicySources;
 
-/* Whether these settings can be used together; GEMEM_ERROR_USAGE with @what ("allocator ge") in
- * front. */
-gboolean gemem_ge_policy_check (const GePolicySources *sources, const char *what, GError **error);
-/* Says of settings that passed the check what the manual says against them. */
+/* Whether these settings can be used together; GEMEM_ERROR_USAGE. */
+gboolean gemem_ge_policy_check (const GePolicySources *sources, GError **error);
+/* Says of settings that passed the check what the manual says against them; @what ("allocator ge")
+ * stands in front. */
 void gemem_ge_policy_notes (const GePolicySources *sources, const char *what, GememNoteFunc func,
                             gpointer data);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "allocators/ge/policy.h"
+#include "planners/ge/policy.h"
 
 enum
 {
@@ -53,49 +53,49 @@ is_listed (const char *text)
 }
 
 static gboolean
-check_values (const GePolicySources *sources, const char *what, GError **error)
+check_values (const GePolicySources *sources, GError **error)
 {
   if (!sources->as_built && !is_listed (sources->option))
     {
-      g_set_error (
-          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-          "%s: static_memory_policy='%s': not one of 0, 1, 2, 3, 4; choose one or leave it "
-          "out%s",
-          what, sources->option,
-          sources->documented ? ""
-                              : "; GE itself counts it as 0 without a word, and so does "
-                                "as_built=yes, which takes over its slips, too");
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "static_memory_policy='%s': not one of 0, 1, 2, 3, 4; choose one or leave it "
+                   "out%s%s",
+                   sources->option,
+                   sources->documented ? "" : "; GE itself counts it as 0 without a word",
+                   sources->documented || !sources->has_as_built
+                       ? ""
+                       : ", and so does as_built=yes, which takes over its slips, too");
       return FALSE;
     }
   if (!sources->documented || is_listed (sources->environment))
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "%s: GE_USE_STATIC_MEMORY='%s': not one of 0, 1, 2, 3, 4, which the manual lists; "
+               "GE_USE_STATIC_MEMORY='%s': not one of 0, 1, 2, 3, 4, which the manual lists; "
                "choose one, leave it out, or give rules=as-built, with which it counts as 0",
-               what, sources->environment);
+               sources->environment);
   return FALSE;
 }
 
 gboolean
-gemem_ge_policy_check (const GePolicySources *sources, const char *what, GError **error)
+gemem_ge_policy_check (const GePolicySources *sources, GError **error)
 {
   if (sources->documented && sources->as_built)
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "%s: rules=documented and as_built=yes contradict each other; leave one out",
-                   what);
+      g_set_error_literal (
+          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+          "rules=documented and as_built=yes contradict each other; leave one out");
       return FALSE;
     }
-  if (!check_values (sources, what, error))
+  if (!check_values (sources, error))
     return FALSE;
   if (!(sources->strict || sources->documented) || !is_set (sources->environment)
       || !is_set (sources->option))
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "%s: GE_USE_STATIC_MEMORY=%s and static_memory_policy=%s conflict, the manual "
+               "GE_USE_STATIC_MEMORY=%s and static_memory_policy=%s conflict, the manual "
                "forbids both together; set static_memory_policy alone, as it advises, or give "
                "%s, with which the system merges them",
-               what, sources->environment, sources->option,
+               sources->environment, sources->option,
                sources->documented ? "rules=as-built" : "strict=no");
   return FALSE;
 }
