@@ -86,3 +86,8 @@ gboolean gemem_share_check (const GememJob *job, GError **error);
 /* One pass over all traces, on a device of @capacity (0: as the jobs say).  NULL with @error, which
  * is also that of gemem_share_check().  O(programs) for each event beyond that of a plain run. */
 GememResult *gemem_share_pass (const GememJob *job, guint64 capacity, GError **error);
+
+/* ---- rivals.c: other settings that would have decided alike */
+
+/* Fills rivals_alike of the job of @run, which ends. */
+void gemem_rivals_compare (const GememRun *run);

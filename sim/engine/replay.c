@@ -181,6 +181,8 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
       return FALSE;
     }
   run->klass = run->allocator->klass;
+  if (job->rivals != NULL && run->klass->watch.begin != NULL)
+    run->klass->watch.begin (run->allocator);
   /* who chose settings wants to know what they do, from the first event to the last */
   run->follows = run->same_allocator && job->use_trace_settings && run->klass->configure != NULL
                  && job->allocator->settings->len == 0;
@@ -606,6 +608,8 @@ pass (const GememJob *job, guint64 capacity, guint64 map_seq, gboolean afresh, g
     ok = replay_epoch (run, capacity, error);
   if (ok)
     gather (run);
+  if (ok && job->rivals != NULL)
+    gemem_rivals_compare (run);
   *unfit = run->unfit;
   return finish_pass (run, ok, error);
 }

@@ -80,60 +80,17 @@ round_end (Round *round)
 
 /* ---- whose allocator */
 
-/* What a program of @system has unless something is said: the allocator that no setting chooses, else
- * the first. */
-static const GememAllocatorClass *
-default_of (const char *system)
-{
-  const GememAllocatorClass *first = NULL;
-
-  for (const GememAllocatorClass *const *klass = gemem_allocator_classes (); *klass != NULL;
-       klass++)
-    {
-      const GememForm *form = gemem_paste_form (*klass, system);
-
-      if (form != NULL && form->kind != GEMEM_FORM_CALL
-          && (form->kind == GEMEM_FORM_STRING || form->text == NULL))
-        return *klass;
-      if (form != NULL && first == NULL)
-        first = *klass;
-    }
-  return first;
-}
-
 static gboolean
 choose_allocator (GememAdvice *advice, const GememAdviceQuestion *question, GError **error)
 {
-  const GememTraceInfo *info = gemem_held_info (advice->held);
   const char *system = g_strcmp0 (question->system, "any") == 0 ? NULL : question->system;
-  g_autoptr (GPtrArray)
-      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  const GememForm *form;
 
-  if (gemem_recorder_parse (info, question->ignores_settings, NULL, specs, &advice->assumed,
-                            system == NULL ? error : NULL))
-    advice->spec = g_ptr_array_steal_index (specs, 0);
-  else if (system == NULL)
+  advice->spec = gemem_recorder_choose (gemem_held_info (advice->held), question->ignores_settings,
+                                        system, &advice->assumed, error);
+  if (advice->spec == NULL)
     return FALSE;
-  if (system != NULL
-      && (advice->spec == NULL || gemem_paste_form (advice->spec->klass, system) == NULL))
-    {
-      const GememAllocatorClass *klass = default_of (system);
-
-      if (klass == NULL)
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       "--for=%s: no allocator is of that system", system);
-          return FALSE;
-        }
-      if (advice->spec != NULL)
-        gemem_allocator_spec_free (g_steal_pointer (&advice->spec));
-      g_ptr_array_set_size (specs, 0);
-      if (!gemem_allocator_spec_parse (klass->name, specs, error))
-        return FALSE;
-      advice->spec = g_ptr_array_steal_index (specs, 0);
-      advice->assumed = FALSE;
-    }
-  const GememForm *form = gemem_paste_form (advice->spec->klass, system);
+  form = gemem_paste_form (advice->spec->klass, system);
   advice->system = form != NULL ? g_strdup (form->system) : NULL;
   return TRUE;
 }
@@ -185,51 +142,6 @@ is_too_new (const char *versions, const GememCandidate *candidate)
 
 /* ---- the verdict */
 
-/* What the verdict of a dry run depends on. */
-static char *
-depends_on (const GememTraceInfo *info)
-{
-  guint more = 0;
-
-  for (guint i = 0; i < info->provenance->len; i++)
-    more += g_str_has_prefix (info->provenance->pdata[i], GEMEM_TRACE_ONLY_IF ": ");
-  GString *doubt = g_string_new ("the dry run says it does only if ");
-  g_string_append (doubt, gemem_trace_info_said (info, GEMEM_TRACE_ONLY_IF));
-  if (more > 1)
-    g_string_append_printf (doubt, " (and %u more: gemem-sim info)", more - 1);
-  return g_string_free (doubt, FALSE);
-}
-
-static char *
-doubt_of (const GememAdvice *advice, const GememAdviceQuestion *question)
-{
-  const GememResult *now = advice->now;
-  const GememTraceInfo *info = gemem_held_info (advice->held);
-
-  if (now->failure != NULL)
-    return g_strdup_printf ("the replay ended early: %s", now->failure);
-  if (now->not_allowed != NULL)
-    return g_strdup_printf ("the program breaks a rule of its system: %s", now->not_allowed);
-  if (now->approximation != NULL)
-    return g_strdup_printf ("%s is replayed by an approximation", now->allocator);
-  if (now->partial || (info->flags & GEMEM_TRACE_TRUNCATED) != 0)
-    return g_strdup ("the end of the recording is missing");
-  if (now->allocs + now->graph_loads == 0)
-    return g_strdup ("the recording asks for no memory");
-  if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && now->initial_events == 0)
-    return g_strdup ("the recording begins in the middle, and what was held before is not in it");
-  if (gemem_trace_info_said (info, GEMEM_TRACE_ONLY_IF) != NULL)
-    return depends_on (info);
-  if (gemem_held_refused (advice->held) > 0)
-    return g_strdup ("the recorded program was refused memory, and what it does when it gets it "
-                     "was not recorded");
-  if (now->unslept > 0)
-    return g_strdup ("the program lets memory sleep, which the allocator replayed cannot");
-  return question->interrupted != NULL && g_atomic_int_get (question->interrupted) != 0
-             ? g_strdup ("it was interrupted")
-             : NULL;
-}
-
 /* A request that an exact replay of the program's own rules refuses was refused, however short the
  * recording is; only approximations and forbidden programs say nothing. */
 static void
@@ -237,7 +149,7 @@ judge (GememAdvice *advice, const GememAdviceQuestion *question)
 {
   const GememResult *now = advice->now;
 
-  advice->doubt = doubt_of (advice, question);
+  advice->doubt = gemem_need_doubt (now, advice->held, question->interrupted);
   if (now->ooms > 0 && now->not_allowed == NULL && now->approximation == NULL)
     {
       g_clear_pointer (&advice->doubt, g_free);
