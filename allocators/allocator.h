@@ -304,7 +304,8 @@ struct _GememAllocatorClass
     guint64 (*host_bytes) (GememAllocator *allocator); /* copied to the host now */
   } sleep;
 
-  /* ---- Optional: which other settings would have decided the same; both come together. */
+  /* ---- Optional: which other settings would have decided the same; both come together.  create() of
+   * such a class takes no memory. */
   struct
   {
     /* @allocator, which has served no request yet, notes from here on what its settings decide. */

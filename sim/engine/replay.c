@@ -145,8 +145,10 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   const char *defaults = gemem_setup_defaults (job, info);
   int ordinal = run->ordinal == GEMEM_DEVICE_HOST ? 0 : run->ordinal;
   const gboolean named = info->settings != NULL || job->allocator->settings->len == 0;
-  const gboolean alike = gemem_setup_is_alike (job, info);
+  GememSetupRecorded recorded = { NULL };
+  const gboolean alike = gemem_setup_is_alike (job, info, &recorded);
 
+  gemem_setup_recorded_clear (&recorded);
   run->result->as_now = named && alike;
   run->alike = alike && !run->afresh;
   run->repeats = named && run->alike && !run->shares && tells_of_segments (info, events, n);

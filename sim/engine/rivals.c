@@ -2,7 +2,8 @@
  *
  * What the allocator alone decides it knows itself (`watch` of its class).  The engine decides by the
  * settings too: how a run follows the recording depends on whether they are those of the recording
- * (GememRun.alike, follows).  Rivals for which it would decide otherwise are never alike.
+ * (GememRun.alike, follows).  Rivals for which it would decide otherwise are never alike; nor are those with
+ * settings of the device.
  */
 #include "config.h"
 
@@ -11,34 +12,66 @@
 
 typedef struct
 {
-  GememDevice *device;
-  GememAllocator *allocator; /* unused; NULL: refused */
+  GememAllocator *allocator; /* unused; NULL: refused, or no rival of any run */
   GError *refusal;
   gboolean alike; /* to the recording: gemem_setup_is_alike() */
   gboolean plain; /* it has no settings of its own */
-  gboolean moved; /* it has a device of its own */
 } Rival;
 
 struct _GememRivals
 {
+  GememDevice *device; /* of all: who watches takes nothing from it before the first request */
   Rival *rivals;
   guint n;
 };
 
-static void
-make (Rival *rival, const GememJob *job, const GememTraceInfo *info)
+static GememDevice *
+new_device (const GememJob *job, const GememTraceInfo *info, GError **error)
 {
   const int ordinal = job->device_ordinal >= 0 && job->device_ordinal != GEMEM_DEVICE_HOST
                           ? job->device_ordinal
                           : 0;
 
-  rival->alike = gemem_setup_is_alike (job, info);
-  rival->plain = job->allocator->settings->len == 0;
-  rival->moved = job->allocator->device != NULL && job->allocator->device->len > 0;
-  rival->device = gemem_setup_device (job, info, ordinal, 0, GEMEM_SETUP_AS_TRACE, &rival->refusal);
-  if (rival->device != NULL)
-    rival->allocator = gemem_allocator_new (job->allocator, gemem_setup_defaults (job, info),
-                                            rival->device, &rival->refusal);
+  return gemem_setup_device (job, info, ordinal, 0, GEMEM_SETUP_AS_TRACE, error);
+}
+
+/* Settings that move the device are only tried: whether they can be run. */
+static void
+try_alone (Rival *rival, const GememJob *job, const GememTraceInfo *info)
+{
+  GememDevice *device = new_device (job, info, &rival->refusal);
+  GememAllocator *allocator = device != NULL
+                                  ? gemem_allocator_new (job->allocator,
+                                                         gemem_setup_defaults (job, info), device,
+                                                         &rival->refusal)
+                                  : NULL;
+
+  if (allocator != NULL)
+    gemem_allocator_destroy (allocator);
+  if (device != NULL)
+    gemem_device_destroy (device);
+}
+
+static void
+make (GememRivals *rivals, Rival *rival, const GememJob *job, const GememTraceInfo *info,
+      GememSetupRecorded *recorded)
+{
+  const GememAllocatorSpec *spec = job->allocator;
+  const gboolean moved = spec->device != NULL && spec->device->len > 0;
+
+  if (moved || spec->klass->watch.begin == NULL)
+    {
+      try_alone (rival, job, info);
+      return;
+    }
+  if (rivals->device == NULL)
+    rivals->device = new_device (job, info, &rival->refusal);
+  if (rivals->device == NULL)
+    return;
+  rival->alike = gemem_setup_is_alike (job, info, recorded);
+  rival->plain = spec->settings->len == 0;
+  rival->allocator = gemem_allocator_new (spec, gemem_setup_defaults (job, info), rivals->device,
+                                          &rival->refusal);
 }
 
 GememRivals *
@@ -46,6 +79,7 @@ gemem_rivals_new (const GememJob *job, const GememAllocatorSpec *const *specs, g
                   GError **error)
 {
   GememTraceReader *reader = job->source (job->source_data, error);
+  GememSetupRecorded recorded = { NULL };
   GememRivals *rivals;
 
   if (reader == NULL)
@@ -58,8 +92,9 @@ gemem_rivals_new (const GememJob *job, const GememAllocatorSpec *const *specs, g
       GememJob own = *job;
 
       own.allocator = specs[i];
-      make (&rivals->rivals[i], &own, &reader->info);
+      make (rivals, &rivals->rivals[i], &own, &reader->info, &recorded);
     }
+  gemem_setup_recorded_clear (&recorded);
   gemem_trace_close (reader);
   return rivals;
 }
@@ -71,14 +106,12 @@ gemem_rivals_free (GememRivals *rivals)
     return;
   for (guint i = 0; i < rivals->n; i++)
     {
-      Rival *rival = &rivals->rivals[i];
-
-      if (rival->allocator != NULL)
-        gemem_allocator_destroy (rival->allocator);
-      if (rival->device != NULL)
-        gemem_device_destroy (rival->device);
-      g_clear_error (&rival->refusal);
+      if (rivals->rivals[i].allocator != NULL)
+        gemem_allocator_destroy (rivals->rivals[i].allocator);
+      g_clear_error (&rivals->rivals[i].refusal);
     }
+  if (rivals->device != NULL)
+    gemem_device_destroy (rivals->device);
   g_free (rivals->rivals);
   g_free (rivals);
 }
@@ -93,16 +126,17 @@ void
 gemem_rivals_compare (const GememRun *run)
 {
   const GememRivals *rivals = run->job->rivals;
-  const gboolean plain = run->job->allocator->settings->len == 0;
+  const GPtrArray *device = run->job->allocator->device;
+  const gboolean plain = run->job->allocator->settings->len == 0,
+                 moved = device != NULL && device->len > 0;
 
   for (guint i = 0; i < rivals->n; i++)
     {
       const Rival *rival = &rivals->rivals[i];
 
-      run->job->rivals_alike[i] = run->job->rivals_alike[i] && !run->afresh
-                                  && rival->allocator != NULL && !rival->moved
-                                  && rival->alike == run->alike && rival->plain == plain
-                                  && rival->allocator->klass == run->klass
+      run->job->rivals_alike[i] = run->job->rivals_alike[i] && !run->afresh && !moved
+                                  && rival->allocator != NULL && rival->alike == run->alike
+                                  && rival->plain == plain && rival->allocator->klass == run->klass
                                   && run->klass->watch.alike != NULL
                                   && run->klass->watch.alike (run->allocator, rival->allocator);
     }

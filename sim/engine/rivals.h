@@ -6,7 +6,7 @@
  * Invariants: a rival that is said to be alike has, replayed by itself up to the same event, the same peaks,
  * device calls and modelled times.  Allocators whose class has no `watch` have no rivals that are alike.
  * After gemem_rivals_new() nothing changes, so runs on several threads share them.
- * Cost: a device and an allocator for each, unused.
+ * Cost: an unused allocator for each.
  */
 #pragma once
 

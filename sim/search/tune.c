@@ -17,7 +17,7 @@
 #include "sim/search/paste.h"
 #include "sim/search/tune.h"
 
-#define WAVE 8
+#define WAVE 4
 #define NONE G_MAXUINT
 
 const char *const gemem_tune_objectives[] = { "needs", "device_calls", "modelled_time" };
@@ -476,29 +476,59 @@ is_as_good (Search *search, const GememAllocatorSpec *spec, const GememTuneRow *
   return same;
 }
 
-/* Offers a line only after a replay of what is read back from it. */
+/* The line for @own settings of the row, and what is read back from it: *@pasted.  NULL: there is none, or a
+ * replay of that differs; g_free(). */
+static char *
+proven_line (Search *search, const GememTuneRow *row, const GPtrArray *own,
+             GememAllocatorSpec **pasted)
+{
+  const GememNeed *first = &search->question->traces[0];
+  const GememAllocatorClass *now = (first->spec != NULL ? first->spec : first->own)->klass,
+                            *klass = row->spec->klass;
+  const GememForm *form = gemem_paste_form (klass, NULL);
+  g_autofree char *line = form != NULL
+                              ? gemem_paste_line (klass, form, klass != now,
+                                                  settings_now (search->question, klass), own)
+                              : NULL;
+
+  *pasted = line != NULL ? gemem_paste_read (klass, form, line, NULL) : NULL;
+  if (*pasted != NULL && is_as_good (search, *pasted, row))
+    return g_steal_pointer (&line);
+  if (*pasted != NULL)
+    gemem_allocator_spec_free (g_steal_pointer (pasted));
+  return NULL;
+}
+
+/* Offers a line only after a replay of what is read back from it, without the settings that change
+ * nothing. */
 static void
 write_line (Search *search)
 {
   GememTune *tune = search->tune;
   const GememTuneRow *row = tune->best != NONE ? row_at (tune, tune->best) : NULL;
-  const GememNeed *first = &search->question->traces[0];
-  const GememAllocatorClass *now = (first->spec != NULL ? first->spec : first->own)->klass;
   g_autoptr (GPtrArray) own = NULL;
-  const GememForm *form;
 
   if (row == NULL || row->spec == NULL)
     return;
-  form = gemem_paste_form (row->spec->klass, NULL);
   own = gemem_tune_changes (tune, tune->best);
-  if (form == NULL)
-    return;
-  tune->line = gemem_paste_line (row->spec->klass, form, row->spec->klass != now,
-                                 settings_now (search->question, row->spec->klass), own);
-  if (tune->line != NULL)
-    tune->pasted = gemem_paste_read (row->spec->klass, form, tune->line, NULL);
-  if (tune->pasted == NULL || !is_as_good (search, tune->pasted, row))
-    g_clear_pointer (&tune->line, g_free);
+  tune->line = proven_line (search, row, own, &tune->pasted);
+  for (guint s = own->len; s-- > 0 && tune->line != NULL && own->len > 1;)
+    {
+      g_autoptr (GPtrArray) fewer = gemem_settings_new ();
+      GememAllocatorSpec *pasted;
+      char *line;
+
+      gemem_settings_append (fewer, own);
+      g_ptr_array_remove_index (fewer, s);
+      line = proven_line (search, row, fewer, &pasted);
+      if (line == NULL)
+        continue;
+      g_free (tune->line);
+      gemem_allocator_spec_free (tune->pasted);
+      tune->line = line;
+      tune->pasted = pasted;
+      g_ptr_array_remove_index (own, s);
+    }
 }
 
 /* ---- the answer */
