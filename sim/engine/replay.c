@@ -183,6 +183,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
       return FALSE;
     }
   run->klass = run->allocator->klass;
+  memcpy (run->made, run->device->calls, sizeof run->made);
   if (job->rivals != NULL && run->klass->watch.begin != NULL)
     run->klass->watch.begin (run->allocator);
   /* who chose settings wants to know what they do, from the first event to the last */

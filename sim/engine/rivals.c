@@ -7,6 +7,8 @@
  */
 #include "config.h"
 
+#include <string.h>
+
 #include "sim/engine/engine-private.h"
 #include "sim/engine/rivals.h"
 
@@ -14,8 +16,9 @@ typedef struct
 {
   GememAllocator *allocator; /* unused; NULL: refused, or no rival of any run */
   GError *refusal;
-  gboolean alike; /* to the recording: gemem_setup_is_alike() */
-  gboolean plain; /* it has no settings of its own */
+  gboolean alike;                 /* to the recording: gemem_setup_is_alike() */
+  gboolean plain;                 /* it has no settings of its own */
+  guint64 made[GEMEM_CALL_COUNT]; /* as GememRun.made */
 } Rival;
 
 struct _GememRivals
@@ -70,8 +73,10 @@ make (GememRivals *rivals, Rival *rival, const GememJob *job, const GememTraceIn
     return;
   rival->alike = gemem_setup_is_alike (job, info, recorded);
   rival->plain = spec->settings->len == 0;
+  memset (rivals->device->calls, 0, sizeof rivals->device->calls);
   rival->allocator = gemem_allocator_new (spec, gemem_setup_defaults (job, info), rivals->device,
                                           &rival->refusal);
+  memcpy (rival->made, rivals->device->calls, sizeof rival->made);
 }
 
 GememRivals *
@@ -137,6 +142,7 @@ gemem_rivals_compare (const GememRun *run)
       run->job->rivals_alike[i] = run->job->rivals_alike[i] && !run->afresh && !moved
                                   && rival->allocator != NULL && rival->alike == run->alike
                                   && rival->plain == plain && rival->allocator->klass == run->klass
+                                  && memcmp (rival->made, run->made, sizeof run->made) == 0
                                   && run->klass->watch.alike != NULL
                                   && run->klass->watch.alike (run->allocator, rival->allocator);
     }

@@ -91,7 +91,9 @@ append_gain (GString *out, const GememTune *tune)
   const GememTuneObjective by = tune->question->objectives[0];
   const GememTuneRow *now = row_at (tune, 0), *best = row_at (tune, tune->best);
   g_autofree char *then = value_text (by, best->values[by]);
-  g_autofree char *before = value_text (by, now->values[by]);
+  g_autofree char *before = by == GEMEM_TUNE_CALLS
+                                ? g_strdup_printf ("%" G_GUINT64_FORMAT, now->values[by])
+                                : value_text (by, now->values[by]);
 
   g_string_append_printf (out, "%s %s", by == GEMEM_TUNE_NEEDS ? "It needs" : "It takes", then);
   if (serves_all (now))
@@ -159,13 +161,29 @@ append_traces (GString *out, const GememTune *tune)
     }
 }
 
+/* Nothing serves every request. */
+static void
+append_none (GString *out, const GememTune *tune)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  g_string_append_printf (out,
+                          "It does not fit: with each of these settings a request fails in %s.\n",
+                          gemem_format_size (size, tune->question->traces[0].result->capacity));
+  if (tune->reached == 0)
+    return;
+  g_string_append_printf (out, "The least device found on which one of them fits: %s, %s%s\n",
+                          gemem_format_size (size, tune->reached),
+                          tune->line != NULL ? "with:\n  " : "as it is now.",
+                          tune->line != NULL ? tune->line : "");
+}
+
 static void
 append_best (GString *out, const GememTune *tune)
 {
   const GememTuneObjective by = tune->question->objectives[0];
   const GememTuneRow *now = row_at (tune, 0);
   g_autofree char *before = value_text (by, now->values[by]);
-  char size[GEMEM_FORMAT_MAX];
 
   if (gemem_tune_helps (tune))
     {
@@ -174,8 +192,7 @@ append_best (GString *out, const GememTune *tune)
       append_traces (out, tune);
     }
   else if (tune->best == G_MAXUINT)
-    g_string_append_printf (out, "With none of these settings every request is served in %s.\n",
-                            gemem_format_size (size, tune->question->traces[0].result->capacity));
+    append_none (out, tune);
   else
     {
       g_string_append_printf (out, "As it is: no setting %s 1 %% less than the %s now.\n",
@@ -213,7 +230,7 @@ append_tried (GString *out, const GememTune *tune)
 {
   static const char *const names[] = {
     "replayed", "proven equal to one of these", "stopped above the best",
-    "fail",     "refused by this version",      "not tried"
+    "fail",     "refused by the allocator",     "not tried"
   };
   const GememResult *now = tune->question->traces[0].result;
   g_autoptr (GString) text = g_string_new (NULL);
@@ -225,7 +242,7 @@ append_tried (GString *out, const GememTune *tune)
           ? ((const GememAllocatorSpec *) tune->question->specs->pdata[0])->klass->name
           : now->allocator);
   for (guint end = 0; end < GEMEM_TUNE_ENDS; end++)
-    if (tune->counts[end] > 0 || end == GEMEM_TUNE_REPLAYED)
+    if (tune->counts[end] > 0)
       {
         g_string_append_printf (text, "%s%u %s", first ? "" : ", ", tune->counts[end], names[end]);
         first = FALSE;
@@ -263,8 +280,9 @@ append_certainty (GString *out, const GememTune *tune)
     g_string_append_printf (text, "Not sure: %s.", doubt);
   else
     g_string_append_printf (text, "Sure: all were settled%s%s.",
-                            tune->line != NULL ? ", and the line was replayed as it will be read"
-                                               : "",
+                            gemem_tune_helps (tune) && tune->line != NULL
+                                ? ", and the line was replayed as it will be read"
+                                : "",
                             tune->question->traces[0].assumed
                                 ? "; but the recording does not name its allocator: PyTorch's is "
                                   "assumed"
@@ -312,6 +330,7 @@ gemem_tune_append_json (GString *out, const GememTune *tune)
   gemem_json_append_bool_member (out, "helps", gemem_tune_helps (tune));
   gemem_json_append_text_member (out, "paste", tune->line);
   gemem_json_append_text_member (out, "doubt", doubt);
+  gemem_json_append_number_member (out, "least_device_found", tune->reached);
   for (guint end = 0; end < GEMEM_TUNE_ENDS; end++)
     gemem_json_append_number_member (out, gemem_tune_ends[end], tune->counts[end]);
   gemem_json_append_number_member (out, "replays", tune->replays);

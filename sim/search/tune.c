@@ -603,8 +603,9 @@ is_interrupted (const GememTuneQuestion *question)
          && g_atomic_int_get (question->options.interrupted) != 0;
 }
 
-GememTune *
-gemem_tune (GememTuneQuestion *question, GError **error)
+/* All that is found on the device of @question; NULL with @error. */
+static GememTune *
+tune_once (GememTuneQuestion *question, GError **error)
 {
   g_autoptr (GememTune) tune = g_new0 (GememTune, 1);
   Search search = { .tune = tune, .question = question };
@@ -633,6 +634,90 @@ gemem_tune (GememTuneQuestion *question, GError **error)
   g_free (search.rivals);
   g_free (search.specs);
   return ok ? g_steal_pointer (&tune) : NULL;
+}
+
+/* ---- where nothing fits */
+
+/* A device on which any allocator would do; g_free(); NULL: there is none. */
+static char *
+larger_device (const GememTuneQuestion *question)
+{
+  guint64 most = 0;
+
+  for (guint t = 0; t < question->n_traces; t++)
+    most = MAX (most, question->traces[t].result->lower_bound);
+  return most < G_MAXINT64 / 16 ? g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT, 4 * most)
+                                : NULL;
+}
+
+/* The least device on which @spec serves all; 0: none is found. */
+static guint64
+least_of (const GememTuneQuestion *question, const GememAllocatorSpec *spec)
+{
+  guint64 least = 0;
+
+  for (guint t = 0; t < question->n_traces; t++)
+    {
+      const GememNeed *trace = &question->traces[t];
+      const GememJob job = {
+        .allocator = spec != NULL          ? spec
+                     : trace->spec != NULL ? trace->spec
+                                           : trace->own,
+        .device_spec = question->options.device_spec,
+        .device_ordinal = trace->result->device_ordinal,
+        .source = gemem_held_open,
+        .source_data = trace->held,
+        .graph = trace->graph,
+        .use_trace_settings = !question->options.ignores_settings,
+        .interrupted = question->options.interrupted,
+        .find_capacity = TRUE,
+      };
+      g_autoptr (GememResult) result = gemem_job_run (&job, NULL);
+
+      if (result == NULL || result->least_capacity == 0 || result->least_capacity == G_MAXUINT64)
+        return 0;
+      least = MAX (least, result->least_capacity);
+    }
+  return least;
+}
+
+/* The least device that one of the settings is known to do with, and its line. */
+static void
+find_reached (GememTune *tune)
+{
+  const GememTuneQuestion *asked = tune->question;
+  g_autofree char *device = larger_device (asked);
+  g_autofree GememNeed *traces = g_memdup2 (asked->traces, asked->n_traces * sizeof *traces);
+  GememTuneQuestion larger = *asked;
+  g_autoptr (GememTune) again = NULL;
+
+  if (device == NULL || is_interrupted (asked))
+    return;
+  larger.traces = traces;
+  larger.options.device_spec = device;
+  for (guint t = 0; t < larger.n_traces; t++)
+    {
+      traces[t].own = NULL;
+      traces[t].result = NULL;
+    }
+  again = tune_once (&larger, NULL);
+  if (again != NULL && again->best != NONE)
+    {
+      tune->reached = least_of (&larger, row_at (again, again->best)->spec);
+      tune->line = g_steal_pointer (&again->line);
+    }
+  for (guint t = 0; t < larger.n_traces; t++)
+    gemem_need_clear (&traces[t]);
+}
+
+GememTune *
+gemem_tune (GememTuneQuestion *question, GError **error)
+{
+  GememTune *tune = tune_once (question, error);
+
+  if (tune != NULL && tune->best == NONE && tune->counts[GEMEM_TUNE_UNTRIED] == 0)
+    find_reached (tune);
+  return tune;
 }
 
 void

@@ -83,7 +83,10 @@ typedef struct
   guint counts[GEMEM_TUNE_ENDS]; /* of rows but the first */
   guint replays;                 /* of one recording each, stopped ones included */
   guint shared;                  /* rows ABOVE or FAILED by the replay of another */
-  char *line; /* to paste, read back and replayed; NULL: the best cannot be said so, or is now's */
+  /* Where no setting serves every request: bytes of a device on which one is known to; 0: not known. */
+  guint64 reached;
+  char *
+      line; /* to paste, read back and replayed; that of `reached` is as it is; NULL: it cannot be said so, or is now's */
   GememAllocatorSpec *pasted;
 } GememTune;
 
