@@ -32,6 +32,45 @@ test_thresholds (void)
          NULL, 16);
 }
 
+/* The same for a recording of @events, sizes in KiB. */
+static void
+check_made (const char *events, const char *specs, const char *device)
+{
+  g_autofree char *path = g_build_filename (test_tmpdir (), "made.txt", NULL);
+  g_autofree char *text = g_strconcat ("# gemem-trace: 2\n# allocator: \"pytorch-caching\"\n",
+                                       events, NULL);
+  guint rows;
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  gemem_check_tune (path, specs, device, &rows);
+}
+
+static void
+test_made (void)
+{
+  /* the second request fits what is left of the first one's segment, if that was split */
+  check_made ("alloc 1 size=21600666\nalloc 2 size=1258291\n# end: 2\n",
+              "pytorch-caching:max_split_size_mb=20..40", NULL);
+  /* what is released for the fourth request: of 40 and 30 MiB, or all */
+  check_made (
+      "alloc 1 size=31457280\nalloc 2 size=41943040\nalloc 3 size=23068672\nfree 1\nfree 2\n"
+      "free 3\nalloc 4 size=62914560\nalloc 5 size=23068672\n# end: 8\n",
+      "pytorch-caching:max_split_size_mb=25..45", "sim:capacity=100MiB");
+}
+
+static void
+test_segments (void)
+{
+  /* what a miss asks of the device, and what is split of it */
+  check ("vit-train.gmt",
+         "pytorch-caching:version=2.15,expandable_segments=*,large_segment_size_mb=20|32|64", NULL,
+         12);
+  check ("llama-train.gmt",
+         "pytorch-caching:version=2.15,max_split_size_mb=20|21|22|23|24|30|40,"
+         "max_non_split_rounding_mb=1024",
+         NULL, 16);
+}
+
 static void
 test_limits (void)
 {
@@ -40,6 +79,8 @@ test_limits (void)
          "pytorch-caching:expandable_segments=*,max_split_size_mb=unlimited|32|64|128,"
          "roundup_power2_divisions=0|2",
          "sim:capacity=1850MiB", 20);
+  check ("gpt2-train.gmt", "pytorch-caching:max_split_size_mb=unlimited|40|64|128|200|300|500",
+         "sim:capacity=2700MiB", 12);
   check ("gpt2-train.gmt",
          "pytorch-caching:per_process_memory_fraction=0.3|0.4|0.6|1,"
          "garbage_collection_threshold=0|0.5|0.7|0.9",
@@ -61,6 +102,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/tune/thresholds", test_thresholds);
+  g_test_add_func ("/tune/made", test_made);
+  g_test_add_func ("/tune/segments", test_segments);
   g_test_add_func ("/tune/limits", test_limits);
   g_test_add_func ("/tune/others", test_others);
   return g_test_run ();
