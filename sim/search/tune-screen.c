@@ -84,7 +84,17 @@ serves_all (const GememTuneRow *row)
 
 /* ---- the answer */
 
-/* "What is needed: 3.602 GiB instead of 5.381 GiB (33.1 % less), with:" */
+/* Whether a recorded program was refused memory: what it would have done next is not known. */
+static gboolean
+is_cut_short (const GememTune *tune)
+{
+  for (guint t = 0; t < tune->question->n_traces; t++)
+    if (gemem_held_refused (tune->question->traces[t].held) > 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* "It needs 3.602 GiB instead of 5.381 GiB (33.1 % less) with:" */
 static void
 append_gain (GString *out, const GememTune *tune)
 {
@@ -95,7 +105,8 @@ append_gain (GString *out, const GememTune *tune)
                                 ? g_strdup_printf ("%" G_GUINT64_FORMAT, now->values[by])
                                 : value_text (by, now->values[by]);
 
-  g_string_append_printf (out, "%s %s", by == GEMEM_TUNE_NEEDS ? "It needs" : "It takes", then);
+  g_string_append_printf (out, "%s %s %s", is_cut_short (tune) ? "As far as recorded, it" : "It",
+                          by == GEMEM_TUNE_NEEDS ? "needs" : "takes", then);
   if (serves_all (now))
     {
       g_string_append_printf (out, " instead of %s", before);
@@ -155,7 +166,7 @@ append_traces (GString *out, const GememTune *tune)
         continue;
       name = g_path_get_basename (tune->question->traces[t].name);
       then = value_text (by, best->cells[t].values[by]);
-      g_string_append_printf (text, "  %s: %s: %s", k == 0 ? "most" : "loses most", name, then);
+      g_string_append_printf (text, "  %s: %s, %s", k == 0 ? "decides" : "loses most", name, then);
       append_share (text, now->cells[t].values[by], best->cells[t].values[by]);
       gemem_text_append_cut (out, text->str);
     }
@@ -228,16 +239,15 @@ append_front (GString *out, const GememTune *tune)
 static void
 append_tried (GString *out, const GememTune *tune)
 {
-  static const char *const names[] = {
-    "replayed", "proven equal to one of these", "stopped above the best",
-    "fail",     "refused by the allocator",     "not tried"
-  };
+  static const char *const names[] = { "replayed to the end",      "proven equal to one of these",
+                                       "stopped above the best",   "fail",
+                                       "refused by the allocator", "not tried" };
   const GememResult *now = tune->question->traces[0].result;
   g_autoptr (GString) text = g_string_new (NULL);
   gboolean first = TRUE;
 
   g_string_append_printf (
-      text, "Tried: %u settings of %s: ", tune->rows->len - 1,
+      text, "Tried: %u setting%s of %s: ", tune->rows->len - 1, tune->rows->len == 2 ? "" : "s",
       tune->question->specs->len > 0
           ? ((const GememAllocatorSpec *) tune->question->specs->pdata[0])->klass->name
           : now->allocator);
@@ -280,7 +290,8 @@ append_certainty (GString *out, const GememTune *tune)
     g_string_append_printf (text, "Not sure: %s.", doubt);
   else
     g_string_append_printf (text, "Sure: all were settled%s%s.",
-                            gemem_tune_helps (tune) && tune->line != NULL
+                            tune->question->n_objectives == 1 && gemem_tune_helps (tune)
+                                    && tune->line != NULL
                                 ? ", and the line was replayed as it will be read"
                                 : "",
                             tune->question->traces[0].assumed

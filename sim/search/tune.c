@@ -135,12 +135,15 @@ is_proof (const GememResult *result)
   return gemem_result_is_complete (result) && result->approximation == NULL;
 }
 
+/* @now: the same recording as it is; NULL: this is it.  What needs less than is in use at once shares memory
+ * that the program cannot share. */
 static GememTuneCell
-cell_of (const GememResult *result, guint by)
+cell_of (const GememResult *result, guint by, const GememResult *now)
 {
+  const gboolean shares = now != NULL && result->peak_reserved < now->lower_bound;
   const GememTuneCell cell = {
     .end = result->stopped_above && result->ooms == 0 ? GEMEM_TUNE_ABOVE
-           : is_proof (result)                        ? GEMEM_TUNE_REPLAYED
+           : is_proof (result) && !shares             ? GEMEM_TUNE_REPLAYED
                                                       : GEMEM_TUNE_FAILED,
     .by = by,
     .values = { result->peak_reserved, gemem_result_calls (result), result->modelled_total_ns },
@@ -302,7 +305,8 @@ take (Search *search, const Place *place, const GememJob *job, const GememResult
         row->why = g_strdup (error->message);
       return;
     }
-  row->cells[place->trace] = cell_of (result, place->row);
+  row->cells[place->trace] = cell_of (result, place->row,
+                                      search->question->traces[place->trace].result);
   for (guint r = 1; r < tune->rows->len; r++)
     {
       GememTuneCell *cell = &row_at (tune, r)->cells[place->trace];
@@ -385,7 +389,7 @@ add_now (Search *search)
 
   add_row (search, NULL, 0);
   for (guint t = 0; t < question->n_traces; t++)
-    row_at (search->tune, 0)->cells[t] = cell_of (question->traces[t].result, 0);
+    row_at (search->tune, 0)->cells[t] = cell_of (question->traces[t].result, 0, NULL);
   settle_row (search, 0);
 }
 
@@ -467,7 +471,8 @@ is_as_good (Search *search, const GememAllocatorSpec *spec, const GememTuneRow *
                              .use_trace_settings = !search->question->options.ignores_settings,
                              .allow_partial = search->question->options.allow_partial };
       g_autoptr (GememResult) result = gemem_job_run (&job, NULL);
-      const GememTuneCell cell = result != NULL ? cell_of (result, 0) : (GememTuneCell){ 0 };
+      const GememTuneCell cell = result != NULL ? cell_of (result, 0, trace->result)
+                                                : (GememTuneCell){ 0 };
 
       same = result != NULL && cell.end == GEMEM_TUNE_REPLAYED
              && memcmp (cell.values, row->cells[t].values, sizeof cell.values) == 0;
@@ -476,8 +481,8 @@ is_as_good (Search *search, const GememAllocatorSpec *spec, const GememTuneRow *
   return same;
 }
 
-/* The line for @own settings of the row, and what is read back from it: *@pasted.  NULL: there is none, or a
- * replay of that differs; g_free(). */
+/* The line for @own settings of the row, and what is read back from it: *@pasted.  NULL: there is none for the
+ * system that the program uses, or a replay of that differs; g_free(). */
 static char *
 proven_line (Search *search, const GememTuneRow *row, const GPtrArray *own,
              GememAllocatorSpec **pasted)
@@ -485,7 +490,8 @@ proven_line (Search *search, const GememTuneRow *row, const GPtrArray *own,
   const GememNeed *first = &search->question->traces[0];
   const GememAllocatorClass *now = (first->spec != NULL ? first->spec : first->own)->klass,
                             *klass = row->spec->klass;
-  const GememForm *form = gemem_paste_form (klass, NULL);
+  const GememForm *form_now = gemem_paste_form (now, NULL),
+                  *form = gemem_paste_form (klass, form_now != NULL ? form_now->system : NULL);
   g_autofree char *line = form != NULL
                               ? gemem_paste_line (klass, form, klass != now,
                                                   settings_now (search->question, klass), own)

@@ -33,7 +33,7 @@ typedef enum
   GEMEM_TUNE_REPLAYED,
   GEMEM_TUNE_EQUAL, /* decides as the row `by`, which was replayed */
   GEMEM_TUNE_ABOVE, /* needs more than the best: its replay was stopped, or it decides as one that was */
-  GEMEM_TUNE_FAILED, /* a request fails on this device, or it is no more than approximated; likewise */
+  GEMEM_TUNE_FAILED, /* a request fails on this device, or it is approximated, or shares memory; likewise */
   GEMEM_TUNE_REFUSED, /* no such settings of this version */
   GEMEM_TUNE_UNTRIED, /* interrupted before */
   GEMEM_TUNE_ENDS
