@@ -108,38 +108,6 @@ settings_now (const GememAdvice *advice, const GememAdviceQuestion *question)
              : NULL;
 }
 
-/* What the recording says of the version of PyTorch: "2.10 or 2.11". */
-static char *
-versions_of (const GememTraceInfo *info)
-{
-  const char *said = gemem_trace_info_said (info, "PyTorch");
-
-  return said != NULL ? g_strchomp (g_strndup (said, strcspn (said, "("))) : NULL;
-}
-
-/* TRUE if the first of @versions refuses @candidate. */
-static gboolean
-is_too_new (const char *versions, const GememCandidate *candidate)
-{
-  g_autofree char *now = versions != NULL ? g_strdup_printf (
-                             "version=%.*s", (int) strcspn (versions, " "), versions)
-                                          : NULL;
-  GememDevice *device = now != NULL
-                                && gemem_params_find (candidate->klass->params, "version") != NULL
-                            ? gemem_device_new ("sim", NULL, 0, NULL)
-                            : NULL;
-  g_autoptr (GError) error = NULL;
-  GememAllocator *allocator = device != NULL
-                                  ? gemem_allocator_new (candidate->spec, now, device, &error)
-                                  : NULL;
-
-  if (allocator != NULL)
-    gemem_allocator_destroy (allocator);
-  if (device != NULL)
-    gemem_device_destroy (device);
-  return error != NULL;
-}
-
 /* ---- the verdict */
 
 /* A request that an exact replay of the program's own rules refuses was refused, however short the
@@ -424,7 +392,7 @@ choose_lines (GememAdvice *advice, Tried *tried)
       advice->least = MIN (advice->least, line.result->lower_bound);
       line.saved = line.need < advice->need ? advice->need - line.need : 0;
       line.too_new = line.candidate->klass == advice->spec->klass
-                     && is_too_new (advice->versions, line.candidate);
+                     && gemem_recorder_refuses (advice->versions, line.candidate->spec);
       line.calls = (gint64) gemem_result_calls (line.result)
                    - (gint64) gemem_result_calls (advice->now);
       g_array_append_val (advice->lines, line);
@@ -514,7 +482,8 @@ gemem_advise (const GememAdviceQuestion *asked, GError **error)
       if (!replay_now (advice, question, &ordinal, error))
         return NULL;
     }
-  advice->versions = advice->assumed ? NULL : versions_of (gemem_held_info (advice->held));
+  advice->versions = advice->assumed ? NULL
+                                     : gemem_recorder_versions (gemem_held_info (advice->held));
   advice->least = advice->now->lower_bound;
   judge (advice, question);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);

@@ -1,6 +1,8 @@
 /* recorder.c - see recorder.h. */
 #include "config.h"
 
+#include <string.h>
+
 #include "allocators/shorthand.h"
 #include "base/named.h"
 #include "sim/search/paste.h"
@@ -86,6 +88,34 @@ gemem_recorder_choose (const GememTraceInfo *info, gboolean ignores_settings, co
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--for=%s: no allocator is of that system",
                  system);
   return NULL;
+}
+
+char *
+gemem_recorder_versions (const GememTraceInfo *info)
+{
+  const char *said = gemem_trace_info_said (info, "PyTorch");
+
+  return said != NULL ? g_strchomp (g_strndup (said, strcspn (said, "("))) : NULL;
+}
+
+gboolean
+gemem_recorder_refuses (const char *versions, const GememAllocatorSpec *spec)
+{
+  g_autofree char *now = versions != NULL ? g_strdup_printf (
+                             "version=%.*s", (int) strcspn (versions, " "), versions)
+                                          : NULL;
+  GememDevice *device = now != NULL && gemem_params_find (spec->klass->params, "version") != NULL
+                            ? gemem_device_new ("sim", NULL, 0, NULL)
+                            : NULL;
+  g_autoptr (GError) error = NULL;
+  GememAllocator *allocator = device != NULL ? gemem_allocator_new (spec, now, device, &error)
+                                             : NULL;
+
+  if (allocator != NULL)
+    gemem_allocator_destroy (allocator);
+  if (device != NULL)
+    gemem_device_destroy (device);
+  return error != NULL;
 }
 
 char *

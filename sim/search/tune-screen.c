@@ -5,10 +5,13 @@
  */
 #include "config.h"
 
+#include <string.h>
+
 #include "base/io/json-text.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/report/rows.h"
+#include "sim/search/recorder.h"
 #include "sim/search/tune.h"
 
 #define FRONT 6 /* rows of a front on the screen */
@@ -117,6 +120,20 @@ append_gain (GString *out, const GememTune *tune)
   g_string_append (out, " with:\n");
 }
 
+/* That the oldest version which the program may have refuses the line. */
+static void
+append_refusal (GString *out, const GememTune *tune)
+{
+  const GememNeed *first = &tune->question->traces[0];
+  g_autofree char *versions = first->assumed
+                                  ? NULL
+                                  : gemem_recorder_versions (gemem_held_info (first->held));
+
+  if (tune->pasted != NULL && gemem_recorder_refuses (versions, tune->pasted))
+    g_string_append_printf (out, "  version %.*s refuses it, and the program has %s\n",
+                            (int) strcspn (versions, " "), versions, versions);
+}
+
 static void
 append_line (GString *out, const GememTune *tune)
 {
@@ -132,6 +149,7 @@ append_line (GString *out, const GememTune *tune)
     g_string_append_printf (
         out, "  %" G_GUINT64_FORMAT " device calls instead of %" G_GUINT64_FORMAT "\n",
         best->values[GEMEM_TUNE_CALLS], now->values[GEMEM_TUNE_CALLS]);
+  append_refusal (out, tune);
 }
 
 /* Of several recordings: the one that decides, and the one that loses most. */

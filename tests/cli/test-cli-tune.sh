@@ -33,6 +33,7 @@ screen 0 gemem-sim tune $recorded/gpt2-train.gmt $recorded/vit-train.gmt -a 'pyt
 It needs 2.410 GiB instead of 2.777 GiB (13.2 % less) with:
   export PYTORCH_CUDA_ALLOC_CONF=large_segment_size_mb:22,expandable_segments:True
   400 device calls instead of 187
+  version 2.10 refuses it, and the program has 2.10 or 2.11
   decides: gpt2-train.gmt, 2.410 GiB (13.2 % less)
 Tried: 6 settings of pytorch-caching: 5 replayed to the end, 1 fail; 18 replays in all.
 Sure: all were settled, and the line was replayed as it will be read.
