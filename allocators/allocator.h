@@ -34,7 +34,7 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_ALLOCATOR_ABI 11
+#define GEMEM_ALLOCATOR_ABI 12
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
@@ -301,6 +301,18 @@ struct _GememAllocatorClass
     gboolean (*is_asleep) (GememAllocator *allocator, const GememBlock *block);
     guint64 (*host_bytes) (GememAllocator *allocator); /* copied to the host now */
   } sleep;
+
+  /* ---- Optional: which other settings would have decided the same; both come together.  create() of
+   * such a class takes no memory. */
+  struct
+  {
+    /* @allocator, which has served no request yet, notes from here on what its settings decide. */
+    void (*begin) (GememAllocator *allocator);
+    /* Whether @other, of the same class, made with other settings on such a device and not used yet,
+     * would have decided all that @allocator has decided so far, since begin(), in the same way.
+     * FALSE also where that is not known.  Not on the event path; changes nothing. */
+    gboolean (*alike) (const GememAllocator *allocator, const GememAllocator *other);
+  } watch;
 
   /* ---- Optional: reports of the real system.  Not on the event path. */
   struct

@@ -182,6 +182,7 @@ missing (const GememAllocatorClass *klass)
       "one half of the group streams" },
     { (klass->adopt.segment != NULL) == (klass->adopt.block != NULL),
       "one half of the group adopt" },
+    { (klass->watch.begin != NULL) == (klass->watch.alike != NULL), "one half of the group watch" },
     { sleep == (klass->sleep.begin != NULL) && sleep == (klass->sleep.end != NULL)
           && sleep == (klass->sleep.pause != NULL) && sleep == (klass->sleep.wake != NULL)
           && sleep == (klass->sleep.is_asleep != NULL) && sleep == (klass->sleep.host_bytes != NULL)

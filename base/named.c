@@ -111,8 +111,57 @@ split_values (const char *text)
     }
 }
 
+/* Appends the whole numbers of @text, "A..B", to @values.  FALSE with @error: there are none, or too many. */
+static gboolean
+append_range (GPtrArray *values, const char *name, const char *key, const char *text,
+              GError **error)
+{
+  g_auto (GStrv) ends = g_strsplit (text, "..", 2);
+  guint64 first, last;
+
+  if (!g_ascii_string_to_unsigned (ends[0], 10, 0, G_MAXINT64, &first, NULL)
+      || !g_ascii_string_to_unsigned (ends[1], 10, 0, G_MAXINT64, &last, NULL))
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: %s=%s: a range is of whole numbers, as 20..40; write others as a list, A|B",
+                 name, key, text);
+  else if (first > last)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: %s=%s: the range is empty; write the smaller number first", name, key, text);
+  else if (last - first >= CHOICES_MAX)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "%s: %s=%s: more than %d values; shorten the range", name, key, text, CHOICES_MAX);
+  else
+    {
+      for (guint64 value = first; value <= last; value++)
+        g_ptr_array_add (values, g_strdup_printf ("%" G_GUINT64_FORMAT, value));
+      return TRUE;
+    }
+  return FALSE;
+}
+
+/* Replaces each "A..B" among @values, which are numbers, by what it stands for. */
+static GPtrArray *
+expand_ranges (GPtrArray *values, const char *name, const char *key, GError **error)
+{
+  g_autoptr (GPtrArray) given = values, all = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < given->len; i++)
+    if (strstr (given->pdata[i], "..") == NULL)
+      g_ptr_array_add (all, g_strdup (given->pdata[i]));
+    else if (!append_range (all, name, key, given->pdata[i], error))
+      return NULL;
+  return g_steal_pointer (&all);
+}
+
+static gboolean
+is_number (const GememParam *param)
+{
+  return param != NULL && param->type != GEMEM_PARAM_BOOL && param->type != GEMEM_PARAM_CHOICE
+         && param->type != GEMEM_PARAM_STRING;
+}
+
 /* The values of @setting, which belongs to the row @param (or NULL: unknown) of @name; "*" stands
- * for all of gemem_param_sweep(). */
+ * for all of gemem_param_sweep(), "A..B" for whole numbers. */
 static GPtrArray *
 values_of (const char *name, const GememParam *param, const GememSetting *setting, GError **error)
 {
@@ -127,6 +176,8 @@ values_of (const char *name, const GememParam *param, const GememSetting *settin
     }
   else
     values = split_values (setting->value);
+  if (is_number (param) && strstr (setting->value, "..") != NULL)
+    return expand_ranges (values, name, setting->key, error);
   if (values->len > 0)
     return values;
   g_ptr_array_unref (values);

@@ -52,6 +52,8 @@ range_new (Caching *caching, CachingPool *pool, guint64 wanted, guint64 stream)
   const guint64 address = gemem_device_reserve (caching->base.device, size, caching->granularity);
   CachingBlock *block;
 
+  if (caching->watch != NULL && !pool->small)
+    gemem_caching_note_question (caching, CACHING_ASK_PAGE, 0, 0);
   if (address == 0)
     return NULL;
   if (size < wanted && caching->settings.version->range_suffices)

@@ -91,6 +91,15 @@ gemem_caching_pool (Caching *caching, guint32 id, gboolean small)
   return small ? &pair->small : &pair->large;
 }
 
+/* What the settings decide. */
+static inline guint64
+ask (Caching *caching, CachingAsked asked, guint64 a, guint64 b)
+{
+  if (G_UNLIKELY (caching->watch != NULL))
+    gemem_caching_note_question (caching, asked, a, b);
+  return gemem_caching_answer (&caching->settings, asked, a, b);
+}
+
 /* ---- from the cache */
 
 /* @size of a free block as best fit compares it: with the unmapped addresses behind it. */
@@ -138,37 +147,24 @@ find_free (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
     return NULL;
   if (settings->expandable)
     node = prefer_holes (node);
-  if (size < settings->max_split_size ? node->size >= settings->max_split_size
-                                      : node->size >= size + settings->max_non_split_rounding)
+  if (ask (caching, CACHING_ASK_FIT, size, node->size) == 0)
     return NULL;
   gemem_tree_remove (&pool->free, node);
   return gemem_caching_block (node);
 }
 
 static gboolean
-should_split (const Caching *caching, const CachingBlock *block, guint64 size)
+should_split (Caching *caching, const CachingBlock *block, guint64 size)
 {
   const guint64 rest = block->node.size - size;
 
   if (block->segment->pool->small
       || (caching->settings.expandable && block->segment->sleeper == NULL))
     return rest >= CACHING_QUANTUM;
-  return size < caching->settings.max_split_size && rest > CACHING_SMALL;
+  return rest > CACHING_SMALL && ask (caching, CACHING_ASK_SPLIT, size, rest) != 0;
 }
 
 /* ---- from the device */
-
-static guint64
-segment_size (const Caching *caching, guint64 size)
-{
-  if (size <= CACHING_SMALL)
-    return CACHING_SMALL_SEGMENT;
-  if (caching->settings.segment_unit != 0)
-    return gemem_round_up (size, caching->settings.segment_unit);
-  if (size < CACHING_MIN_LARGE)
-    return caching->settings.large_segment_size;
-  return gemem_align_up (size, CACHING_ROUND_LARGE);
-}
 
 static inline guint64
 age_of (const CachingPool *pool, const CachingBlock *block)
@@ -182,12 +178,12 @@ static void
 collect_garbage (Caching *caching)
 {
   CachingPool *pool = &caching->pools.large;
-  guint64 target, got = 0, ages = 0, count = 0;
+  const guint64 target = ask (caching, CACHING_ASK_COLLECT, caching->reserved, 0);
+  guint64 got = 0, ages = 0, count = 0;
   gboolean released = TRUE;
 
-  if (caching->reserved <= caching->settings.gc_trigger)
+  if (target == 0)
     return;
-  target = caching->reserved - caching->settings.gc_trigger;
   for (GememTreeNode *node = gemem_tree_first (&pool->free); node != NULL;
        node = gemem_tree_next (node))
     if (!gemem_caching_is_split (gemem_caching_block (node)))
@@ -235,7 +231,7 @@ is_releasable (const CachingBlock *block)
 static gboolean
 release_available (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
-  const guint64 max_split = caching->settings.max_split_size;
+  const guint64 max_split = ask (caching, CACHING_ASK_RELEASE, 0, 0);
   const guint64 key = MAX (size, max_split);
   GememTreeNode *node;
   guint64 got = 0;
@@ -338,30 +334,32 @@ gemem_caching_release_all (Caching *caching)
 static CachingBlock *
 ask_device (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
 {
-  const guint64 wanted = segment_size (caching, size), limit = caching->settings.limit;
+  const CachingSettings *settings = &caching->settings;
 
-  if (limit != CACHING_UNLIMITED
-      && (caching->reserved > limit || wanted > limit - caching->reserved))
+  if (ask (caching, CACHING_ASK_LIMIT, size, caching->reserved) != 0)
     return NULL;
-  if (G_UNLIKELY (caching->reserved + wanted > caching->settings.reject_above))
+  if (G_UNLIKELY (settings->reject_above != CACHING_UNLIMITED
+                  && caching->reserved
+                             + gemem_caching_answer (settings, CACHING_ASK_SEGMENT, size, 0)
+                         > settings->reject_above))
     {
       caching->failure = CACHING_REJECTED;
       return NULL;
     }
-  if (pool->region != NULL)
-    return gemem_caching_sleeper_new (caching, pool, wanted, stream);
-  if (caching->settings.expandable)
+  if (pool->region == NULL && settings->expandable)
     return gemem_caching_expand (caching, pool, size, stream);
-  return gemem_caching_segment_new (caching, pool, wanted, stream);
+  const guint64 wanted = ask (caching, CACHING_ASK_SEGMENT, size, 0);
+  return pool->region != NULL ? gemem_caching_sleeper_new (caching, pool, wanted, stream)
+                              : gemem_caching_segment_new (caching, pool, wanted, stream);
 }
 
 /* throw_on_cudamalloc_oom: more than the device has is refused before anything else is tried. */
 static gboolean
-is_rejected (const Caching *caching, guint64 size)
+is_rejected (Caching *caching, guint64 size)
 {
   return caching->settings.throw_on_oom && caching->settings.limit == CACHING_UNLIMITED
          && (caching->reserved > caching->total
-             || segment_size (caching, size) > caching->total - caching->reserved);
+             || ask (caching, CACHING_ASK_SEGMENT, size, 0) > caching->total - caching->reserved);
 }
 
 /* Collects garbage, asks the device, releases and asks again.  NULL: out of memory. */
@@ -371,7 +369,7 @@ climb_ladder (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
   CachingBlock *block;
   guint64 before;
 
-  if (caching->settings.gc)
+  if (caching->settings.gc || caching->watch != NULL)
     collect_garbage (caching);
   block = ask_device (caching, pool, size, stream);
   if (block != NULL || caching->failure != CACHING_NO_MEMORY)
@@ -472,10 +470,12 @@ gemem_caching_alloc (GememAllocator *allocator, const GememRequest *request, Gem
     gemem_caching_process_events (caching);
   if (request->size < CACHING_TOO_LARGE)
     {
-      const guint64 size = gemem_caching_round (&caching->settings,
-                                                request->size + caching->settings.pad);
+      const guint64 asked = request->size + caching->settings.pad,
+                    size = gemem_caching_round (&caching->settings, asked);
       CachingPool *pool = gemem_caching_pool (caching, request->pool, size <= CACHING_SMALL);
 
+      if (G_UNLIKELY (caching->watch != NULL))
+        gemem_caching_note_question (caching, CACHING_ASK_ROUND, asked, 0);
       block = find_free (caching, pool, size, request->stream);
       if (G_UNLIKELY (block == NULL))
         block = find_more (caching, pool, size, request->stream);
@@ -681,6 +681,7 @@ caching_configure (GememAllocator *allocator, const char *text, GError **error)
 
   if (!gemem_caching_settings_change (&before, allocator->device, text, &settings, error))
     return FALSE;
+  gemem_caching_watch_blind (caching);
   caching->settings = settings;
   if (!init_device (caching, "pytorch-caching", error))
     {
@@ -716,6 +717,7 @@ gemem_caching_destroy (GememAllocator *allocator)
   for (guint i = 0; i < caching->private_pools->len; i++)
     drop_kept (caching, g_ptr_array_index (caching->private_pools, i));
   gemem_caching_sleep_clear (caching);
+  gemem_caching_watch_free (caching);
   clear_pair (&caching->pools);
   gemem_slab_clear (&caching->block_slab);
   gemem_slab_clear (&caching->segment_slab);
@@ -774,5 +776,6 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
              .wake = gemem_caching_wake,
              .is_asleep = gemem_caching_is_asleep,
              .host_bytes = gemem_caching_host_bytes },
+  .watch = { gemem_caching_watch_begin, gemem_caching_watch_alike },
   .report.stats = gemem_caching_stats,
 };

@@ -22,6 +22,8 @@
 #include "base/tree.h"
 #include "base/units.h"
 
+typedef struct _Caching Caching;
+
 #define CACHING_QUANTUM G_GUINT64_CONSTANT (512)
 #define CACHING_SMALL GEMEM_MIB /* largest rounded size of the small pool */
 #define CACHING_SMALL_SEGMENT (2 * GEMEM_MIB)
@@ -218,6 +220,80 @@ gemem_caching_round (const CachingSettings *settings, guint64 size)
   return gemem_align_up (size, CACHING_QUANTUM);
 }
 
+/* ---- caching-watch.c: what settings decide, each a pure function of them and of one or two numbers */
+
+typedef enum
+{
+  CACHING_ASK_ROUND,   /* a request of `a` bytes -> the size of its block */
+  CACHING_ASK_FIT,     /* a request of `a` bytes, the best free block has `b` -> served by it */
+  CACHING_ASK_SPLIT,   /* the same, where enough is left for a block -> split */
+  CACHING_ASK_SEGMENT, /* a miss of `a` bytes -> size of the segment */
+  CACHING_ASK_PAGE,    /* a page of a large expandable segment -> its bytes */
+  CACHING_ASK_LIMIT,   /* a miss of `a` bytes while `b` are reserved -> more than the limit */
+  CACHING_ASK_COLLECT, /* `a` bytes are reserved -> bytes to collect; 0: none */
+  CACHING_ASK_RELEASE, /* a refusal -> what is released is at least so large */
+} CachingAsked;
+
+static inline gboolean
+gemem_caching_fits (const CachingSettings *settings, guint64 size, guint64 block)
+{
+  return size < settings->max_split_size ? block < settings->max_split_size
+                                         : block < size + settings->max_non_split_rounding;
+}
+
+static inline guint64
+gemem_caching_segment_size (const CachingSettings *settings, guint64 size)
+{
+  if (size <= CACHING_SMALL)
+    return CACHING_SMALL_SEGMENT;
+  if (settings->segment_unit != 0)
+    return gemem_round_up (size, settings->segment_unit);
+  if (size < CACHING_MIN_LARGE)
+    return settings->large_segment_size;
+  return gemem_align_up (size, CACHING_ROUND_LARGE);
+}
+
+static inline gboolean
+gemem_caching_is_above_limit (const CachingSettings *settings, guint64 size, guint64 reserved)
+{
+  return settings->limit != CACHING_UNLIMITED
+         && (reserved > settings->limit
+             || gemem_caching_segment_size (settings, size) > settings->limit - reserved);
+}
+
+static inline guint64
+gemem_caching_answer (const CachingSettings *settings, CachingAsked asked, guint64 a, guint64 b)
+{
+  switch (asked)
+    {
+    case CACHING_ASK_ROUND:
+      return gemem_caching_round (settings, a);
+    case CACHING_ASK_FIT:
+      return gemem_caching_fits (settings, a, b);
+    case CACHING_ASK_SPLIT:
+      return a < settings->max_split_size;
+    case CACHING_ASK_SEGMENT:
+      return gemem_caching_segment_size (settings, a);
+    case CACHING_ASK_PAGE:
+      return settings->page;
+    case CACHING_ASK_LIMIT:
+      return gemem_caching_is_above_limit (settings, a, b);
+    case CACHING_ASK_COLLECT:
+      return settings->gc && a > settings->gc_trigger ? a - settings->gc_trigger : 0;
+    case CACHING_ASK_RELEASE:
+    default:
+      return settings->max_split_size;
+    }
+}
+
+/* Notes that the settings are asked; once for each such question.  @caching->watch is set. */
+void gemem_caching_note_question (Caching *caching, CachingAsked asked, guint64 a, guint64 b);
+void gemem_caching_watch_begin (GememAllocator *allocator);
+/* The settings were changed: from here on nothing is alike. */
+void gemem_caching_watch_blind (Caching *caching);
+void gemem_caching_watch_free (Caching *caching);
+gboolean gemem_caching_watch_alike (const GememAllocator *allocator, const GememAllocator *other);
+
 /* ---- caching-async.c */
 
 /* The allocator with the backend cudaMallocAsync: GEMEM_ERROR_USAGE, a device without
@@ -285,6 +361,7 @@ typedef struct _CachingUse CachingUse;
 typedef struct _CachingRegion CachingRegion; /* these three: caching-sleep.c */
 typedef struct _CachingSleeper CachingSleeper;
 typedef struct _CachingSleep CachingSleep;
+typedef struct _CachingWatch CachingWatch; /* caching-watch.c */
 
 struct _CachingUse /* an extra stream of a block */
 {
@@ -378,7 +455,6 @@ typedef struct
   CachingEvent *head, *tail;
 } CachingQueue;
 
-typedef struct _Caching Caching;
 struct _Caching
 {
   GememAllocator base;
@@ -411,6 +487,7 @@ struct _Caching
   CachingStat stats[CACHING_STAT_COUNT][2]; /* [small]: of large pools, of small pools */
   guint64 peaks[CACHING_STAT_COUNT];        /* of both together */
   CachingSleep *sleep;                      /* NULL: no pool can sleep */
+  CachingWatch *watch;                      /* NULL: nobody wants to know what settings decide */
   CachingStat oversize_allocations, oversize_segments;
   guint64 num_alloc_retries, num_ooms, num_oom_rejections, num_device_alloc, num_device_free;
   guint64 num_sync_all_streams;

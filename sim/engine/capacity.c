@@ -18,6 +18,8 @@
 #include "sim/engine/run.h"
 
 #define UNLIMITED (G_GUINT64_CONSTANT (1) << 50)
+/* Expandable segments take as many addresses each as the device has bytes: of those, 2^50 are too many. */
+#define VERY_LARGE (G_GUINT64_CONSTANT (1) << 42)
 #define PROBES 8
 
 typedef struct
@@ -136,6 +138,11 @@ gemem_capacity_find (const GememJob *job, GememResult *result, GError **error)
   search.job.ignore_refusals = TRUE;
   search.job.events_path = search.job.calls_path = search.job.record_path = NULL;
   answer = fits (&search, UNLIMITED, &unlimited, error);
+  if (answer == 0 && !search.interrupted && unlimited->lower_bound < VERY_LARGE)
+    {
+      gemem_result_free (g_steal_pointer (&unlimited));
+      answer = fits (&search, VERY_LARGE, &unlimited, error);
+    }
   search.job.stop_at_oom = TRUE;
   if (answer > 0)
     done = search_between (&search, unlimited, result, error);

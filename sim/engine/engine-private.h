@@ -58,9 +58,20 @@ typedef enum
 GememDevice *gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal,
                                  guint64 capacity, GememSetupPlaces places, GError **error);
 
+/* What is remembered of a recording between questions of gemem_setup_is_alike(); all 0 before the
+ * first. */
+typedef struct
+{
+  const GememAllocatorClass *klass;
+  GememDevice *device;
+  GPtrArray *settings; /* GememSetting: of klass, in effect when it was recorded; NULL: wrong */
+} GememSetupRecorded;
+
 /* TRUE if the recording was made by the allocator of @job with the settings that it has in @job, as
  * far as the recording tells. */
-gboolean gemem_setup_is_alike (const GememJob *job, const GememTraceInfo *info);
+gboolean gemem_setup_is_alike (const GememJob *job, const GememTraceInfo *info,
+                               GememSetupRecorded *recorded);
+void gemem_setup_recorded_clear (GememSetupRecorded *recorded);
 /* Whether the user says how addresses are chosen, and whether what device it is at all. */
 gboolean gemem_setup_names_places (const GememJob *job);
 gboolean gemem_setup_names_device (const GememJob *job);
@@ -86,3 +97,8 @@ gboolean gemem_share_check (const GememJob *job, GError **error);
 /* One pass over all traces, on a device of @capacity (0: as the jobs say).  NULL with @error, which
  * is also that of gemem_share_check().  O(programs) for each event beyond that of a plain run. */
 GememResult *gemem_share_pass (const GememJob *job, guint64 capacity, GError **error);
+
+/* ---- rivals.c: other settings that would have decided alike */
+
+/* Fills rivals_alike of the job of @run, which ends. */
+void gemem_rivals_compare (const GememRun *run);

@@ -145,8 +145,10 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   const char *defaults = gemem_setup_defaults (job, info);
   int ordinal = run->ordinal == GEMEM_DEVICE_HOST ? 0 : run->ordinal;
   const gboolean named = info->settings != NULL || job->allocator->settings->len == 0;
-  const gboolean alike = gemem_setup_is_alike (job, info);
+  GememSetupRecorded recorded = { NULL };
+  const gboolean alike = gemem_setup_is_alike (job, info, &recorded);
 
+  gemem_setup_recorded_clear (&recorded);
   run->result->as_now = named && alike;
   run->alike = alike && !run->afresh;
   run->repeats = named && run->alike && !run->shares && tells_of_segments (info, events, n);
@@ -181,6 +183,9 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
       return FALSE;
     }
   run->klass = run->allocator->klass;
+  memcpy (run->made, run->device->calls, sizeof run->made);
+  if (job->rivals != NULL && run->klass->watch.begin != NULL)
+    run->klass->watch.begin (run->allocator);
   /* who chose settings wants to know what they do, from the first event to the last */
   run->follows = run->same_allocator && job->use_trace_settings && run->klass->configure != NULL
                  && job->allocator->settings->len == 0;
@@ -606,6 +611,8 @@ pass (const GememJob *job, guint64 capacity, guint64 map_seq, gboolean afresh, g
     ok = replay_epoch (run, capacity, error);
   if (ok)
     gather (run);
+  if (ok && job->rivals != NULL)
+    gemem_rivals_compare (run);
   *unfit = run->unfit;
   return finish_pass (run, ok, error);
 }

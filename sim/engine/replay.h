@@ -78,8 +78,13 @@ typedef struct
   guint warm_up;
   guint threads; /* host threads that serve the events in turn (turns.c); 0 and 1: the run's own */
   GememPaceMode pace;
-  gboolean occupy;       /* streams get work that lasts as long as in the recording: pace.h */
-  gboolean stop_at_oom;  /* the first failed request ends the replay */
+  gboolean occupy;      /* streams get work that lasts as long as in the recording: pace.h */
+  gboolean stop_at_oom; /* the first failed request ends the replay */
+  guint64 stop_above;   /* so does reserving more bytes than this; 0: nothing is too much */
+  /* other settings: where rivals_alike[i] is set, it stays so only if those of rivals.h would have decided
+   * alike all that was replayed, to the end or to where it was stopped; NULL: nobody asks */
+  const struct _GememRivals *rivals;
+  gboolean *rivals_alike;
   guint timeline_points; /* at most; 0: no timeline */
   gboolean keep_map;     /* fill result.map; costs a second pass up to the peak */
   gboolean keep_idle;    /* fill result.idle, at the cost of the same pass, and idle_at_failure */

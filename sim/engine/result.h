@@ -170,6 +170,7 @@ struct _GememResult
   gboolean device_assumed; /* nobody said how large it is */
   gboolean partial;        /* interrupted, or a damaged trace read with --allow-partial */
   char *failure;           /* NULL, or why the run could not be completed */
+  gboolean stopped_above;  /* it reserved more than the job allows, and ended there */
   gboolean not_run;        /* the run did not begin: only names and `failure` are set */
   /* NULL, or the rule of the system's manual that the run broke, though the system lets it, or why
    * the real program ends: "event 3: ..." */

@@ -157,6 +157,17 @@ gemem_run_check_device (const GememRun *run, GError **error)
   return FALSE;
 }
 
+static void
+stop_above (GememRun *run)
+{
+  GememResult *result = run->result;
+
+  run->stop = result->stopped_above = TRUE;
+  if (result->failure == NULL)
+    result->failure = g_strdup_printf (
+        "more reserved at event %" G_GUINT64_FORMAT " than the replay was to allow", run->seq);
+}
+
 void
 gemem_run_raise_peaks (GememRun *run, guint64 stream)
 {
@@ -183,6 +194,8 @@ gemem_run_raise_peaks (GememRun *run, guint64 stream)
     {
       result->peak_reserved = accounts->high;
       result->peak_reserved_seq = run->seq;
+      if (run->job->stop_above != 0 && accounts->high > run->job->stop_above)
+        stop_above (run);
     }
 }
 

@@ -91,13 +91,14 @@ struct _GememRun
   GememProbe *origins;        /* the probe that knows them (origins.c), or NULL */
   gboolean adopt;             /* initial segments and blocks are taken over as recorded */
   gboolean adopted;           /* a segment was taken over */
-  gboolean alike;      /* the recorded allocator with its settings, as far as they are known */
-  gboolean repeats;    /* ... so that the run starts from the recorded state */
-  gboolean afresh;     /* the recorded state does not fit: only from what it held alive */
-  gboolean unfit;      /* that is found now: the run is to be made afresh */
-  gboolean shares;     /* the device with other programs */
-  guint attention;     /* GememRunAttention: what is to be done before the next event */
-  guint64 peak_stream; /* of the event that raised the live peak */
+  gboolean alike;   /* the recorded allocator with its settings, as far as they are known */
+  gboolean repeats; /* ... so that the run starts from the recorded state */
+  gboolean afresh;  /* the recorded state does not fit: only from what it held alive */
+  gboolean unfit;   /* that is found now: the run is to be made afresh */
+  gboolean shares;  /* the device with other programs */
+  guint64 made[GEMEM_CALL_COUNT]; /* device calls of the allocator while it was made */
+  guint attention;                /* GememRunAttention: what is to be done before the next event */
+  guint64 peak_stream;            /* of the event that raised the live peak */
   guint epoch;
   guint64 epoch_ooms;
   /* The latest request that the recorded program was refused (refused.c). */

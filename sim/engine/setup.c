@@ -181,31 +181,50 @@ gemem_setup_defaults (const GememJob *job, const GememTraceInfo *info)
   return job->use_trace_settings && gemem_setup_same_allocator (job, info) ? info->settings : NULL;
 }
 
+/* Fills @recorded for @klass. */
+static void
+find_recorded (GememSetupRecorded *recorded, const GememAllocatorClass *klass,
+               const GememTraceInfo *info)
+{
+  g_autoptr (GPtrArray) nothing = gemem_settings_new ();
+  const GememAllocatorSpec bare = { .klass = klass, .settings = nothing };
+
+  if (recorded->klass == klass)
+    return;
+  gemem_setup_recorded_clear (recorded);
+  recorded->klass = klass;
+  recorded->device = gemem_device_new ("sim", NULL, 0, NULL); /* for values in percent */
+  recorded->settings = gemem_allocator_effective (&bare, info->settings, recorded->device, NULL);
+}
+
 gboolean
-gemem_setup_is_alike (const GememJob *job, const GememTraceInfo *info)
+gemem_setup_is_alike (const GememJob *job, const GememTraceInfo *info, GememSetupRecorded *recorded)
 {
   const char *defaults = gemem_setup_defaults (job, info);
   const GememAllocatorSpec *spec = job->allocator;
-  g_autoptr (GPtrArray) nothing = gemem_settings_new (), own = NULL, theirs = NULL;
-  GememAllocatorSpec bare = *spec;
-  GememDevice *device;
+  g_autoptr (GPtrArray) own = NULL;
   gboolean alike;
 
   if (!gemem_setup_same_allocator (job, info))
     return FALSE;
   if (info->settings == NULL || (defaults != NULL && spec->settings->len == 0))
     return TRUE;
-  bare.settings = nothing;
-  device = gemem_device_new ("sim", NULL, 0, NULL); /* for values in percent */
-  own = gemem_allocator_effective (spec, defaults, device, NULL);
-  theirs = gemem_allocator_effective (&bare, info->settings, device, NULL);
-  gemem_device_destroy (device);
-  alike = own != NULL && theirs != NULL && own->len == theirs->len;
+  find_recorded (recorded, spec->klass, info);
+  own = gemem_allocator_effective (spec, defaults, recorded->device, NULL);
+  alike = own != NULL && recorded->settings != NULL && own->len == recorded->settings->len;
   for (guint i = 0; alike && i < own->len; i++)
     alike = strcmp (((const GememSetting *) own->pdata[i])->value,
-                    ((const GememSetting *) theirs->pdata[i])->value)
+                    ((const GememSetting *) recorded->settings->pdata[i])->value)
             == 0;
   return alike;
+}
+
+void
+gemem_setup_recorded_clear (GememSetupRecorded *recorded)
+{
+  g_clear_pointer (&recorded->settings, g_ptr_array_unref);
+  g_clear_pointer (&recorded->device, gemem_device_destroy);
+  recorded->klass = NULL;
 }
 
 /* Whether the user sets @key of the device. */

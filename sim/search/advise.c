@@ -80,60 +80,17 @@ round_end (Round *round)
 
 /* ---- whose allocator */
 
-/* What a program of @system has unless something is said: the allocator that no setting chooses, else
- * the first. */
-static const GememAllocatorClass *
-default_of (const char *system)
-{
-  const GememAllocatorClass *first = NULL;
-
-  for (const GememAllocatorClass *const *klass = gemem_allocator_classes (); *klass != NULL;
-       klass++)
-    {
-      const GememForm *form = gemem_paste_form (*klass, system);
-
-      if (form != NULL && form->kind != GEMEM_FORM_CALL
-          && (form->kind == GEMEM_FORM_STRING || form->text == NULL))
-        return *klass;
-      if (form != NULL && first == NULL)
-        first = *klass;
-    }
-  return first;
-}
-
 static gboolean
 choose_allocator (GememAdvice *advice, const GememAdviceQuestion *question, GError **error)
 {
-  const GememTraceInfo *info = gemem_held_info (advice->held);
   const char *system = g_strcmp0 (question->system, "any") == 0 ? NULL : question->system;
-  g_autoptr (GPtrArray)
-      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  const GememForm *form;
 
-  if (gemem_recorder_parse (info, question->ignores_settings, NULL, specs, &advice->assumed,
-                            system == NULL ? error : NULL))
-    advice->spec = g_ptr_array_steal_index (specs, 0);
-  else if (system == NULL)
+  advice->spec = gemem_recorder_choose (gemem_held_info (advice->held), question->ignores_settings,
+                                        system, &advice->assumed, error);
+  if (advice->spec == NULL)
     return FALSE;
-  if (system != NULL
-      && (advice->spec == NULL || gemem_paste_form (advice->spec->klass, system) == NULL))
-    {
-      const GememAllocatorClass *klass = default_of (system);
-
-      if (klass == NULL)
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       "--for=%s: no allocator is of that system", system);
-          return FALSE;
-        }
-      if (advice->spec != NULL)
-        gemem_allocator_spec_free (g_steal_pointer (&advice->spec));
-      g_ptr_array_set_size (specs, 0);
-      if (!gemem_allocator_spec_parse (klass->name, specs, error))
-        return FALSE;
-      advice->spec = g_ptr_array_steal_index (specs, 0);
-      advice->assumed = FALSE;
-    }
-  const GememForm *form = gemem_paste_form (advice->spec->klass, system);
+  form = gemem_paste_form (advice->spec->klass, system);
   advice->system = form != NULL ? g_strdup (form->system) : NULL;
   return TRUE;
 }
@@ -151,84 +108,7 @@ settings_now (const GememAdvice *advice, const GememAdviceQuestion *question)
              : NULL;
 }
 
-/* What the recording says of the version of PyTorch: "2.10 or 2.11". */
-static char *
-versions_of (const GememTraceInfo *info)
-{
-  const char *said = gemem_trace_info_said (info, "PyTorch");
-
-  return said != NULL ? g_strchomp (g_strndup (said, strcspn (said, "("))) : NULL;
-}
-
-/* TRUE if the first of @versions refuses @candidate. */
-static gboolean
-is_too_new (const char *versions, const GememCandidate *candidate)
-{
-  g_autofree char *now = versions != NULL ? g_strdup_printf (
-                             "version=%.*s", (int) strcspn (versions, " "), versions)
-                                          : NULL;
-  GememDevice *device = now != NULL
-                                && gemem_params_find (candidate->klass->params, "version") != NULL
-                            ? gemem_device_new ("sim", NULL, 0, NULL)
-                            : NULL;
-  g_autoptr (GError) error = NULL;
-  GememAllocator *allocator = device != NULL
-                                  ? gemem_allocator_new (candidate->spec, now, device, &error)
-                                  : NULL;
-
-  if (allocator != NULL)
-    gemem_allocator_destroy (allocator);
-  if (device != NULL)
-    gemem_device_destroy (device);
-  return error != NULL;
-}
-
 /* ---- the verdict */
-
-/* What the verdict of a dry run depends on. */
-static char *
-depends_on (const GememTraceInfo *info)
-{
-  guint more = 0;
-
-  for (guint i = 0; i < info->provenance->len; i++)
-    more += g_str_has_prefix (info->provenance->pdata[i], GEMEM_TRACE_ONLY_IF ": ");
-  GString *doubt = g_string_new ("the dry run says it does only if ");
-  g_string_append (doubt, gemem_trace_info_said (info, GEMEM_TRACE_ONLY_IF));
-  if (more > 1)
-    g_string_append_printf (doubt, " (and %u more: gemem-sim info)", more - 1);
-  return g_string_free (doubt, FALSE);
-}
-
-static char *
-doubt_of (const GememAdvice *advice, const GememAdviceQuestion *question)
-{
-  const GememResult *now = advice->now;
-  const GememTraceInfo *info = gemem_held_info (advice->held);
-
-  if (now->failure != NULL)
-    return g_strdup_printf ("the replay ended early: %s", now->failure);
-  if (now->not_allowed != NULL)
-    return g_strdup_printf ("the program breaks a rule of its system: %s", now->not_allowed);
-  if (now->approximation != NULL)
-    return g_strdup_printf ("%s is replayed by an approximation", now->allocator);
-  if (now->partial || (info->flags & GEMEM_TRACE_TRUNCATED) != 0)
-    return g_strdup ("the end of the recording is missing");
-  if (now->allocs + now->graph_loads == 0)
-    return g_strdup ("the recording asks for no memory");
-  if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && now->initial_events == 0)
-    return g_strdup ("the recording begins in the middle, and what was held before is not in it");
-  if (gemem_trace_info_said (info, GEMEM_TRACE_ONLY_IF) != NULL)
-    return depends_on (info);
-  if (gemem_held_refused (advice->held) > 0)
-    return g_strdup ("the recorded program was refused memory, and what it does when it gets it "
-                     "was not recorded");
-  if (now->unslept > 0)
-    return g_strdup ("the program lets memory sleep, which the allocator replayed cannot");
-  return question->interrupted != NULL && g_atomic_int_get (question->interrupted) != 0
-             ? g_strdup ("it was interrupted")
-             : NULL;
-}
 
 /* A request that an exact replay of the program's own rules refuses was refused, however short the
  * recording is; only approximations and forbidden programs say nothing. */
@@ -237,7 +117,7 @@ judge (GememAdvice *advice, const GememAdviceQuestion *question)
 {
   const GememResult *now = advice->now;
 
-  advice->doubt = doubt_of (advice, question);
+  advice->doubt = gemem_need_doubt (now, advice->held, question->interrupted);
   if (now->ooms > 0 && now->not_allowed == NULL && now->approximation == NULL)
     {
       g_clear_pointer (&advice->doubt, g_free);
@@ -512,7 +392,7 @@ choose_lines (GememAdvice *advice, Tried *tried)
       advice->least = MIN (advice->least, line.result->lower_bound);
       line.saved = line.need < advice->need ? advice->need - line.need : 0;
       line.too_new = line.candidate->klass == advice->spec->klass
-                     && is_too_new (advice->versions, line.candidate);
+                     && gemem_recorder_refuses (advice->versions, line.candidate->spec);
       line.calls = (gint64) gemem_result_calls (line.result)
                    - (gint64) gemem_result_calls (advice->now);
       g_array_append_val (advice->lines, line);
@@ -602,7 +482,8 @@ gemem_advise (const GememAdviceQuestion *asked, GError **error)
       if (!replay_now (advice, question, &ordinal, error))
         return NULL;
     }
-  advice->versions = advice->assumed ? NULL : versions_of (gemem_held_info (advice->held));
+  advice->versions = advice->assumed ? NULL
+                                     : gemem_recorder_versions (gemem_held_info (advice->held));
   advice->least = advice->now->lower_bound;
   judge (advice, question);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);

@@ -109,3 +109,47 @@ gemem_need_clear (GememNeed *need)
   g_clear_pointer (&need->own, gemem_allocator_spec_free);
   g_clear_pointer (&need->result, gemem_result_free);
 }
+
+/* What the verdict of a dry run depends on. */
+static char *
+depends_on (const GememTraceInfo *info)
+{
+  guint more = 0;
+
+  for (guint i = 0; i < info->provenance->len; i++)
+    more += g_str_has_prefix (info->provenance->pdata[i], GEMEM_TRACE_ONLY_IF ": ");
+  GString *doubt = g_string_new ("the dry run says it does only if ");
+  g_string_append (doubt, gemem_trace_info_said (info, GEMEM_TRACE_ONLY_IF));
+  if (more > 1)
+    g_string_append_printf (doubt, " (and %u more: gemem-sim info)", more - 1);
+  return g_string_free (doubt, FALSE);
+}
+
+char *
+gemem_need_doubt (const GememResult *now, const GememHeld *held, const gint *interrupted)
+{
+  const GememTraceInfo *info = gemem_held_info (held);
+
+  if (now->failure != NULL)
+    return g_strdup_printf ("the replay ended early: %s", now->failure);
+  if (now->not_allowed != NULL)
+    return g_strdup_printf ("the program breaks a rule of its system: %s", now->not_allowed);
+  if (now->approximation != NULL)
+    return g_strdup_printf ("%s is replayed by an approximation", now->allocator);
+  if (now->partial || (info->flags & GEMEM_TRACE_TRUNCATED) != 0)
+    return g_strdup ("the end of the recording is missing");
+  if (now->allocs + now->graph_loads == 0)
+    return g_strdup ("the recording asks for no memory");
+  if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && now->initial_events == 0)
+    return g_strdup ("the recording begins in the middle, and what was held before is not in it");
+  if (gemem_trace_info_said (info, GEMEM_TRACE_ONLY_IF) != NULL)
+    return depends_on (info);
+  if (gemem_held_refused (held) > 0)
+    return g_strdup ("the recorded program was refused memory, and what it does when it gets it "
+                     "was not recorded");
+  if (now->unslept > 0)
+    return g_strdup ("the program lets memory sleep, which the allocator replayed cannot");
+  return interrupted != NULL && g_atomic_int_get (interrupted) != 0
+             ? g_strdup ("it was interrupted")
+             : NULL;
+}

@@ -44,4 +44,8 @@ gboolean gemem_needs_find (GememNeed *needs, guint n, const GememNeedOptions *op
                            GError **error);
 void gemem_need_clear (GememNeed *need);
 
+/* Why @now, a replay of @held as it was, does not tell what the program needs, though it served every
+ * request; @interrupted: may be NULL.  NULL: it tells; g_free(). */
+char *gemem_need_doubt (const GememResult *now, const GememHeld *held, const gint *interrupted);
+
 GEMEM_END_DECLS

@@ -1,8 +1,11 @@
 /* recorder.c - see recorder.h. */
 #include "config.h"
 
+#include <string.h>
+
 #include "allocators/shorthand.h"
 #include "base/named.h"
+#include "sim/search/paste.h"
 #include "sim/search/recorder.h"
 
 #define ASSUMED "pytorch-caching"
@@ -38,6 +41,81 @@ gemem_recorder_parse (const GememTraceInfo *info, gboolean ignores_settings,
         "-a NAME ('gemem-sim list' shows them)",
         info->path, text);
   return FALSE;
+}
+
+/* What a program of @system has unless something is said: the allocator that no setting chooses, else
+ * the first. */
+static const GememAllocatorClass *
+default_of (const char *system)
+{
+  const GememAllocatorClass *first = NULL;
+
+  for (const GememAllocatorClass *const *klass = gemem_allocator_classes (); *klass != NULL;
+       klass++)
+    {
+      const GememForm *form = gemem_paste_form (*klass, system);
+
+      if (form != NULL && form->kind != GEMEM_FORM_CALL
+          && (form->kind == GEMEM_FORM_STRING || form->text == NULL))
+        return *klass;
+      if (form != NULL && first == NULL)
+        first = *klass;
+    }
+  return first;
+}
+
+GememAllocatorSpec *
+gemem_recorder_choose (const GememTraceInfo *info, gboolean ignores_settings, const char *system,
+                       gboolean *assumed, GError **error)
+{
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  const GememAllocatorClass *klass;
+
+  if (gemem_recorder_parse (info, ignores_settings, NULL, specs, assumed,
+                            system == NULL ? error : NULL)
+      && (system == NULL
+          || gemem_paste_form (((GememAllocatorSpec *) specs->pdata[0])->klass, system) != NULL))
+    return g_ptr_array_steal_index (specs, 0);
+  if (system == NULL)
+    return NULL;
+  klass = default_of (system);
+  *assumed = FALSE;
+  g_ptr_array_set_size (specs, 0);
+  if (klass != NULL && gemem_allocator_spec_parse (klass->name, specs, error))
+    return g_ptr_array_steal_index (specs, 0);
+  if (klass == NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--for=%s: no allocator is of that system",
+                 system);
+  return NULL;
+}
+
+char *
+gemem_recorder_versions (const GememTraceInfo *info)
+{
+  const char *said = gemem_trace_info_said (info, "PyTorch");
+
+  return said != NULL ? g_strchomp (g_strndup (said, strcspn (said, "("))) : NULL;
+}
+
+gboolean
+gemem_recorder_refuses (const char *versions, const GememAllocatorSpec *spec)
+{
+  g_autofree char *now = versions != NULL ? g_strdup_printf (
+                             "version=%.*s", (int) strcspn (versions, " "), versions)
+                                          : NULL;
+  GememDevice *device = now != NULL && gemem_params_find (spec->klass->params, "version") != NULL
+                            ? gemem_device_new ("sim", NULL, 0, NULL)
+                            : NULL;
+  g_autoptr (GError) error = NULL;
+  GememAllocator *allocator = device != NULL ? gemem_allocator_new (spec, now, device, &error)
+                                             : NULL;
+
+  if (allocator != NULL)
+    gemem_allocator_destroy (allocator);
+  if (device != NULL)
+    gemem_device_destroy (device);
+  return error != NULL;
 }
 
 char *

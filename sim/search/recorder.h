@@ -21,6 +21,17 @@ gboolean gemem_recorder_parse (const GememTraceInfo *info, gboolean ignores_sett
                                const GPtrArray *variables, GPtrArray *specs, gboolean *assumed,
                                GError **error);
 
+/* The allocator that a program of @system has (NULL: that of the recorder): the one that recorded @info
+ * where it is of that system, else the one that no setting chooses.  NULL with GEMEM_ERROR_USAGE;
+ * gemem_allocator_spec_free(). */
+GememAllocatorSpec *gemem_recorder_choose (const GememTraceInfo *info, gboolean ignores_settings,
+                                           const char *system, gboolean *assumed, GError **error);
+
+/* "2.10 or 2.11": what the recording says of the version of PyTorch; g_free(); NULL: nothing. */
+char *gemem_recorder_versions (const GememTraceInfo *info);
+/* TRUE if the first of @versions (NULL: FALSE) refuses the settings of @spec. */
+gboolean gemem_recorder_refuses (const char *versions, const GememAllocatorSpec *spec);
+
 /* That the release which recorded @info is replayed as another by @spec; g_free(); NULL: it is not. */
 char *gemem_recorder_release_note (const GememTraceInfo *info, const GememAllocatorSpec *spec);
 

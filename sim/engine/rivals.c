@@ -1,0 +1,149 @@
+/* rivals.c - see rivals.h.
+ *
+ * What the allocator alone decides it knows itself (`watch` of its class).  The engine decides by the
+ * settings too: how a run follows the recording depends on whether they are those of the recording
+ * (GememRun.alike, follows).  Rivals for which it would decide otherwise are never alike; nor are those with
+ * settings of the device.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "sim/engine/engine-private.h"
+#include "sim/engine/rivals.h"
+
+typedef struct
+{
+  GememAllocator *allocator; /* unused; NULL: refused, or no rival of any run */
+  GError *refusal;
+  gboolean alike;                 /* to the recording: gemem_setup_is_alike() */
+  gboolean plain;                 /* it has no settings of its own */
+  guint64 made[GEMEM_CALL_COUNT]; /* as GememRun.made */
+} Rival;
+
+struct _GememRivals
+{
+  GememDevice *device; /* of all: who watches takes nothing from it before the first request */
+  Rival *rivals;
+  guint n;
+};
+
+static GememDevice *
+new_device (const GememJob *job, const GememTraceInfo *info, GError **error)
+{
+  const int ordinal = job->device_ordinal >= 0 && job->device_ordinal != GEMEM_DEVICE_HOST
+                          ? job->device_ordinal
+                          : 0;
+
+  return gemem_setup_device (job, info, ordinal, 0, GEMEM_SETUP_AS_TRACE, error);
+}
+
+/* Settings that move the device are only tried: whether they can be run. */
+static void
+try_alone (Rival *rival, const GememJob *job, const GememTraceInfo *info)
+{
+  GememDevice *device = new_device (job, info, &rival->refusal);
+  GememAllocator *allocator = device != NULL
+                                  ? gemem_allocator_new (job->allocator,
+                                                         gemem_setup_defaults (job, info), device,
+                                                         &rival->refusal)
+                                  : NULL;
+
+  if (allocator != NULL)
+    gemem_allocator_destroy (allocator);
+  if (device != NULL)
+    gemem_device_destroy (device);
+}
+
+static void
+make (GememRivals *rivals, Rival *rival, const GememJob *job, const GememTraceInfo *info,
+      GememSetupRecorded *recorded)
+{
+  const GememAllocatorSpec *spec = job->allocator;
+  const gboolean moved = spec->device != NULL && spec->device->len > 0;
+
+  if (moved || spec->klass->watch.begin == NULL)
+    {
+      try_alone (rival, job, info);
+      return;
+    }
+  if (rivals->device == NULL)
+    rivals->device = new_device (job, info, &rival->refusal);
+  if (rivals->device == NULL)
+    return;
+  rival->alike = gemem_setup_is_alike (job, info, recorded);
+  rival->plain = spec->settings->len == 0;
+  memset (rivals->device->calls, 0, sizeof rivals->device->calls);
+  rival->allocator = gemem_allocator_new (spec, gemem_setup_defaults (job, info), rivals->device,
+                                          &rival->refusal);
+  memcpy (rival->made, rivals->device->calls, sizeof rival->made);
+}
+
+GememRivals *
+gemem_rivals_new (const GememJob *job, const GememAllocatorSpec *const *specs, guint n,
+                  GError **error)
+{
+  GememTraceReader *reader = job->source (job->source_data, error);
+  GememSetupRecorded recorded = { NULL };
+  GememRivals *rivals;
+
+  if (reader == NULL)
+    return NULL;
+  rivals = g_new0 (GememRivals, 1);
+  rivals->rivals = g_new0 (Rival, n);
+  rivals->n = n;
+  for (guint i = 0; i < n; i++)
+    {
+      GememJob own = *job;
+
+      own.allocator = specs[i];
+      make (rivals, &rivals->rivals[i], &own, &reader->info, &recorded);
+    }
+  gemem_setup_recorded_clear (&recorded);
+  gemem_trace_close (reader);
+  return rivals;
+}
+
+void
+gemem_rivals_free (GememRivals *rivals)
+{
+  if (rivals == NULL)
+    return;
+  for (guint i = 0; i < rivals->n; i++)
+    {
+      if (rivals->rivals[i].allocator != NULL)
+        gemem_allocator_destroy (rivals->rivals[i].allocator);
+      g_clear_error (&rivals->rivals[i].refusal);
+    }
+  if (rivals->device != NULL)
+    gemem_device_destroy (rivals->device);
+  g_free (rivals->rivals);
+  g_free (rivals);
+}
+
+const GError *
+gemem_rivals_refusal (const GememRivals *rivals, guint i)
+{
+  return rivals->rivals[i].refusal;
+}
+
+void
+gemem_rivals_compare (const GememRun *run)
+{
+  const GememRivals *rivals = run->job->rivals;
+  const GPtrArray *device = run->job->allocator->device;
+  const gboolean plain = run->job->allocator->settings->len == 0,
+                 moved = device != NULL && device->len > 0;
+
+  for (guint i = 0; i < rivals->n; i++)
+    {
+      const Rival *rival = &rivals->rivals[i];
+
+      run->job->rivals_alike[i] = run->job->rivals_alike[i] && !run->afresh && !moved
+                                  && rival->allocator != NULL && rival->alike == run->alike
+                                  && rival->plain == plain && rival->allocator->klass == run->klass
+                                  && memcmp (rival->made, run->made, sizeof run->made) == 0
+                                  && run->klass->watch.alike != NULL
+                                  && run->klass->watch.alike (run->allocator, rival->allocator);
+    }
+}

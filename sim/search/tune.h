@@ -1,0 +1,122 @@
+/* tune.h - which of many settings is the best for one or several recordings, and how that is known.
+ *
+ * Why: advise tries what usually helps, one or two settings at a time.  Here all of a space are settled,
+ * and each row says by what: its own replay, a proof that it decides as one that was replayed, or a replay
+ * that was stopped when it needed more than the best.
+ *
+ * Invariants: the answer is that of replaying every setting to its end, with any number of threads: rows
+ * are settled in waves that depend on the question alone.  A setting is the best only if every request of
+ * every recording was served, by the allocator and not an approximation of it.
+ * Cost: an unused allocator for each setting and recording, and the replays that are left.
+ */
+#pragma once
+
+#include "base/macros.h"
+#include "sim/search/need.h"
+
+GEMEM_BEGIN_DECLS
+
+/* What is to become small. */
+typedef enum
+{
+  GEMEM_TUNE_NEEDS, /* bytes at the reserved peak; over several recordings, the largest */
+  GEMEM_TUNE_CALLS, /* of the device; the sum */
+  GEMEM_TUNE_TIME,  /* modelled, ns; the sum */
+  GEMEM_TUNE_OBJECTIVES
+} GememTuneObjective;
+
+extern const char *const gemem_tune_objectives[GEMEM_TUNE_OBJECTIVES];
+
+/* How a row was settled. */
+typedef enum
+{
+  GEMEM_TUNE_REPLAYED,
+  GEMEM_TUNE_EQUAL, /* decides as the row `by`, which was replayed */
+  GEMEM_TUNE_ABOVE, /* needs more than the best: its replay was stopped, or it decides as one that was */
+  GEMEM_TUNE_FAILED, /* a request fails on this device, or it is approximated, or shares memory; likewise */
+  GEMEM_TUNE_REFUSED, /* no such settings of this version */
+  GEMEM_TUNE_UNTRIED, /* interrupted before */
+  GEMEM_TUNE_ENDS
+} GememTuneEnd;
+
+extern const char *const gemem_tune_ends[GEMEM_TUNE_ENDS];
+
+/* One setting on one recording. */
+typedef struct
+{
+  GememTuneEnd end;
+  guint by;                              /* the row whose replay settled it; itself: its own */
+  guint64 values[GEMEM_TUNE_OBJECTIVES]; /* ABOVE: at least these */
+} GememTuneCell;
+
+typedef struct
+{
+  const GememAllocatorSpec *spec; /* of the question; NULL: what made each recording */
+  guint changes;                  /* settings that differ from now */
+  GememTuneEnd end;               /* of all cells, the last of the list */
+  guint by;
+  guint64 values[GEMEM_TUNE_OBJECTIVES];
+  GememTuneCell *cells; /* one for each recording */
+  char *why;            /* REFUSED */
+} GememTuneRow;
+
+typedef struct
+{
+  GememNeed *traces; /* gemem_tune() fills their results: with the settings now */
+  guint n_traces;
+  const GPtrArray *specs; /* GememAllocatorSpec: the space */
+  GememNeedOptions options;
+  GememTuneObjective objectives[2];             /* different ones */
+  guint n_objectives;                           /* 1 or 2 */
+  guint threads;                                /* 0: one per processor */
+  void (*progress) (guint settled, guint rows); /* NULL: nobody looks */
+} GememTuneQuestion;
+
+typedef struct
+{
+  const GememTuneQuestion *question;
+  GArray *rows; /* GememTuneRow: how it is now, then the space without what sets the same */
+  guint best;   /* row; G_MAXUINT: none */
+  GArray
+      *front; /* guint: rows than which none is better in one objective and as good in the other, by
+                  * the first */
+  guint counts[GEMEM_TUNE_ENDS]; /* of rows but the first */
+  guint replays;                 /* of one recording each, stopped ones included */
+  guint shared;                  /* rows ABOVE or FAILED by the replay of another */
+  /* Where no setting serves every request: bytes of a device on which one is known to; 0: not known. */
+  guint64 reached;
+  char *
+      line; /* to paste, read back and replayed; that of `reached` is as it is; NULL: it cannot be said so, or is now's */
+  GememAllocatorSpec *pasted;
+} GememTune;
+
+/* @question must outlive it.  NULL with GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE; interrupted, what was found
+ * so far.  gemem_tune_free(). */
+GememTune *gemem_tune (GememTuneQuestion *question, GError **error);
+void gemem_tune_free (GememTune *tune);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememTune, gemem_tune_free)
+
+/* TRUE if the best is worth telling: at least 1 % better than now, or where now a request fails. */
+gboolean gemem_tune_helps (const GememTune *tune);
+
+/* The settings of row @i that are not as now, GememSetting; g_ptr_array_unref(). */
+GPtrArray *gemem_tune_changes (const GememTune *tune, guint i);
+
+/* ---- tune-space.c */
+
+/* All combinations of the settings of @klass that users can write for @system (NULL: any), each with the
+ * values worth trying, its default and the one among @now ("key=value,..."; NULL: the defaults); from the
+ * most promising on, as many settings as there can be.  Those left out are named in *@left_out, g_free();
+ * NULL: none.  GPtrArray of GememAllocatorSpec; NULL with GEMEM_ERROR_USAGE. */
+GPtrArray *gemem_tune_space (const GememAllocatorClass *klass, const char *system, const char *now,
+                             char **left_out, GError **error);
+
+/* ---- tune-screen.c */
+
+/* Appends about ten lines of at most 100 columns. */
+void gemem_tune_append (GString *out, const GememTune *tune);
+/* Appends an object with the same fields; every row as a row of CSV. */
+void gemem_tune_append_json (GString *out, const GememTune *tune);
+void gemem_tune_append_csv (GString *out, const GememTune *tune);
+
+GEMEM_END_DECLS
