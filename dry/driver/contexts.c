@@ -68,7 +68,7 @@ static void
 context_clear (DriverContext *context)
 {
   if (context->lost == CUDA_SUCCESS)
-    gemem_driver_wait_until (context->busy);
+    gemem_driver_wait_context (context);
   gemem_driver_stream_clear (context);
   clear_objects (context);
   clear_memory (context);
@@ -304,7 +304,7 @@ synchronize (DriverContext *context)
   gemem_driver_leave_device (context->device);
   if (!ok)
     return CUDA_ERROR_UNKNOWN; /* injected fault */
-  gemem_driver_wait_until (context->busy);
+  gemem_driver_wait_context (context);
   gemem_driver_pools_trim (context->device);
   return context->lost;
 }

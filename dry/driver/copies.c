@@ -272,7 +272,7 @@ put_copy (guint64 to, guint64 from, size_t size, HostSides host, gboolean wait, 
     }
   gemem_driver_enqueue (stream, gemem_driver_work_ns (size), &work);
   if (wait || is_pageable (to))
-    gemem_driver_wait_until (stream->busy);
+    gemem_driver_wait_stream (stream);
   return gemem_driver_context ()->lost;
 }
 

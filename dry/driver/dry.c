@@ -4,6 +4,7 @@
 
 #include "dry/driver/capture.h"
 #include "dry/driver/foreign.h"
+#include "dry/driver/late.h"
 #include "dry/driver/mode.h"
 #include "dry/driver/remembered.h"
 
@@ -12,6 +13,7 @@ initialised (void)
 {
   gemem_dry_note_rank ();
   gemem_dry_note_visible ();
+  gemem_driver_late_begin ();
 }
 
 /* Every image is taken. */
@@ -39,6 +41,7 @@ launch (DriverStream *stream, const DriverFunction *function, const CUDA_KERNEL_
 {
   gemem_driver_foreign_launch (function, what->kernelParams, what->extra);
   gemem_driver_remembered_launch (function, what->kernelParams, what->extra);
+  gemem_driver_late_work (stream);
   return stream->capture != NULL ? gemem_driver_capture_add (
              stream, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *what })
                                  : CUDA_SUCCESS;

@@ -8,6 +8,7 @@
 
 #include "dry/driver/calls.h"
 #include "dry/driver/capture.h"
+#include "dry/driver/late.h"
 #include "dry/driver/mode.h"
 #include "dry/driver/pools.h"
 
@@ -38,6 +39,7 @@ cuEventDestroy_v2 (CUevent handle)
 {
   BEGIN (cuEventDestroy_v2, RETURNS);
   EVENT (handle);
+  gemem_driver_late_forget (&event->object);
   gemem_driver_object_remove (event);
   g_free (event);
   return gemem_driver_context_state ();
@@ -69,6 +71,7 @@ record (DriverEntry entry, CUevent handle, CUstream stream_handle, unsigned int 
                                            : MAX (gemem_driver_stream_start (stream), made - 1);
   event->recorded = TRUE;
   gemem_driver_stream_occupy (stream, event->done);
+  gemem_driver_late_record (event, stream);
   return CUDA_SUCCESS;
 }
 
@@ -109,7 +112,10 @@ wait_event (DriverEntry entry, CUstream handle, CUevent event_handle, unsigned i
   else if (event->captured)
     return gemem_driver_misuse (CUDA_ERROR_CAPTURED_EVENT, "of a capture that has ended");
   else if (event->recorded)
-    gemem_driver_stream_occupy (stream, MAX (gemem_driver_stream_start (stream), event->done));
+    {
+      gemem_driver_stream_occupy (stream, MAX (gemem_driver_stream_start (stream), event->done));
+      gemem_driver_late_join (stream, event);
+    }
   return CUDA_SUCCESS;
 }
 
@@ -132,7 +138,10 @@ cuEventQuery (CUevent handle)
   EVENT (handle);
   if (event->captured)
     return gemem_driver_misuse (CUDA_ERROR_CAPTURED_EVENT, "the event was captured");
-  return gemem_driver_is_complete (event->object.context, event->recorded ? event->done : 0);
+  const CUresult result = gemem_driver_is_complete (event->object.context,
+                                                    event->recorded ? event->done : 0);
+  return result != CUDA_SUCCESS || gemem_driver_late_event_done (event) ? result
+                                                                        : CUDA_ERROR_NOT_READY;
 }
 
 CUresult CUDAAPI
@@ -148,7 +157,10 @@ cuEventSynchronize (CUevent handle)
   gemem_device_event_sync (gemem_driver_enter_device (device), 0);
   gemem_driver_leave_device (device);
   if (event->recorded)
-    gemem_driver_wait_until (event->done);
+    {
+      gemem_driver_wait_until (event->done);
+      gemem_driver_late_wait_event (event);
+    }
   gemem_driver_pools_trim (device);
   return event->object.context->lost;
 }

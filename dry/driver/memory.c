@@ -155,7 +155,7 @@ cuMemFreeHost (void *memory)
   if ((area = gemem_driver_area_start ((guintptr) memory, KIND_HOST)) == NULL)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "%p is no host memory of cuMemHostAlloc",
                                 memory);
-  gemem_driver_wait_until (area->context->busy);
+  gemem_driver_wait_context (area->context);
   gemem_driver_area_remove (area);
   return gemem_driver_context_state ();
 }
@@ -192,7 +192,7 @@ cuMemHostUnregister (void *memory)
   if ((area = gemem_driver_area_start ((guintptr) memory, KIND_REGISTERED)) == NULL)
     return gemem_driver_misuse (CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "%p is not registered",
                                 memory);
-  gemem_driver_wait_until (area->context->busy);
+  gemem_driver_wait_context (area->context);
   gemem_driver_area_remove (area);
   return gemem_driver_context_state ();
 }

@@ -148,7 +148,7 @@ unload (DriverModule *module)
   g_autoptr (GList) functions = g_hash_table_get_values (module->functions);
 
   if (module->object.context != NULL)
-    gemem_driver_wait_until (module->object.context->busy);
+    gemem_driver_wait_context (module->object.context);
   g_list_foreach (functions, (GFunc) (void (*) (void)) remove_function, NULL);
   gemem_driver_object_remove (module);
   gemem_driver_object_free (module);

@@ -201,6 +201,39 @@ is_python_alone (void)
   return is_initialised != NULL && is_initialised () && g_getenv (GEMEM_ENV_DRY_PYTHON) == NULL;
 }
 
+/* The name of the file in which @frame lies; NULL: unknown, or one that passes calls on: the recorder, or CUDA, the dry run's or NVIDIA's. */
+static const char *
+library_of (gconstpointer frame)
+{
+  static const char *const own[] = { "libgemem-dry", "libgemem-record", "libcudart.", "libcuda." };
+  Dl_info info;
+
+  if (dladdr (frame, &info) == 0 || info.dli_fname == NULL)
+    return NULL;
+  const char *slash = strrchr (info.dli_fname, '/'),
+             *name = slash != NULL ? slash + 1 : info.dli_fname;
+  for (guint i = 0; i < G_N_ELEMENTS (own); i++)
+    if (g_str_has_prefix (name, own[i]))
+      return NULL;
+  return name;
+}
+
+void
+gemem_dry_note_caller (GememDryNote word)
+{
+  gpointer frames[8];
+  const int n = backtrace (frames, G_N_ELEMENTS (frames));
+
+  for (int i = 0; i < n; i++)
+    {
+      const char *name = library_of (frames[i]);
+      if (name == NULL)
+        continue;
+      gemem_dry_note (word, name);
+      return;
+    }
+}
+
 /* Whether XLA asks here, when it measures kernels, whether they wrote what they should: zero errors, which is no fact of the program. */
 static gboolean
 is_check_of_xla (void)

@@ -26,6 +26,9 @@ extern const char *const gemem_dry_note_words[];
  * once, and once: how often it came is told at the end. */
 void gemem_dry_note (GememDryNote word, const char *text);
 
+/* The same; the text is the file of the library that made this call of the driver, "libc10_cuda.so", CUDA's own passed over. */
+void gemem_dry_note_caller (GememDryNote word);
+
 /* A library took @bytes of @device for itself (below 0: gave them back), as on @machine, constant or
  * NULL, which the user said if @given; the notes say at the end how much it held at most. */
 void gemem_dry_took (guint device, gint64 bytes, const char *machine, gboolean given);

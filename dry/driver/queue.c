@@ -13,6 +13,7 @@
 #include "config.h"
 
 #include "dry/driver/capture.h"
+#include "dry/driver/late.h"
 #include "dry/driver/mode.h"
 
 #define START_NS 20000       /* fixed part of any work */
@@ -91,6 +92,7 @@ gemem_driver_enqueue (DriverStream *stream, guint64 ns, const DriverWork *work)
       now.done = gemem_driver.now;
       now.context = stream->object.context;
       now.entry = gemem_driver.entry;
+      gemem_driver_late_work (stream);
       now.run (&now);
       g_free (now.staged);
       return;
@@ -130,6 +132,20 @@ gemem_driver_wait_until (guint64 time)
 }
 
 void
+gemem_driver_wait_stream (const DriverStream *stream)
+{
+  gemem_driver_wait_until (gemem_driver_stream_busy (stream));
+  gemem_driver_late_wait_stream (stream);
+}
+
+void
+gemem_driver_wait_context (DriverContext *context)
+{
+  gemem_driver_wait_until (context->busy);
+  gemem_driver_late_wait_context (context);
+}
+
+void
 gemem_driver_wait_as_device (DriverDevice *device, GememDeviceCall call)
 {
   GHashTableIter iter;
@@ -141,7 +157,10 @@ gemem_driver_wait_as_device (DriverDevice *device, GememDeviceCall call)
   while (g_hash_table_iter_next (&iter, NULL, &value))
     if (((DriverObject *) value)->kind == KIND_CONTEXT
         && ((DriverContext *) value)->device == device)
-      gemem_driver.now = MAX (gemem_driver.now, ((DriverContext *) value)->busy);
+      {
+        gemem_driver.now = MAX (gemem_driver.now, ((DriverContext *) value)->busy);
+        gemem_driver_late_wait_context (value);
+      }
   gemem_driver_run_due ();
 }
 

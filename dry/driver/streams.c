@@ -3,6 +3,7 @@
 
 #include "dry/driver/calls.h"
 #include "dry/driver/capture.h"
+#include "dry/driver/late.h"
 #include "dry/driver/pools.h"
 #include "dry/driver/streams.h"
 
@@ -45,6 +46,7 @@ cuStreamDestroy_v2 (CUstream handle)
   if ((stream = gemem_driver_object (handle, KIND_STREAM)) == NULL)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_HANDLE, "no such stream");
   gemem_driver_capture_leave (stream);
+  gemem_driver_late_forget (&stream->object);
   gemem_driver_object_remove (stream);
   g_free (stream);
   return gemem_driver_context_state ();
@@ -58,7 +60,10 @@ query_stream (DriverEntry entry, CUstream handle)
   CUresult allowed = gemem_driver_capture_allows_wait (stream);
   if (allowed != CUDA_SUCCESS)
     return allowed;
-  return gemem_driver_is_complete (stream->object.context, gemem_driver_stream_busy (stream));
+  const CUresult result = gemem_driver_is_complete (stream->object.context,
+                                                    gemem_driver_stream_busy (stream));
+  return result != CUDA_SUCCESS || gemem_driver_late_stream_done (stream) ? result
+                                                                          : CUDA_ERROR_NOT_READY;
 }
 
 CUresult CUDAAPI
@@ -87,7 +92,7 @@ synchronize (DriverEntry entry, CUstream handle)
   gemem_driver_leave_device (device);
   if (!ok)
     return CUDA_ERROR_UNKNOWN; /* injected fault */
-  gemem_driver_wait_until (gemem_driver_stream_busy (stream));
+  gemem_driver_wait_stream (stream);
   gemem_driver_pools_trim (device);
   return stream->object.context->lost;
 }

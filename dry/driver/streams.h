@@ -38,6 +38,8 @@ struct _DriverContext
   /* end of the work of all streams that synchronise with the default stream, */
   guint64 blocking_busy;
   guint64 busy; /* and of all streams */
+  guint64
+      known; /* late.h: number of the last work of which the host knows that all up to it is done */
 };
 
 /* Work on a stream. */
@@ -72,6 +74,9 @@ void gemem_driver_stream_occupy (DriverStream *stream, guint64 done);
 CUresult gemem_driver_is_complete (DriverContext *context, guint64 time);
 void gemem_driver_run_due (void);
 void gemem_driver_wait_until (guint64 time);
+/* The host waits for all work on @stream, or in @context. */
+void gemem_driver_wait_stream (const DriverStream *stream);
+void gemem_driver_wait_context (DriverContext *context);
 /* Called before a call of the simulated device that waits until the device is idle. */
 void gemem_driver_wait_as_device (DriverDevice *device, GememDeviceCall call);
 void gemem_driver_stream_clear (DriverContext *context); /* drops the work of a context */

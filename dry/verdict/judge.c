@@ -3,7 +3,7 @@
  *
  * "No" is certain: what is not known only adds to what was found.  "Yes" is said only if nothing that
  * is not known could turn it: the program ran to its end, nothing that it called failed for want of a
- * function, no size was taken as 0, and enough is left for CUDA's context, unless --context counted it.
+ * function, no size was taken as 0, and enough is left for CUDA's context and kernels, unless --context counted them.
  * Everything else is "only if", with the conditions, each a part of a sentence after these words.
  *
  * A program that was refused memory, went on with other requests and ended with success (it tries a smaller
@@ -24,8 +24,8 @@
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
 
-/* With less than this left, CUDA's context and the code of kernels, commonly some hundreds of MiB,
- * may decide. */
+/* With less than this left, the context included where it is counted, CUDA's context and the code of kernels, commonly some hundreds
+ * of MiB, may decide. */
 #define LEFT_FOR_CONTEXT (G_GUINT64_CONSTANT (1) << 30)
 /* The same, of links between GPUs that are others than those that were assumed; or with less than NCCL took. */
 #define LEFT_FOR_LINKS (G_GUINT64_CONSTANT (1) << 30)
@@ -132,6 +132,32 @@ add_tried (GPtrArray *conditions, const DryTried *tried, const char *kind, const
         row, more);
 }
 
+/* What follows from work of streams that may be done later than here. */
+static void
+add_late (GPtrArray *conditions, const DryTried *tried)
+{
+  if (tried->result == DRY_TRIAL_OTHER || tried->result == DRY_TRIAL_FAILED)
+    only_if (conditions,
+             "the GPU is done with what other streams use by the time that memory is asked for "
+             "('streams', below): %s",
+             tried->text);
+  else if (tried->result == DRY_TRIAL_LEFT_OUT)
+    only_if (conditions,
+             "the GPU is done with what other streams use by the time that memory is asked for "
+             "('streams', below); without --once a second run tells what it needs otherwise");
+}
+
+/* What the same process needs in @other, a run that is an end of the answer; 0: none, or it does not tell. */
+static guint64
+needed_in (const DryVerdict *verdict, const DryVerdict *other, guint process)
+{
+  if (other == NULL || other->fit == DRY_DOES_NOT_FIT)
+    return 0;
+  return other->findings->len == verdict->findings->len
+             ? ((const DryFinding *) other->findings->pdata[process])->needed
+             : other->needed;
+}
+
 /* The conditions of the whole run; @most: the run with the largest workspaces, or NULL. */
 static void
 add_common_conditions (DryVerdict *verdict, const DryVerdict *most)
@@ -170,6 +196,7 @@ add_common_conditions (DryVerdict *verdict, const DryVerdict *most)
                                                : "without --once a second draw tells more");
   add_tried (conditions, &verdict->tried_numbers, "integers", "numbers");
   add_tried (conditions, &verdict->tried_truths, "truth values", "truths");
+  add_late (conditions, &verdict->tried_late);
   if (verdict->unknown->len > 0)
     only_if (conditions, "what is not known besides ('unknown', below) needs no more");
 }
@@ -185,6 +212,7 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
   const guint64 beside = options->capacity
                          - MAX (taken_by (options, found), found->needed_most + found->beside);
   const guint64 links = found->limit > 0 ? beside : left; /* to NCCL, more than it took */
+  const guint64 kernels = found->limit > 0 ? beside - MIN (beside, options->context) : beside;
   const guint64 together = needed_together (options, verdict, found);
   char size[GEMEM_FORMAT_MAX];
 
@@ -213,19 +241,19 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
              "than the %s "
              "that are left; NCCL_TOPO_FILE names a machine",
              gemem_format_size (size, links));
-  if (options->context == 0 && beside < LEFT_FOR_CONTEXT)
+  if (!options->given_context && options->context + kernels < LEFT_FOR_CONTEXT)
     only_if (conditions,
-             "CUDA's context and kernels, commonly some hundreds of MiB, take no more than the %s "
+             "%s, commonly some hundreds of MiB, take no more than the %s "
              "that are left; --context=SIZE counts them",
-             gemem_format_size (size, beside));
+             options->context > 0 ? "kernels and libraries, beside CUDA's context"
+                                  : "CUDA's context and kernels",
+             gemem_format_size (size, kernels));
 }
 
 void
 gemem_library_judge (const DryOptions *options, DryVerdict *verdict)
 {
   const DryVerdict *most = verdict->most;
-  const gboolean larger = most != NULL && most->fit != DRY_DOES_NOT_FIT;
-  const gboolean alike = larger && most->findings->len == verdict->findings->len;
 
   g_ptr_array_set_size (verdict->only_if, 0);
   add_common_conditions (verdict, most);
@@ -241,11 +269,11 @@ gemem_library_judge (const DryOptions *options, DryVerdict *verdict)
   for (guint i = 0; i < verdict->findings->len; i++)
     {
       DryFinding *found = verdict->findings->pdata[i];
-      const guint64 more = alike    ? ((const DryFinding *) most->findings->pdata[i])->needed
-                           : larger ? most->needed
-                                    : 0;
+      const guint64 late = needed_in (verdict, verdict->late, i);
+      const guint64 more = MAX (needed_in (verdict, most, i), late);
 
       found->needed_most = MAX (found->needed, more);
+      found->most_late = late == found->needed_most;
       g_ptr_array_set_size (found->only_if, 0);
       if (found->fit == DRY_FITS)
         add_conditions (options, verdict, most, found);

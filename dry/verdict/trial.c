@@ -25,6 +25,9 @@
  * Sizes that follow from real numbers are drawn (dry/python/known.py).  A second run draws them otherwise, less evenly.  What it
  * needs is the other end; that the GPU's numbers are like either is a condition whatever it needs.
  *
+ * Work of streams is done at once in a dry run.  Where an allocator asked for that, another run answers no until the host has waited
+ * (dry/driver/late.h): what that needs is the other end of the answer.
+ *
  * Invariants: the figures of the verdict are those of the first run, with zeros; only its conditions
  * change.
  */
@@ -189,12 +192,20 @@ compare_runs (const DryVerdict *first, const DryVerdict *second, Find *find)
 
 /* ---- runs */
 
+/* Removes the traces of @verdict. */
+static void
+remove_traces (const DryVerdict *verdict)
+{
+  for (guint i = 0; i < verdict->findings->len; i++)
+    g_unlink (((const DryFinding *) verdict->findings->pdata[i])->path);
+}
+
 /* Frees @verdict and removes its traces. */
 static void
 forget (DryVerdict *verdict)
 {
-  for (guint i = 0; verdict != NULL && i < verdict->findings->len; i++)
-    g_unlink (((const DryFinding *) verdict->findings->pdata[i])->path);
+  if (verdict != NULL)
+    remove_traces (verdict);
   gemem_library_verdict_free (verdict);
 }
 
@@ -210,7 +221,7 @@ typedef struct
 {
   const DryOptions *options;
   char **arguments;
-  const DryVerdict *verdict; /* of the first run */
+  DryVerdict *verdict; /* of the first run */
   DryTried *tried;
   const char *others; /* "17", "true": what they read now */
   const char *option; /* "; to try it: --value ..."; "": none */
@@ -437,23 +448,108 @@ try_drawn (Trial *trial)
   forget (second);
 }
 
+/* ---- work of streams */
+
+/* What PyTorch's own code asks for beside its allocator of the GPU: whether pinned memory of the host can be used again, and NCCL's
+ * work, of which only the latter keeps memory of the GPU. */
+#define BESIDE "libtorch_cuda.so"
+
+/* Whether the answer may follow from who asked. */
+static gboolean
+asked_for_memory (const DryVerdict *verdict)
+{
+  gboolean distributed = FALSE;
+
+  for (guint i = 0; i < verdict->findings->len; i++)
+    distributed |= ((const DryFinding *) verdict->findings->pdata[i])->rank >= 0;
+  for (guint i = 0; i < verdict->asked->len; i++)
+    if (distributed || strcmp (((const DryCount *) verdict->asked->pdata[i])->name, BESIDE) != 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* What @late, whose GPU is late, was refused first, or needs.  g_free(). */
+static char *
+describe_late (const DryVerdict *late)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  for (guint i = 0; i < late->findings->len; i++)
+    {
+      const DryFinding *found = late->findings->pdata[i];
+      if (found->ooms > 0)
+        return g_strdup_printf (
+            "a request of %s is refused%s%s", gemem_format_size (size, found->oom_size),
+            found->oom_by != NULL ? ", " : "", found->oom_by != NULL ? found->oom_by : "");
+    }
+  return g_strdup_printf ("it needs %s (%" G_GUINT64_FORMAT " bytes)%s",
+                          gemem_format_size (size, late->needed), late->needed,
+                          late->fit == DRY_DOES_NOT_FIT ? ", and does not fit" : "");
+}
+
+static void
+try_late (Trial *trial)
+{
+  DryOptions options = *trial->options;
+  Trial other = *trial;
+
+  options.late = TRUE;
+  other.options = &options;
+  DryVerdict *late = run_aside (&other, 0, NULL);
+  if (late == NULL)
+    return;
+  const gboolean refused = late->refused || late->fit == DRY_DOES_NOT_FIT;
+  if (!refused && !is_whole (trial, late))
+    {
+      g_autofree char *ended = describe_end (trial, late);
+      settle (trial, DRY_TRIAL_FAILED,
+              g_strdup_printf ("a run in which it is done only when the host waits %s", ended));
+      forget (late);
+      return;
+    }
+  remove_traces (late);
+  trial->verdict->late = late;
+  g_autofree char *need = refused || late->needed > trial->verdict->needed
+                              ? describe_late (late)
+                              : g_strdup ("it needs no more");
+  settle (trial, refused ? DRY_TRIAL_OTHER : DRY_TRIAL_SAME,
+          g_strdup_printf ("where it is done only when the host waits, %s", need));
+}
+
 /* ---- all */
+
+/* Whether a run aside may be made; --once is settled. */
+static gboolean
+may_run (const Trial *trial)
+{
+  if (gemem_launcher_stopped () != 0)
+    return FALSE;
+  if (trial->options->once)
+    settle (trial, DRY_TRIAL_LEFT_OUT, NULL);
+  return !trial->options->once;
+}
 
 /* Tries those of @kind, which were read at @places, with @try. */
 static void
 try_kind (Trial *trial, const char *kind, const GPtrArray *places, void (*try) (Trial *trial))
 {
-  if (places->len == 0 || gemem_launcher_stopped () != 0)
+  if (places->len == 0 || !may_run (trial))
     return;
-  if (trial->options->once)
-    {
-      settle (trial, DRY_TRIAL_LEFT_OUT, NULL);
-      return;
-    }
   gemem_launcher_say ("runs %s again, for it read %s from the GPU: whether it asks for other "
                       "memory with others (--once: not)",
                       trial->arguments[0], kind);
   try (trial);
+}
+
+static void
+try_streams (Trial *trial)
+{
+  if (!asked_for_memory (trial->verdict) || !may_run (trial))
+    return;
+  gemem_launcher_say ("runs %s again, for memory that several streams use: what it needs where "
+                      "the GPU is late (--once: not)",
+                      trial->arguments[0]);
+  try_late (trial);
 }
 
 void
@@ -463,11 +559,13 @@ gemem_library_try_values (const DryOptions *options, char **arguments, DryVerdic
                        NULL,    "",        find_difference };
   Trial of_truths = { options, arguments, verdict, &verdict->tried_truths, "true", "", find_more };
   Trial of_drawn = { options, arguments, verdict, &verdict->tried_drawn, "", "", find_more };
+  Trial of_late = { options, arguments, verdict, &verdict->tried_late, "", "", find_more };
 
   if (verdict->fit == DRY_DOES_NOT_FIT || verdict->status != 0)
     return;
   try_kind (&of_numbers, "integers", verdict->numbers, try_numbers);
   try_kind (&of_truths, "truth values", verdict->truths, try_truths);
   try_kind (&of_drawn, "sizes", verdict->drawn, try_drawn);
+  try_streams (&of_late);
   gemem_library_judge (options, verdict);
 }

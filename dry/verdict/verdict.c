@@ -453,6 +453,8 @@ gemem_library_verdict_free (DryVerdict *verdict)
   g_free (verdict->tried_numbers.text);
   g_free (verdict->tried_truths.text);
   g_free (verdict->tried_drawn.text);
+  g_free (verdict->tried_late.text);
   gemem_library_verdict_free (verdict->most);
+  gemem_library_verdict_free (verdict->late);
   g_free (verdict);
 }

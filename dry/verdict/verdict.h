@@ -22,7 +22,9 @@ typedef struct
   const GememGpu *gpu;
   const char *gpcs; /* --gpcs, "": not given */
   guint64 capacity; /* of each GPU: --capacity, else that of the GPU */
-  guint64 context;  /* what the process holds besides (--context), taken from the capacity */
+  guint64
+      context; /* what the process holds besides (--context, or the GPU's), taken from the capacity */
+  gboolean given_context; /* --context */
   /* what workspaces have whose sizes only the real libraries know (--workspaces); 0: not given */
   guint64 workspaces;
   gboolean stand_ins;       /* no installed library of NVIDIA's runs (--stand-ins) */
@@ -38,6 +40,7 @@ typedef struct
       truths; /* the place where truth values of the GPU read true, GEMEM_DRY_EVERYWHERE, or NULL: nowhere */
   gboolean
       redraw; /* real numbers that kernels compute are drawn otherwise, where sizes follow from them */
+  gboolean late;      /* work on streams is done only when the host has waited for it */
   guint limit;        /* seconds of a run aside (launcher.h); 0: as the user runs it */
   gboolean fill_host; /* --fill-host */
   gboolean verbose;   /* --verbose: --fit hides nothing that its runs print */
@@ -124,8 +127,9 @@ typedef struct
   guint64
       beside; /* most that the process held of the device beside what that allocator serves: NCCL, libraries, XLA */
   gboolean grows;
-  /* judge.c: most that it needs, with the context, and the same with workspaces of --workspaces */
+  /* judge.c: most that it needs, with the context, and the same with workspaces of --workspaces or a GPU that is late */
   guint64 needed, needed_most;
+  gboolean most_late; /* needed_most is that of a GPU that is late */
   DryFit fit;
   GPtrArray *only_if; /* texts: the conditions of DRY_FITS_ONLY_IF, beside those of the whole run */
 } DryFinding;
@@ -152,7 +156,7 @@ typedef struct
 /* clang-format off */
 #define DRY_COUNTS(LIST) \
   LIST (missing) LIST (harmless) LIST (values) LIST (numbers) LIST (truths) LIST (sizes) LIST (computed) LIST (drawn) LIST (assumed) \
-  LIST (workspaces) LIST (installed) LIST (host) LIST (managed) LIST (unknown) LIST (notes)
+  LIST (workspaces) LIST (asked) LIST (installed) LIST (host) LIST (managed) LIST (unknown) LIST (notes)
 /* clang-format on */
 
 /* Whether memory follows from values of one kind that the program reads from the GPU (trial.c). */
@@ -176,12 +180,13 @@ typedef struct DryVerdict
 {
   GPtrArray *findings;     /* DryFinding, by process and device */
   struct DryVerdict *most; /* of the run with --workspaces, freed with this; NULL: none */
+  struct DryVerdict *late; /* of the run whose GPU is late, the same */
 #define LIST(name) GPtrArray *name;
   DRY_COUNTS (LIST)
 #undef LIST
   int status;    /* exit status of the program */
   guint seconds; /* how long it ran */
-  DryTried tried_numbers, tried_truths, tried_drawn;
+  DryTried tried_numbers, tried_truths, tried_drawn, tried_late;
   gboolean refused;    /* judge.c: a request, to whatever end */
   gboolean unusable;   /* its PyTorch is built for another kind of device */
   char *last_value;    /* where a value of the GPU was read last, as zero; NULL: nowhere ... */
@@ -190,7 +195,7 @@ typedef struct DryVerdict
   GPtrArray *only_if;  /* texts: conditions that hold for every process */
   DryFit fit;          /* of the worst process */
   guint64 needed;      /* most that one process needs on one GPU, with the context */
-  guint64 needed_most; /* the same with workspaces of --workspaces */
+  guint64 needed_most; /* the same with workspaces of --workspaces or a GPU that is late */
 } DryVerdict;
 
 /* Makes traces of what the program left in @run and replays them.  @name: the program, for

@@ -134,13 +134,22 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
                 "beside that the process holds up to %s (%" G_GUINT64_FORMAT
                 " bytes): NCCL, other libraries, XLA's own memory",
                 gemem_format_size (other, found->beside), found->beside);
-  if (interval)
+  if (interval && found->most_late)
+    append_row (out, "",
+                "up to %s (%" G_GUINT64_FORMAT " bytes) where the GPU is late ('streams', below)",
+                gemem_format_size (need, found->needed_most), found->needed_most);
+  else if (interval)
     append_row (out, "", "up to %s (%" G_GUINT64_FORMAT " bytes) with workspaces of %s each",
                 gemem_format_size (need, found->needed_most), found->needed_most,
                 gemem_format_size (other, options->workspaces));
-  if (options->context > 0 && found->limit == 0)
+  if (options->given_context && options->context > 0 && found->limit == 0)
     append_row (out, "", "of these %s for CUDA's context and kernels (--context)",
                 gemem_format_size (other, options->context));
+  else if (options->context > 0 && found->fit != DRY_DOES_NOT_FIT)
+    append_row (out, "",
+                "%s %s for CUDA's context, %s; kernels and libraries come on top (--context=SIZE)",
+                found->limit == 0 ? "of these" : "beside that",
+                gemem_format_size (other, options->context), options->gpu->context_source);
   else if (found->fit == DRY_FITS && options->context == 0)
     append_row (out, "",
                 "CUDA's context and kernels, commonly some hundreds of MiB, come on top; "
@@ -294,6 +303,23 @@ append_tried (GString *out, const DryTried *tried)
     append_row (out, "", "%s", tried->text);
 }
 
+/* Who was told that the work of streams is done, if memory follows from that. */
+static void
+append_streams (GString *out, const DryVerdict *verdict)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+
+  if (verdict->tried_late.result == DRY_TRIAL_NONE)
+    return;
+  for (guint i = 0; i < verdict->asked->len; i++)
+    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "",
+                            ((const DryCount *) verdict->asked->pdata[i])->name);
+  append_row (out, "streams",
+              "%s asked whether the GPU is done with memory, and was told yes (record_stream)",
+              names->str);
+  append_tried (out, &verdict->tried_late);
+}
+
 void
 gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdict)
 {
@@ -324,6 +350,7 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
                  "sizes follow from real numbers that kernels compute, which were drawn",
                  verdict->drawn);
   append_tried (out, &verdict->tried_drawn);
+  append_streams (out, verdict);
   append_counts (out, "assumed", "values came from other ranks, as if all ranks held the same",
                  verdict->assumed);
   append_counts (out, "workspaces", "sizes that only the real library knows, taken as 0",
@@ -489,6 +516,8 @@ gemem_library_verdict_write_json (const DryOptions *options, const DryVerdict *v
     gemem_json_append_text_member (out, "other_truths", verdict->tried_truths.text);
   if (verdict->tried_drawn.text != NULL)
     gemem_json_append_text_member (out, "other_draw", verdict->tried_drawn.text);
+  if (verdict->tried_late.text != NULL)
+    gemem_json_append_text_member (out, "late", verdict->tried_late.text);
   gemem_json_append_number_member (out, "needed", verdict->needed);
   gemem_json_append_number_member (out, "needed_most", verdict->needed_most);
   gemem_library_append_fit_json (out, verdict->fit);

@@ -26,7 +26,12 @@ char *gemem_terms_index (const GememCommand *const *commands);
 
 char *gemem_command_usage (const GememCommand *command); /* "Usage: ..." with options */
 char *gemem_overview (const GememCommand *const *commands);
-char *gemem_manual (const GememCommand *const *commands); /* man page, troff */
+/* The man page, troff, of @name: a command, a kind of topic in the plural, "flags" or "measures"; NULL: that of gemem-sim.  NULL if
+ * there is none such. */
+char *gemem_manual (const GememCommand *const *commands, const char *name);
+/* Writes all of them into @folder, which is there, as they are called when installed (gemem-sim-compare.1). */
+gboolean gemem_manual_write (const GememCommand *const *commands, const char *folder,
+                             GError **error);
 
 /* ---- completion.c: the completion of "bash", "zsh" or "fish", for this to be installed. */
 const char *gemem_completion (const char *shell);

@@ -8,14 +8,31 @@
 #include "sim/cli/options.h"
 
 static gboolean want_manual, want_bash, want_zsh, want_fish;
+static char *folder;
 
 static const GOptionEntry entries[] = {
-  { "man", 0, 0, G_OPTION_ARG_NONE, &want_manual, "Write the whole manual as a man page", NULL },
+  { "man", 0, 0, G_OPTION_ARG_NONE, &want_manual,
+    "Write the man page of gemem-sim, or that of NAME: a command, or one of the kinds of list",
+    NULL },
+  { "man-pages", 0, 0, G_OPTION_ARG_FILENAME, &folder, "Write all man pages into FOLDER",
+    "FOLDER" },
   { "bash-completion", 0, 0, G_OPTION_ARG_NONE, &want_bash, "Write the completion for bash", NULL },
   { "zsh-completion", 0, 0, G_OPTION_ARG_NONE, &want_zsh, "Write the completion for zsh", NULL },
   { "fish-completion", 0, 0, G_OPTION_ARG_NONE, &want_fish, "Write the completion for fish", NULL },
   { NULL }
 };
+
+static char *
+find_manual (const char *name, GError **error)
+{
+  char *text = gemem_manual (gemem_commands (), name);
+
+  if (text == NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                 "help: '%s' has no man page of its own; 'gemem-sim help %s' explains it", name,
+                 name);
+  return text;
+}
 
 static int
 run (char **arguments, GError **error)
@@ -25,16 +42,20 @@ run (char **arguments, GError **error)
   g_autofree char *name = g_strjoinv (" ", arguments); /* of several words: "external waste" */
   if (!gemem_want_arguments (&gemem_command_help, arguments, 0, G_MAXUINT, error))
     return 2;
-  if (want_manual + want_bash + want_zsh + want_fish + (arguments[0] != NULL) > 1)
+  if ((folder != NULL) + want_manual + want_bash + want_zsh + want_fish > 1
+      || (arguments[0] != NULL && !want_manual
+          && ((folder != NULL) + want_bash + want_zsh + want_fish) > 0))
     {
-      g_set_error_literal (
-          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-          "help: --man, --bash-completion, --zsh-completion, --fish-completion and a name exclude "
-          "each other; keep one of them");
+      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                           "help: --man, --man-pages, --bash-completion, --zsh-completion and "
+                           "--fish-completion exclude "
+                           "each other, and all but --man a name; keep one of them");
       return 2;
     }
+  if (folder != NULL)
+    return gemem_manual_write (gemem_commands (), folder, error) ? 0 : 1;
   if (want_manual)
-    text = gemem_manual (gemem_commands ());
+    text = find_manual (arguments[0], error);
   else if (want_bash || want_zsh || want_fish)
     text = g_strdup (gemem_completion (want_bash ? "bash" : want_zsh ? "zsh" : "fish"));
   else if (arguments[0] == NULL)

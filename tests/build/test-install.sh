@@ -50,7 +50,7 @@ check 'there are recordings' sh -c "ls $datadir/recorded/*.gmt"
 for profile in "$datadir"/profiles/*.ini; do
   run 0 gemem-sim replay "$datadir/recorded/gpt2-train.gmt" -a pytorch-caching -f csv -d "sim:profile=$(basename "$profile" .ini)"
 done
-check 'the manual is there' sh -c "grep -q 'gemem..sim' $prefix/share/man/man1/gemem-sim.1"
+check 'the manual is there' sh -c "grep -q 'gemem..sim' $prefix/share/man/man1/gemem-sim.1 && ls $prefix/share/man/man1/gemem-sim-compare.1 $prefix/share/man/man7/gemem-allocators.7"
 check 'the completion is there, and is bash' sh -c "find $root -path '*bash-completion*' -name gemem-sim -exec bash -n {} + 2>&1 | cmp - /dev/null && find $root -path '*bash-completion*' -name gemem-sim | grep -q ."
 check 'so are those of zsh and fish' sh -c "find $root -path '*zsh*' -name _gemem-sim | grep -q . && find $root -path '*fish*' -name gemem-sim.fish | grep -q ."
 check 'no installed text knows where it was built' sh -c "! grep -rIl -e '$GEMEM_BUILDDIR' -e '$root' $root"

@@ -60,7 +60,7 @@ check 'and the pages are there' sh -c 'test $(wc -l <"$0") -gt 60' "$GEMEM_TMP/p
 
 # ---- help texts
 mkdir "$GEMEM_TMP/help"; cd "$GEMEM_TMP/help" || exit 99
-gemem-sim help --man | manual >'gemem-sim help --man'
+mkdir pages; gemem-sim help --man-pages pages; for page in pages/*; do manual <"$page" >"man $(basename "$page")"; done; rm -r pages
 for name in $(gemem-sim list --names) $(gemem-sim help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do gemem-sim help "$name" | help >"gemem-sim help $name"; done
 for program in gemem-dry-run gemem-record; do
   "$program" --help | help >"$program --help"

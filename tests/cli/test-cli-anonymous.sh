@@ -138,5 +138,5 @@ run 2 gemem-sim convert run.txt; says err 'an argument is missing'
 run 2 gemem-sim convert -o c.txt; says err 'is missing'
 run 2 gemem-sim convert run.txt -o run.txt; says err 'run.txt: --output would overwrite'
 run 0 gemem-sim convert -h; says out '\-\-anonymous\[=paths|names\]'; says out 'addresses .fidelity is checked against them'; says out 'sha256 of the source'
-run 0 gemem-sim help --man; says out 'anonymous.*\[=.*names.*\]'
+run 0 gemem-sim help --man convert; says out 'anonymous.*\[=.*names.*\]'
 done_testing

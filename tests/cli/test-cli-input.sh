@@ -94,7 +94,7 @@ refused 2 'small.ops: no event in host'       gemem-sim replay small.ops -a dire
 refused 2 'device null: it has no capacity'   gemem-sim replay small.ops -a direct --find-capacity -d null
 refused 2 '--events=e.csv: one file holds the decisions of one run, these are 2' gemem-sim replay small.ops -a direct -a ge-scalable --events e.csv
 refused 2 'list: --names and --format=json'   gemem-sim list --names -f json
-refused 2 'help: --man, --bash-completion'    gemem-sim help --man replay
+refused 2 'help: --man, --man-pages, --bash-completion'    gemem-sim help --bash-completion replay
 refused 2 'allocator pytorch-caching: .*twice' gemem-sim replay small.ops -a pytorch-caching:max_split_size_mb=20,max_split_size_mb=40
 refused 2 'device sim: .*twice'               gemem-sim replay small.ops -a direct -d sim:capacity=1GiB,capacity=2GiB
 for size in -1 99999999999999999999 16EiB 1e30 12XB; do refused 2 'device sim: capacity=' gemem-sim replay small.ops -a direct -d "sim:capacity=$size"; done

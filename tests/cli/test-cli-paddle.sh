@@ -389,7 +389,7 @@ says out 'Default in 1\.2-1\.5: -1, 1\.6-3\.x: 0\.$'
 check 'versions, not presets' sh -c "! grep -qE 'preset|P1[346]|P[23]([^a-zA-Z0-9]|$)' $out"
 says out '^FLAGS_reuse_tmp_allocation_excess_fraction$'
 check 'and nothing but flags of PaddlePaddle' sh -c "! grep -q '^GE_' $out"
-check 'the man page has it too' sh -c 'gemem-sim help --man | grep -q "^.SH PADDLEPADDLE FLAGS"'
+check 'the man page has it too' sh -c 'gemem-sim help --man flags | grep -q "^.SH PADDLEPADDLE FLAGS"'
 run 2 gemem-sim help paddle-flag; says err "did you mean 'paddle-flags'"
 
 # ---- every version on a recording of a real program

@@ -184,7 +184,7 @@ run 0 gemem-sim plan cleared.json -p ge-hybrid:atomic_clean_policy=1; silent err
 # ---- known everywhere
 run 0 gemem-sim help plan;        says out '--print-log'
 run 0 gemem-sim help ge-hybrid;   says out '^ge-hybrid \(planner\)'
-run 0 gemem-sim help --man;       says out '^\.SH PLANNERS'
+run 0 gemem-sim help --man planners; says out '^\.SH PLANNERS'
 run 0 gemem-sim --complete plan --pla;  says out '^--planner='
 run 0 gemem-sim --complete plan -p ge-h; says out '^ge-hybrid'
 

@@ -73,7 +73,15 @@ run 0 gemem-sim compare -v random.gmt -a direct -a ge-expandable --check-release
 run 1 gemem-sim replay random.gmt -a direct -d sim:free_synchronises=no --check-release-order
 says err 'random.gmt: allocator direct: event [0-9]*: free of 0x.* while stream [0-9]* has unfinished work there'
 run 0 gemem-sim replay -v random.gmt -a direct -d sim:free_synchronises=no
-check 'the man page has no troff errors' sh -c 'gemem-sim help --man > m.1; command -v man >/dev/null || exit 0; test -z "$(man --warnings -l -Tutf8 m.1 2>&1 >/dev/null)"'
+# the man pages: one of gemem-sim, one a command, which is no longer than two screens, one a kind
+mkdir pages; run 0 gemem-sim help --man-pages pages
+check 'the man pages have no troff errors' sh -c 'command -v man >/dev/null || exit 0; for page in pages/*; do man --warnings -l -Tutf8 "$page" 2>&1 >/dev/null; done | tee errors; test ! -s errors'
+check 'none of a command has more than 150 lines' sh -c 'command -v man >/dev/null || exit 0; for page in pages/*.1; do n=$(MANWIDTH=80 man -l -Tutf8 "$page" | wc -l); test "$n" -le 150 || { echo "$page: $n"; exit 1; }; done'
+check 'each command has one, which the first names' sh -c 'for c in $(gemem-sim help | sed -n "s/^  \([a-z]*\) .*/\1/p"); do test -s pages/gemem-sim-$c.1 && grep -qx "\.B $c" pages/gemem-sim.1 || { echo $c; exit 1; }; done'
+check 'all that it names are there' sh -c 'for p in $(sed -n "/^.SH REFERENCE/,/^.PP/s/\\\\f[BR]//gp" pages/gemem-sim.1 | tr -d "\\\\," | grep -o "gemem-[a-z]*(7)"); do echo $p; test -s "pages/${p%(7)}.7" || exit 1; done | tee named; test $(wc -l <named) -ge 10'
+run 0 gemem-sim help --man compare; says out '^\.TH GEMEM.*COMPARE 1'; run 0 gemem-sim help --man allocators; says out '^\.SS pytorch'
+run 2 gemem-sim help --man max_split_size_mb; says err "'max_split_size_mb' has no man page of its own; 'gemem-sim help max_split_size_mb' explains it"
+run 1 gemem-sim help --man-pages nowhere; says err 'nowhere/gemem-sim.1'
 check 'the completion is valid bash' sh -c 'gemem-sim help --bash-completion > c.bash && bash -n c.bash'
 check 'the completion completes commands' bash -c '. ./c.bash; COMP_LINE="gemem-sim comp" COMP_POINT=14 COMP_WORDS=(gemem-sim comp) COMP_CWORD=1; _gemem_sim 2>/dev/null; test "${COMPREPLY[0]}" = compare'
 check 'the completion completes allocators' bash -c '. ./c.bash; COMP_LINE="gemem-sim replay -a pyt" COMP_POINT=23 COMP_WORDS=(gemem-sim replay -a pyt) COMP_CWORD=3; _gemem_sim 2>/dev/null; test "${COMPREPLY[0]}" = pytorch-caching'
@@ -100,7 +108,7 @@ run 2 gemem-sim compare small.ops --sort peak_reservd; says err "sort=peak_reser
 run 0 gemem-sim plot named.json -f table --columns peak_live; says out '^direct +2.500 MiB$'
 run 0 gemem-sim help measures;  says out '^  overhead \("overhead"\)$'
 gemem-sim compare small.ops -a direct -f csv | head -n 1 | tr , '\n' | sed 1,9d >columns
-check 'every measure is defined, once in the help and once in the man page' sh -c 'gemem-sim help --man | tr -d "\\\\" >m.1; test $(wc -l <columns) -gt 20 || exit
+check 'every measure is defined, once in the help and once in the man page' sh -c 'gemem-sim help --man measures | tr -d "\\\\" >m.1; test $(wc -l <columns) -gt 20 || exit
   for m in $(cat columns); do
     test "$(gemem-sim help measures | grep -c "^  $m (")" = 1 && test "$(grep -c "^fB${m}fR (" m.1)" = 1 || { echo "$m"; exit 1; }
   done'

@@ -35,7 +35,7 @@
   F (cuMemExportToShareableHandle) F (cuMemImportFromShareableHandle) F (cuIpcGetMemHandle) \
   F (cuStreamCreate) F (cuStreamGetGreenCtx) F (cuStreamQuery) F (cuStreamSynchronize) F (cuStreamBeginCapture) \
   F (cuStreamEndCapture) F (cuStreamGetCaptureInfo_v2) F (cuStreamUpdateCaptureDependencies) F (cuStreamUpdateCaptureDependencies_v2) F (cuLaunchHostFunc) F (cuEventCreate) F (cuEventRecord) \
-  F (cuEventQuery) F (cuEventElapsedTime) F (cuModuleLoadData) F (cuModuleUnload) F (cuModuleGetFunction) \
+  F (cuEventQuery) F (cuEventSynchronize) F (cuEventDestroy) F (cuEventElapsedTime) F (cuStreamWaitEvent) F (cuStreamDestroy) F (cuModuleLoadData) F (cuModuleUnload) F (cuModuleGetFunction) \
   F (cuModuleGetGlobal) F (cuFuncGetAttribute) F (cuFuncSetAttribute) F (cuLaunchKernel) F (cuLibraryLoadData) \
   F (cuLibraryGetKernel) F (cuOccupancyMaxActiveBlocksPerMultiprocessor) F (cuGraphGetNodes) \
   F (cuGraphInstantiateWithFlags) F (cuGraphLaunch) F (cuGraphExecDestroy) F (cuGraphDestroy) \
@@ -363,6 +363,56 @@ scenario_devices (void)
   g_assert_cmpuint (used (), ==, GIB);
 }
 
+/* A GPU that is late: what the host has waited for is done, in the order of streams and what they waited for; a stream that nobody
+ * waited for is not. */
+static void
+scenario_late (void)
+{
+  CUstream a, b;
+  CUevent on_a, on_b, never;
+  CUdeviceptr block;
+
+  g_setenv ("GEMEM_DRY_LATE", "1", TRUE);
+  begin ();
+  OK (cu.cuMemAlloc (&block, MIB));
+  OK (cu.cuStreamCreate (&a, CU_STREAM_NON_BLOCKING));
+  OK (cu.cuStreamCreate (&b, CU_STREAM_NON_BLOCKING));
+  OK (cu.cuEventCreate (&on_a, 0));
+  OK (cu.cuEventCreate (&on_b, 0));
+  OK (cu.cuEventCreate (&never, 0));
+  OK (cu.cuEventQuery (never));
+  OK (cu.cuEventRecord (on_a, a));
+  REFUSED (CUDA_ERROR_NOT_READY, cu.cuEventQuery (on_a));
+  REFUSED (CUDA_ERROR_NOT_READY, cu.cuStreamQuery (a));
+  OK (cu.cuEventRecord (on_b, b));
+  OK (cu.cuStreamSynchronize (b)); /* says nothing of the other */
+  OK (cu.cuEventQuery (on_b));
+  OK (cu.cuStreamQuery (b));
+  REFUSED (CUDA_ERROR_NOT_READY, cu.cuEventQuery (on_a));
+  OK (cu.cuStreamWaitEvent (b, on_a, 0));
+  OK (cu.cuEventRecord (on_b, b));
+  REFUSED (CUDA_ERROR_NOT_READY, cu.cuEventQuery (on_b));
+  OK (cu.cuEventSynchronize (on_b)); /* which waited for the other */
+  OK (cu.cuEventQuery (on_a));
+  OK (cu.cuEventRecord (on_a, a));
+  OK (cu.cuMemsetD8 (block, 0, MIB)); /* of the default stream, which does not wait for it */
+  REFUSED (CUDA_ERROR_NOT_READY, cu.cuEventQuery (on_a));
+  OK (cu.cuMemFree (block)); /* waits for the device, as on an H100 */
+  OK (cu.cuEventQuery (on_a));
+  OK (cu.cuEventRecord (on_a, a));
+  OK (cu.cuCtxSynchronize ());
+  OK (cu.cuEventQuery (on_a));
+  OK (cu.cuEventRecord (on_a, a));
+  guint asked = 1;
+  while (cu.cuEventQuery (on_a) != CUDA_SUCCESS) /* a program that waits by asking */
+    g_assert_cmpuint (asked++, <, 1000);
+  g_assert_cmpuint (asked, >, 10);
+  OK (cu.cuEventRecord (on_a, a));
+  OK (cu.cuStreamDestroy (a));
+  REFUSED (CUDA_ERROR_NOT_READY, cu.cuEventQuery (on_a));
+  OK (cu.cuEventDestroy (on_a));
+}
+
 /* A stream frees memory whichever context is current, and the notes have what pools may keep. */
 static void
 scenario_pools (void)
@@ -624,7 +674,8 @@ static const struct
   { "kernels", scenario_kernels, NULL, NULL, "kernel kernel\n" },
   { "older", scenario_older, NULL, NULL, "" },
   { "graphs", scenario_graphs, NULL, NULL, "" },
-  { "devices", scenario_devices, "a100-40", "2", "" },
+  { "devices", scenario_devices, "a100-40", "2", "asked " },
+  { "late", scenario_late, NULL, NULL, "" },
   { "pools", scenario_pools, NULL, "2", " 1 3221225472\n" },
   { "shared", scenario_shared, NULL, NULL, "" },
   { "absent", scenario_absent, NULL, NULL,

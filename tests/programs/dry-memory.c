@@ -5,6 +5,7 @@
  *   dry-memory driver       3 MiB, by the driver that is opened as libcuda.so.1
  *   dry-memory full         blocks of 1 GiB until one is refused; prints how many there were
  *   dry-memory batch N      N blocks of 1 GiB; fails if one is refused
+ *   dry-memory fill N MIB   the same, and one of so many MiB
  *   dry-memory children     1 MiB, and a child process that allocates 2 MiB
  *   dry-memory wait         1 MiB, then waits for a signal
  *   dry-memory read         prints what an int on the device is
@@ -13,6 +14,8 @@
  *   dry-memory pool         3 MiB of the device's memory pool, and when that is freed, 2 MiB
  *   dry-memory host         1 MiB; 4 MiB of pinned host memory, 3 MiB once those are freed, 2 MiB that is
  *                           registered, and 7 MiB of managed memory
+ *   dry-memory shared       2 MiB that another stream uses: once that is done they are used again, else it
+ *                           takes 2 MiB more; exit status 4 if it gets none
  *   dry-memory none         nothing
  */
 #include "config.h"
@@ -163,6 +166,23 @@ run_host (void)
   return failed | ((Make) need (RTLD_DEFAULT, "cudaMallocManaged")) (&managed, 7 * MIB, 1);
 }
 
+/* As a caching allocator does with record_stream. */
+static int
+run_shared (void)
+{
+  typedef int (*Make) (void **);
+  typedef int (*Use) (void *, void *);
+  void *stream = NULL, *event = NULL;
+
+  if (take (2 * MIB) == NULL || ((Make) need (RTLD_DEFAULT, "cudaStreamCreate")) (&stream) != 0
+      || ((Make) need (RTLD_DEFAULT, "cudaEventCreate")) (&event) != 0
+      || ((Use) need (RTLD_DEFAULT, "cudaEventRecord")) (event, stream) != 0)
+    return 1;
+  if (((Free) need (RTLD_DEFAULT, "cudaEventQuery")) (event) != 0 && take (2 * MIB) == NULL)
+    return 4;
+  return 0;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -182,6 +202,8 @@ main (int argc, char **argv)
     return run_pool ();
   if (strcmp (what, "host") == 0)
     return run_host ();
+  if (strcmp (what, "shared") == 0)
+    return run_shared ();
   if (strcmp (what, "children") == 0)
     return run_children ();
   if (strcmp (what, "wait") == 0)
@@ -191,11 +213,13 @@ main (int argc, char **argv)
       fflush (stdout);
       pause ();
     }
-  if (strcmp (what, "full") == 0 || strcmp (what, "batch") == 0)
+  if (strcmp (what, "full") == 0 || strcmp (what, "batch") == 0 || strcmp (what, "fill") == 0)
     {
       int most = argc > 2 ? atoi (argv[2]) : 1000, count = 0;
       while (count < most && take (GIB) != NULL)
         count++;
+      if (*what == 'f' && argc > 3 && take ((size_t) atoi (argv[3]) * MIB) == NULL)
+        return 3;
       printf ("%d\n", count);
       return argc > 2 && count < most ? 3 : 0;
     }
