@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include "base/compare.h"
-#include "base/units.h"
 #include "sim/cli/batch-page.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/source.h"
@@ -153,12 +152,16 @@ static GArray *
 choose_rows (const Making *making, const GArray *jobs)
 {
   GArray *chosen = g_array_new (FALSE, FALSE, sizeof (guint));
-  guint before, end;
+  guint before, end, most = HISTORIES;
 
+  for (guint i = 0; i < making->files->len; i++)
+    if (gemem_held_events (((GememSourceFile *) making->files->pdata[i])->held)
+        > GEMEM_ADVICE_MANY_EVENTS)
+      most = HISTORIES / 2;
   do
     {
       before = chosen->len;
-      for (guint start = 0; start < making->rows->len && chosen->len < HISTORIES; start = end)
+      for (guint start = 0; start < making->rows->len && chosen->len < most; start = end)
         {
           const guint best = best_of_group (making, jobs, start, chosen, &end);
           if (best != G_MAXUINT)
@@ -279,8 +282,6 @@ write_page (const Making *making, GError **error)
                                  .n_answers = making->files->len,
                                  .rows = (const GememPageRow *) (gconstpointer) making->rows->data,
                                  .n_rows = making->rows->len };
-  char text[GEMEM_FORMAT_MAX];
-  guint64 size;
 
   for (guint i = 0; i < making->files->len; i++)
     {
@@ -290,10 +291,7 @@ write_page (const Making *making, GError **error)
                                       .advice = making->advices->pdata[i],
                                       .error = making->errors->pdata[i] };
     }
-  if (!gemem_page_write (gemem_outputs.page, &page, &size, error))
-    return FALSE;
-  gemem_note ("%s: %s; open it in a browser", gemem_outputs.page, gemem_format_size (text, size));
-  return TRUE;
+  return gemem_page_write (gemem_outputs.page, &page, error);
 }
 
 static void

@@ -628,6 +628,8 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
     return 2;
   const gboolean reported = gemem_batch_report (batch, details, error);
   const int status = reported ? batch->status : 1;
+  if (reported && gemem_outputs.page != NULL)
+    gemem_note ("%s: open it in a browser", gemem_outputs.page);
   if (reported && batch->ended < batch->runs && (batch->runs > 1 || batch->results->len == 0))
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
                  "interrupted after %u of %u runs; run it again for the others", batch->ended,

@@ -244,6 +244,25 @@ released (History *self, guint64 id)
   gemem_rectangles_add (&self->blocks, &block);
 }
 
+/* ---- marks */
+
+static void
+mark (History *self, const GememTraceEvent *event)
+{
+  const GPtrArray *strings = self->run->info != NULL ? self->run->info->strings : NULL;
+  GememHistoryMark mark = { .seq = self->run->seq, .number = event->id };
+
+  if (self->history->marks->len == GEMEM_HISTORY_MARKS)
+    return;
+  if (event->kind == GEMEM_EVENT_PHASE)
+    {
+      if (strings == NULL || event->tag >= strings->len)
+        return;
+      mark.text = number_of_text (self, strings->pdata[event->tag]);
+    }
+  g_array_append_val (self->history->marks, mark);
+}
+
 /* ---- the probe */
 
 static gboolean
@@ -259,6 +278,7 @@ history_new (const GememHistoryWish *wish)
 
   history->texts = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_add (history->texts, g_strdup (""));
+  history->marks = g_array_new (FALSE, FALSE, sizeof (GememHistoryMark));
   history->series = g_array_new (FALSE, FALSE, sizeof (guint64));
   history->stride = wish->events / MAX (wish->parts, 1) + 1;
   history->n_lines = wish->n_lines;
@@ -302,6 +322,8 @@ before (GememProbe *probe, GememRun *run, const GememTraceEvent *event)
     self->by = gemem_attributor_next (&self->attributor, event);
   if (!self->adopted && (event->flags & GEMEM_EVENT_INITIAL) == 0)
     look_at_adopted (self);
+  if (event->kind == GEMEM_EVENT_STEP || event->kind == GEMEM_EVENT_PHASE)
+    mark (self, event);
   sample_until (self, run->seq);
 }
 
@@ -406,6 +428,7 @@ gemem_history_free (GememHistory *history)
   g_clear_pointer (&history->blocks, g_array_unref);
   g_clear_pointer (&history->segments, g_array_unref);
   g_ptr_array_unref (history->texts);
+  g_array_unref (history->marks);
   g_array_unref (history->series);
   g_free (history);
 }

@@ -36,11 +36,22 @@ typedef struct
   guint32 stack; /* of the trace; 0: unknown */
 } GememHistoryBlock;
 
+/* A step of the program, or a phase that begins. */
+typedef struct
+{
+  guint64 seq;
+  guint64 number; /* of the step */
+  guint32 text;   /* of the phase, in `texts`; 0: a step */
+} GememHistoryMark;
+
+#define GEMEM_HISTORY_MARKS 2000 /* that are kept, the first ones */
+
 typedef struct
 {
   GArray *blocks, *segments; /* GememHistoryBlock, by birth, then address */
   guint64 blocks_left_out, segments_left_out;
   gboolean crowded; /* not even all that were there at the moments asked for are kept */
+  GArray *marks;    /* GememHistoryMark */
   GPtrArray *texts; /* lines of the program; [0] is "" */
   GArray *series; /* guint64: for each part the bytes of each line of the wish, then of the rest */
   guint64 stride; /* events of a part */

@@ -63,6 +63,21 @@ with_nodes (const GArray *blocks, GememPageStacks *stacks)
 }
 
 static void
+append_marks (GString *out, const GArray *marks)
+{
+  static const GememColumn columns[] = { { "seq", G_STRUCT_OFFSET (GememHistoryMark, seq), FALSE },
+                                         { "number", G_STRUCT_OFFSET (GememHistoryMark, number),
+                                           FALSE },
+                                         { "text", G_STRUCT_OFFSET (GememHistoryMark, text), TRUE },
+                                         { NULL, 0, FALSE } };
+
+  gemem_json_append_name (out, "marks");
+  g_string_append_c (out, '{');
+  gemem_columns_append (out, columns, marks);
+  g_string_append_c (out, '}');
+}
+
+static void
 append_texts (GString *out, const GPtrArray *texts)
 {
   gemem_json_append_name (out, "texts");
@@ -110,6 +125,7 @@ gemem_film_append_history (GString *out, const GememHistory *history, GememPageS
   gemem_json_append_bool_member (out, "crowded", history->crowded);
   append_rectangles (out, "blocks", blocks, history->blocks_left_out);
   append_rectangles (out, "segments", history->segments, history->segments_left_out);
+  append_marks (out, history->marks);
   append_texts (out, history->texts);
   append_series (out, history);
   g_string_append_c (out, '}');

@@ -279,7 +279,7 @@ gemem_page_check (GError **error)
 }
 
 gboolean
-gemem_page_write (const char *path, const GememReportPage *page, guint64 *size, GError **error)
+gemem_page_write (const char *path, const GememReportPage *page, GError **error)
 {
   GememOutput *output;
 
@@ -290,6 +290,5 @@ gemem_page_write (const char *path, const GememReportPage *page, guint64 *size, 
       gemem_output_discard (output);
       return FALSE;
     }
-  *size = gemem_output_offset (output);
   return gemem_output_finish (output, error);
 }

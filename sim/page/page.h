@@ -40,8 +40,7 @@ typedef struct
 
 /* FALSE with GEMEM_ERROR_USAGE if this program was built without what a page needs. */
 gboolean gemem_page_check (GError **error);
-/* Writes @path, complete or not at all; its size in *@size.  FALSE with GEMEM_ERROR_FAILED, _USAGE. */
-gboolean gemem_page_write (const char *path, const GememReportPage *page, guint64 *size,
-                           GError **error);
+/* Writes @path, complete or not at all.  FALSE with GEMEM_ERROR_FAILED, _USAGE. */
+gboolean gemem_page_write (const char *path, const GememReportPage *page, GError **error);
 
 GEMEM_END_DECLS

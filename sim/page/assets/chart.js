@@ -1,7 +1,7 @@
 /* chart.js - a canvas with axes.  All charts over time have the same margins, so that one zoom fits them all.
  *
  * Drag moves, + and - or Ctrl and the wheel zoom, 0 shows all; a click is for the view. */
-const MARGIN = { left: 78, right: 16, top: 10, bottom: 34 };
+const MARGIN = { left: 78, right: 16, top: 18, bottom: 34 };
 const charts = [];
 
 /* A canvas of `height` pixels below `parent`; draw(context, box) is called for each change. */
@@ -115,6 +115,30 @@ function scaleX (box) {
 
 function drawTime (context, box, x) {
   drawAxisX (context, box, x.at, x.ticks, x.format, x.title);
+}
+
+/* Where steps and phases begin, as far as there is room; named where there is more of it. */
+function drawSteps (context, box, x, film) {
+  const marks = film.history ? film.history.marks : { n: 0 };
+  let last = -1e9;
+  context.save ();
+  context.strokeStyle = context.fillStyle = colourOf ("soft");
+  context.setLineDash ([1, 4]);
+  context.textAlign = "left";
+  context.textBaseline = "top";
+  for (let i = d3.bisectLeft (marks.seq || [], state.domain[0]); i < marks.n && marks.seq[i] <= state.domain[1]; i++) {
+    const at = x.of (marks.seq[i]), name = marks.text[i] ? film.history.texts[marks.text[i]] : "step " + count (marks.number[i]);
+    if (at - last < 12)
+      continue;
+    context.beginPath ();
+    context.moveTo (at, box.y0);
+    context.lineTo (at, box.y1);
+    context.stroke ();
+    if (at - last > 60 && box.x1 - at > 60)
+      context.fillText (shown (name).slice (0, 16), at + 3, 2);
+    last = at;
+  }
+  context.restore ();
 }
 
 /* A line at the moment, and marks where requests failed. */

@@ -40,6 +40,7 @@ function openFilm (film) {
   const history = film.history;
   history.blocks = readColumns (history.blocks);
   history.segments = readColumns (history.segments);
+  history.marks = readColumns (history.marks);
   history.series = history.series.map (readColumn);
   film.lineOf = history.texts.map (text => film.lines.indexOf (text));
   film.islands = islandsOf (history.segments, history.blocks);

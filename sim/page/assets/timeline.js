@@ -59,10 +59,11 @@ function drawTimeline (context, box) {
     context.fillText ("device: " + bytes (top.capacity), box.x0 + 6, y (top.capacity) - 2);
   }
   context.restore ();
+  drawSteps (context, box, x, state.film);
   drawMarks (context, box, x, state.film);
 }
 
-/* Steps: a point holds from the end of the one before it. */
+/* A point holds from the end of the one before it. */
 function drawCurve (context, line, name, x, y, colour, dash, box) {
   const from = Math.max (0, d3.bisectLeft (line.seq, state.domain[0]) - 1);
   context.beginPath ();
