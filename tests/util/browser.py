@@ -113,6 +113,8 @@ class Browser:
         self.frame()
 
     def picture(self, path, whole=False):
+        if whole:
+            self.run("window.drawWhole && drawWhole(true), 1")
         size = self.run("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
         shot = self.call("Page.captureScreenshot", captureBeyondViewport=whole,
                          **({"clip": {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}} if whole else {}))

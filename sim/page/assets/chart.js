@@ -4,19 +4,31 @@
 const MARGIN = { left: 78, right: 16, top: 18, bottom: 34 };
 const charts = [];
 
+function paintStale () {
+  charts.filter (chart => chart.stale).forEach (paint);
+}
+
 /* A canvas of `height` pixels below `parent`; draw(context, box) is called for each change. */
 function makeChart (parent, height, label, draw) {
   const canvas = make ("canvas", { tabindex: 0, role: "img", "aria-label": label });
   const chart = { canvas, height, draw };
   canvas.style.height = height + "px";
   parent.append (canvas);
+  charts.push (chart);
   views.push (() => paint (chart));
   return chart;
 }
 
+/* A chart that is far from the window is drawn when it comes near. */
+function isFar (chart) {
+  const box = chart.canvas.getBoundingClientRect ();
+  return !state.whole && (box.bottom < -300 || box.top > innerHeight + 300);
+}
+
 function paint (chart) {
   const width = chart.canvas.clientWidth, ratio = window.devicePixelRatio || 1;
-  if (width === 0)
+  chart.stale = width > 0 && isFar (chart);
+  if (width === 0 || chart.stale)
     return;
   const context = chart.canvas.getContext ("2d");
   if (chart.canvas.width !== Math.round (width * ratio) || chart.canvas.height !== Math.round (chart.height * ratio)) {
@@ -248,7 +260,6 @@ function letZoom (chart, onclick, onhover) {
     e.preventDefault ();
     act ();
   });
-  charts.push (chart);
 }
 
 function showAll () {

@@ -25,7 +25,7 @@ function viewMoment (parent) {
     slider.value = state.moment;
     facts.replaceChildren (momentFacts (alive));
     failure.replaceChildren (...failureAt (state.moment));
-    chart.height = 44 + Math.min (40, alive.segments.length) * ROW;
+    chart.height = 56 + Math.min (40, alive.segments.length) * ROW;
     chart.canvas.style.height = chart.height + "px";
     if (last !== state.film.row + ":" + state.moment) {
       holders.replaceChildren (holdersAt (alive));

@@ -15,7 +15,15 @@ function start () {
     nothing ();
   addEventListener ("resize", redraw);
   matchMedia ("(prefers-color-scheme: dark)").addEventListener ("change", redraw);
-  addEventListener ("beforeprint", () => views.forEach (draw => draw ()));
+  addEventListener ("scroll", paintStale, { passive: true });
+  addEventListener ("beforeprint", () => drawWhole (true));
+  addEventListener ("afterprint", () => drawWhole (false));
+}
+
+/* Draws at once, charts that are far from the window too. */
+function drawWhole (whole) {
+  state.whole = whole;
+  views.forEach (draw => draw ());
 }
 
 function nothing () {

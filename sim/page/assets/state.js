@@ -22,8 +22,11 @@ function set (changes) {
   redraw ();
 }
 
+/* A colour of page.css, which follows the reader's choice of dark and light. */
+let style = null;
 function colourOf (name) {
-  return getComputedStyle (document.documentElement).getPropertyValue ("--" + name).trim ();
+  style = style || getComputedStyle (document.documentElement);
+  return style.getPropertyValue ("--" + name).trim ();
 }
 
 /* The palette of Okabe and Ito, then three of Tol's that differ from it; the tenth and later lines are one colour. */
