@@ -254,7 +254,7 @@ take_histories (Making *making, const GArray *jobs, const GArray *chosen)
       again[i].timeline_points = 0;
       again[i].keep_map = again[i].keep_idle = again[i].keep_report = again[i].keep_origins =
           again[i].measure = again[i].full_checks = again[i].touch = again[i].find_capacity = FALSE;
-      again[i].events_path = again[i].calls_path = NULL;
+      again[i].events_path = again[i].calls_path = again[i].record_path = NULL;
       again[i].repeat = again[i].warm_up = 0;
       again[i].history = &wishes[i];
     }
