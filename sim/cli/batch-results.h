@@ -15,6 +15,7 @@ typedef struct
   GememReportFormat form; /* chosen from both when the options are checked */
   char *plots;            /* folder */
   char *manifest, *sqlite, *map, *allocator_report; /* files */
+  char *page;                                       /* file */
   char *dumb;                                       /* which plot is drawn as text */
   gboolean fail_on_oom;                             /* a refused request is status 4 */
 } GememOutputs;

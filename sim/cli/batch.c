@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "sim/cli/batch-page.h"
 #include "sim/cli/batch-results.h"
 #include "sim/cli/batch.h"
 #include "sim/cli/choices.h"
@@ -39,7 +40,13 @@ static gboolean release_order;
 static gboolean touch;
 static gboolean measure;
 static gboolean use_environment;
-gboolean gemem_batch_zoo;
+static gboolean zoo;
+
+const GOptionEntry gemem_rows_entries[] = {
+  { "zoo", 0, 0, G_OPTION_ARG_NONE, &zoo,
+    "Every allocator of 'gemem-sim list', also of other systems than the recorded one", NULL },
+  { NULL }
+};
 
 const GOptionEntry gemem_batch_entries[] = {
   { "allocator", 'a', 0, G_OPTION_ARG_STRING_ARRAY, &allocators,
@@ -57,7 +64,10 @@ const GOptionEntry gemem_batch_entries[] = {
     "Form of the report (default: as the name of the output ends, else table)",
     "table|json|csv|markdown" },
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &gemem_outputs.report,
-    "Write the report to FILE instead of stdout; .json, .csv and .md choose the format", "FILE" },
+    "Write the report to FILE instead of stdout; .json, .csv, .md and .html choose the format",
+    "FILE" },
+  { "html", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.page,
+    "Write a page for a browser: the answer, the table, every block over time", "FILE" },
   { "plots", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.plots,
     "Write plots (.dat, .gp, and with gnuplot .svg, .png) into DIR", "DIR" },
   { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &gemem_outputs.dumb, "Draw one of them as text",
@@ -128,9 +138,19 @@ check_threads (GError **error)
   return threads <= most;
 }
 
+/* -o report.html is a page, as -o report.json is JSON. */
+static void
+find_page (void)
+{
+  if (gemem_outputs.page == NULL && gemem_outputs.format == NULL && gemem_outputs.report != NULL
+      && g_str_has_suffix (gemem_outputs.report, ".html"))
+    gemem_outputs.page = g_steal_pointer (&gemem_outputs.report);
+}
+
 static gboolean
 check_options (GError **error)
 {
+  find_page ();
   if (!gemem_want_at_least ("jobs", jobs, 0, error)
       || !gemem_want_at_least ("repeat", repeat, 1, error)
       || !gemem_want_at_least ("warm-up", warm_up, 0, error)
@@ -259,7 +279,7 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
 
   const gboolean asks = g_strcmp0 (fallback, GEMEM_BATCH_CHOICES) == 0;
 
-  *choices = asks && allocators == NULL && !gemem_batch_zoo && append_choices (specs, first);
+  *choices = asks && allocators == NULL && !zoo && append_choices (specs, first);
   if (*choices)
     return g_steal_pointer (&specs);
   if (asks)
@@ -267,7 +287,7 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
   for (char **name = allocators; name != NULL && *name != NULL; name++)
     if (!add_allocators (*name, variables, specs, error))
       return NULL;
-  if ((specs->len == 0 || gemem_batch_zoo) && fallback != NULL
+  if ((specs->len == 0 || zoo) && fallback != NULL
       && (!gemem_allocator_spec_parse_with (fallback, variables, specs, error)
           || !leave_planned_out (specs, first, error)))
     return NULL;
@@ -282,7 +302,7 @@ static gboolean
 names_blocks (gboolean details)
 {
   return gemem_outputs.map != NULL || full_checks || touch
-         || gemem_outputs.form == GEMEM_FORMAT_JSON
+         || gemem_outputs.form == GEMEM_FORMAT_JSON || gemem_outputs.page != NULL
          || (details && gemem_outputs.form == GEMEM_FORMAT_TABLE);
 }
 
@@ -494,6 +514,7 @@ check_files (const GememJob *list, guint n, char **paths, GError **error)
   const GememOutputFile outputs[] = { { "--output", gemem_outputs.report },
                                       { "--events", list[0].events_path },
                                       { "--calls", list[0].calls_path },
+                                      { "--html", gemem_outputs.page },
                                       { "--record", list[0].record_path },
                                       { "--map", gemem_outputs.map },
                                       { "--allocator-report", gemem_outputs.allocator_report },
@@ -544,7 +565,7 @@ open_files (char **paths, const char *default_allocator, const GPtrArray *variab
       for (guint i = files->len - n; i < files->len; i++)
         {
           GememSourceFile *file = files->pdata[i];
-          if (!gemem_source_file_hold (file, FALSE, error))
+          if (!gemem_source_file_hold (file, gemem_outputs.page != NULL, error))
             return FALSE;
           if (gemem_share_wanted ())
             continue;
@@ -572,7 +593,8 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   g_autoptr (GPtrArray) variables = NULL;
   g_autofree char *device = gemem_device_text (device_spec, capacity);
   gboolean choices = FALSE;
-  if (!check_options (error) || !gemem_share_check_options (g_strv_length (paths), error)
+  if (!check_options (error) || (gemem_outputs.page != NULL && !gemem_page_check (error))
+      || !gemem_share_check_options (g_strv_length (paths), error)
       || (variables = gemem_environment_read (use_environment, error)) == NULL
       || !gemem_source_use_variables (variables, error)
       || (devices = gemem_device_spec_expand (device, error)) == NULL)
@@ -605,6 +627,10 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   for (guint i = 0; i < list->len; i++)
     gemem_batch_collect (batch, &g_array_index (list, GememJob, i), results[i], errors[i]);
   gemem_batch_results_end (batch);
+  if (gemem_outputs.page != NULL
+      && !gemem_batch_page_write (batch, files, list, results,
+                                  device_spec != NULL || capacity != NULL ? device : NULL, error))
+    g_clear_pointer (&batch, gemem_batch_results_free);
   return batch;
 }
 
@@ -617,6 +643,8 @@ gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setu
     return 2;
   const gboolean reported = gemem_batch_report (batch, details, error);
   const int status = reported ? batch->status : 1;
+  if (reported && gemem_outputs.page != NULL)
+    gemem_note ("%s: open it in a browser", gemem_outputs.page);
   if (reported && batch->ended < batch->runs && (batch->runs > 1 || batch->results->len == 0))
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
                  "interrupted after %u of %u runs; run it again for the others", batch->ended,

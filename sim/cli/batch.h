@@ -14,7 +14,8 @@ extern const GOptionEntry gemem_batch_entries[];
 /* For @default_allocator: what the recorded program could choose (choices.h), or every allocator if that is
  * not known. */
 #define GEMEM_BATCH_CHOICES ""
-extern gboolean gemem_batch_zoo; /* every allocator, beside those of -a */
+/* Of commands with many rows: --zoo, every allocator beside those of -a. */
+extern const GOptionEntry gemem_rows_entries[];
 
 /* A command's changes to every job before it runs; NULL: none. */
 typedef void (*GememJobSetup) (GememJob *job);

@@ -7,12 +7,6 @@
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
 
-static const GOptionEntry entries[] = {
-  { "zoo", 0, 0, G_OPTION_ARG_NONE, &gemem_batch_zoo,
-    "Every allocator of 'gemem-sim list', also of other systems than the recorded one", NULL },
-  { NULL }
-};
-
 static int
 run (char **arguments, GError **error)
 {
@@ -54,7 +48,7 @@ const GememCommand gemem_command_compare = {
       "  gemem-sim compare model.json --lower='paddle:eager_delete_tensor_gb=-1|0|1' -a "
       "paddle-auto-growth --plots plots\n"
       "      what PaddlePaddle's garbage collection saves: a row and a line for each threshold\n",
-  .options = { entries, gemem_table_entries, gemem_batch_entries, gemem_share_entries,
+  .options = { gemem_rows_entries, gemem_table_entries, gemem_batch_entries, gemem_share_entries,
                gemem_source_entries },
   .run = run,
 };

@@ -133,6 +133,7 @@ gemem_capacity_find (const GememJob *job, GememResult *result, GError **error)
   search.job.timeline_points = 0;
   search.job.keep_map = search.job.keep_idle = search.job.keep_report = search.job.measure =
       search.job.find_capacity = search.job.keep_origins = FALSE;
+  search.job.history = NULL;
   search.job.repeat = job->warm_up + MAX (job->repeat, 1); /* no request may fail in any epoch */
   search.job.warm_up = 0;
   search.job.ignore_refusals = TRUE;

@@ -14,6 +14,7 @@
 #include "allocators/allocator.h"
 #include "base/macros.h"
 #include "graphs/graph.h"
+#include "sim/engine/history.h"
 #include "sim/engine/result.h"
 #include "traces/trace.h"
 
@@ -94,8 +95,9 @@ typedef struct
   /* fill the origins in result.oom and result.map, and result.largest and result.leaked, if the
    * trace has call stacks or tags */
   gboolean keep_origins;
-  gboolean keep_report; /* fill result.report */
-  gboolean measure;     /* take host-clock latencies with `clock` */
+  const GememHistoryWish *history; /* fill result.history; NULL: do not */
+  gboolean keep_report;            /* fill result.report */
+  gboolean measure;                /* take host-clock latencies with `clock` */
   /* ns, monotonic; needed when measure, and for GEMEM_PACE_RECORDED on real devices */
   guint64 (*clock) (void);
   /* returns when `clock` reaches the time or on interruption; also for GEMEM_PACE_RECORDED */

@@ -107,6 +107,7 @@ gemem_result_free (GememResult *result)
   g_clear_pointer (&result->oom, g_array_unref);
   g_clear_pointer (&result->timeline, g_array_unref);
   g_clear_pointer (&result->map, g_array_unref);
+  g_clear_pointer (&result->history, gemem_history_free);
   g_clear_pointer (&result->idle, g_array_unref);
   g_clear_pointer (&result->idle_at_failure, g_array_unref);
   g_clear_pointer (&result->largest, g_array_unref);

@@ -13,6 +13,7 @@
 #include "allocators/allocator.h"
 #include "base/histogram.h"
 #include "base/macros.h"
+#include "sim/engine/history.h"
 #include "traces/trace.h"
 
 GEMEM_BEGIN_DECLS
@@ -250,10 +251,11 @@ struct _GememResult
   /* GememNamedBlock, largest first: blocks alive at the live peak, and never freed by the trace;
    * empty unless origins were asked for and the trace has any */
   GArray *largest, *leaked;
-  GStringChunk *texts; /* of origins */
-  GArray *streams;     /* GememStreamUse */
-  GArray *classes;     /* GememSizeClassUse */
-  GArray *epochs;      /* GememEpoch; one unless --repeat */
+  GStringChunk *texts;   /* of origins */
+  GememHistory *history; /* blocks and segments as rectangles; NULL unless asked for */
+  GArray *streams;       /* GememStreamUse */
+  GArray *classes;       /* GememSizeClassUse */
+  GArray *epochs;        /* GememEpoch; one unless --repeat */
   /* GememSetting: the allocator's own statistics at the end, values as plain numbers */
   GPtrArray *stats;
   char *report; /* the allocator's own report at the end; NULL: not asked for, or it has none */

@@ -260,11 +260,11 @@ append_calls (GString *out, const GememResult *result)
   g_string_append (out, "\n      }");
 }
 
-static void append_result (GString *out, const GememResult *result);
+static void append_result (GString *out, const GememResult *result, gboolean points);
 
 /* What programs that share a device have beyond an ordinary result. */
 static void
-append_programs (GString *out, const GememResult *result)
+append_programs (GString *out, const GememResult *result, gboolean points)
 {
   if (result->programs == NULL)
     return;
@@ -275,13 +275,14 @@ append_programs (GString *out, const GememResult *result)
   g_string_append (out, ",\n      \"programs\": [\n");
   for (guint i = 0; i < result->programs->len; i++)
     {
-      append_result (out, result->programs->pdata[i]);
+      append_result (out, result->programs->pdata[i], points);
       g_string_append (out, i + 1 < result->programs->len ? ",\n" : "\n      ]");
     }
 }
 
+/* @points: with the timeline. */
 static void
-append_result (GString *out, const GememResult *result)
+append_result (GString *out, const GememResult *result, gboolean points)
 {
   g_string_append (out, "    {\n");
   gemem_json_append_identity (out, result, "      ");
@@ -308,17 +309,19 @@ append_result (GString *out, const GememResult *result)
   append_struct (out, gemem_json_fidelity, &result->fidelity, "{", ", ");
   g_string_append_c (out, '}');
   for (const GememJsonArray *array = gemem_json_arrays; array->name != NULL; array++)
-    {
-      g_string_append_printf (out, ",\n      \"%s\": ", array->name);
-      append_array (out, array, result);
-    }
-  append_programs (out, result);
+    if (points || array->offset != G_STRUCT_OFFSET (GememResult, timeline))
+      {
+        g_string_append_printf (out, ",\n      \"%s\": ", array->name);
+        append_array (out, array, result);
+      }
+  append_programs (out, result, points);
   g_string_append (out, "\n    }");
 }
 
 /* The results that ran; or (@not_run) the identity of those that did not. */
 static void
-append_results (GString *out, GememResult *const *results, guint n, gboolean not_run)
+append_results (GString *out, GememResult *const *results, guint n, gboolean not_run,
+                gboolean points)
 {
   const char *separator = "";
   for (guint i = 0; i < n; i++)
@@ -333,7 +336,7 @@ append_results (GString *out, GememResult *const *results, guint n, gboolean not
           g_string_append (out, "\n    }");
         }
       else
-        append_result (out, results[i]);
+        append_result (out, results[i], points);
       separator = ",\n";
     }
   g_string_append (out, *separator != '\0' ? "\n" : "");
@@ -365,17 +368,17 @@ append_summary (GString *out, GememResult *const *results, guint n)
 }
 
 void
-gemem_report_json (GString *out, GememResult *const *results, guint n)
+gemem_report_json (GString *out, GememResult *const *results, guint n, gboolean points)
 {
   g_string_append_printf (out, "{\n  \"schema\": \"%s\",\n  \"version\": %d,\n  \"results\": [\n",
                           GEMEM_JSON_SCHEMA, GEMEM_JSON_VERSION);
-  append_results (out, results, n, FALSE);
+  append_results (out, results, n, FALSE, points);
   g_string_append (out, "  ]");
   for (guint i = 0; i < n; i++)
     if (results[i]->not_run)
       {
         g_string_append (out, ",\n  \"not_run\": [\n");
-        append_results (out, results, n, TRUE);
+        append_results (out, results, n, TRUE, points);
         g_string_append (out, "  ]");
         break;
       }

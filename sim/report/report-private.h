@@ -11,7 +11,8 @@ void gemem_report_table (GString *out, GememResult *const *results, guint n,
                          const GememReportOptions *options);
 /* @verbose: everything; else what fits a screen. */
 void gemem_report_details (GString *out, const GememResult *result, gboolean verbose);
-void gemem_report_json (GString *out, GememResult *const *results, guint n);
+/* @points: with the timelines. */
+void gemem_report_json (GString *out, GememResult *const *results, guint n, gboolean points);
 void gemem_report_csv (GString *out, GememResult *const *results, guint n,
                        const GememReportOptions *options);
 void gemem_report_markdown (GString *out, GememResult *const *results, guint n,

@@ -81,7 +81,7 @@ gemem_report_write (GString *out, GememReportFormat format, GememResult *const *
   switch (format)
     {
     case GEMEM_FORMAT_JSON:
-      gemem_report_json (out, ordered, n);
+      gemem_report_json (out, ordered, n, options == NULL || !options->without_timelines);
       break;
     case GEMEM_FORMAT_CSV:
       gemem_report_csv (out, ordered, n, options);

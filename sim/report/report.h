@@ -38,7 +38,8 @@ typedef struct
   guint width;      /* terminal columns for the table; 0: unlimited */
   gboolean choices; /* runs are what the recorded program could choose: in tables the best first */
   guint no_choices; /* those that were left out: they are no better than what it has */
-  gboolean all;     /* a row for every result, also for those that are equal in every measure */
+  gboolean without_timelines; /* JSON without them: for whoever has them otherwise */
+  gboolean all; /* a row for every result, also for those that are equal in every measure */
   /* order of the results of a trace, the best first, in every format; NULL: as given, and in tables
    * for people (table, Markdown) what failed last */
   const GememMeasure *sort;

@@ -5,7 +5,7 @@
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 cd "$GEMEM_SRCDIR" || exit 99
-top=$folders folders="${folders%sim record dry}sim/engine sim/report sim/search sim/plots sim/live sim/manuals sim/cli record \
+top=$folders folders="${folders%sim record dry}sim/engine sim/report sim/search sim/plots sim/live sim/page sim/manuals sim/cli record \
   dry/protocol dry/images dry/driver dry/runtime dry/nvml dry/libraries dry/launch dry/verdict"
 
 # shellcheck disable=SC2086 # a list

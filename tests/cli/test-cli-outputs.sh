@@ -29,6 +29,7 @@ replay small.ops -a direct --map
 replay small.ops -a direct --manifest
 replay small.ops -a ge --allocator-report
 compare small.ops -a direct -f csv -o
+compare small.ops -a direct --html
 plan small.ops -p first-fit -f csv -o
 plan small.ops -p first-fit --plan
 plan small.ops -p first-fit --map

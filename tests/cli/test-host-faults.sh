@@ -56,6 +56,7 @@ END
 # Several runs: one that cannot read its input is a row of the others' report.
 swept short disk damaged close rename memory large <<'END'
 several o.out m.txt g.txt man.json: gemem-sim compare ../s.gmt ../other.gmt -j 1 -a direct -a ge -f markdown -o o.out --map m.txt --allocator-report g.txt --manifest man.json
+several p.html: gemem-sim compare ../s.gmt -j 1 -a direct -a ge-bins --html p.html
 several o.json r.db: gemem-sim compare ../s.gmt -j 1 -a direct -a ge-bins -o o.json --sqlite r.db
 q.csv o.json: gemem-sim plan ../s.gmt -p first-fit --plan q.csv -o o.json --no-time
 END
