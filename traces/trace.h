@@ -332,6 +332,8 @@ GememEventKind gemem_event_kind_from_name (const char *name, gsize length);
 
 /* Provenance of a dry run: what its verdict depends on, one each (dry/verdict/judge.c). */
 #define GEMEM_TRACE_ONLY_IF "only if"
+/* Provenance of a file that holds a state and no requests: what to do for those. */
+#define GEMEM_TRACE_STATE "state"
 
 /* For readers and writers. */
 void gemem_trace_info_init (GememTraceInfo *info, const char *format, const char *path);

@@ -24,11 +24,6 @@ static const Foreign foreign[] = {
   { "SQLite format 3", NULL,
     "an SQLite database (as nsys export writes); gemem-sim does not read it. Record the program "
     "with gemem-record" },
-  { "\n",
-    "\x05space2\x05"
-    "bytes",
-    "a profile of pprof (as jax.profiler.save_device_memory_profile writes), which says who held "
-    "memory at one moment: pprof -top shows it. For requests use gemem-record or gemem-dry-run" },
 };
 
 static gboolean

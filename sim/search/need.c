@@ -138,6 +138,8 @@ gemem_need_doubt (const GememResult *now, const GememHeld *held, const gint *int
     return g_strdup_printf ("%s is replayed by an approximation", now->allocator);
   if (now->partial || (info->flags & GEMEM_TRACE_TRUNCATED) != 0)
     return g_strdup ("the end of the recording is missing");
+  if (gemem_trace_info_said (info, GEMEM_TRACE_STATE) != NULL)
+    return g_strdup ("the file holds what was alive at one moment, and no requests");
   if (now->allocs + now->graph_loads == 0)
     return g_strdup ("the recording asks for no memory");
   if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && now->initial_events == 0)
