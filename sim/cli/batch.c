@@ -582,6 +582,15 @@ open_files (char **paths, const char *default_allocator, const GPtrArray *variab
   return TRUE;
 }
 
+/* The first device of -d, about which a page asks for advice; NULL: the recorded one. */
+static const char *
+first_device (const GPtrArray *devices)
+{
+  return device_spec != NULL || capacity != NULL
+             ? ((const GememDeviceSpec *) devices->pdata[0])->spec
+             : NULL;
+}
+
 static GememBatchResults *
 run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gboolean details,
            GError **error)
@@ -628,8 +637,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
     gemem_batch_collect (batch, &g_array_index (list, GememJob, i), results[i], errors[i]);
   gemem_batch_results_end (batch);
   if (gemem_outputs.page != NULL
-      && !gemem_batch_page_write (batch, files, list, results,
-                                  device_spec != NULL || capacity != NULL ? device : NULL, error))
+      && !gemem_batch_page_write (batch, files, list, results, first_device (devices), error))
     g_clear_pointer (&batch, gemem_batch_results_free);
   return batch;
 }

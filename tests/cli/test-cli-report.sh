@@ -38,6 +38,10 @@ run 0 gemem-sim report "$recorded/gpt2-train-stacks.gmt" --capacity 2.3GiB -a py
 seen 'requests failed' failed.html
 run 0 gemem-sim report "$recorded/gpt2-train.gmt" "$recorded/llama-decode-expandable.gmt" -a pytorch-caching -a bfc -o two.html
 seen 'two traces' two.html
+run 0 gemem-sim report "$recorded/vit-train.gmt" -a pytorch-caching -d '64MiB|16GiB' -o devices.html
+check 'the advice is about the first device' grep -q '"verdict":"does-not-fit"' devices.html
+run 0 gemem-sim report "$recorded/vit-train.gmt" "$recorded/vit-train.gmt" --share-device -a pytorch-caching -o shared.html
+seen 'a shared device' shared.html
 
 # ---- text that a browser would run
 turn=$(printf '\342\200\256')

@@ -947,6 +947,8 @@ test_complete (void)
   cover (bytes, G_STRUCT_OFFSET (GememResult, texts), sizeof (GStringChunk *));
   /* written to a file of its own (--allocator-report) */
   cover (bytes, G_STRUCT_OFFSET (GememResult, report), sizeof (char *));
+  /* written to a page (sim/page) */
+  cover (bytes, G_STRUCT_OFFSET (GememResult, history), sizeof (GememHistory *));
   /* written where programs share a device */
   cover (bytes, G_STRUCT_OFFSET (GememResult, programs), sizeof (GPtrArray *));
   cover (bytes, gemem_json_shares.offset, sizeof (GArray *));

@@ -105,7 +105,7 @@ function failureAt (event) {
   return failuresOf (state.film).filter (oom => Number (oom.seq) === event).map (oom => make ("div.held", null,
     make ("b.alarm", null, bytes (oom.requested) + " were refused here. "),
     "In use " + bytes (oom.live) + ", held " + bytes (oom.reserved) + ", free on the device " + bytes (oom.device_free) + ", largest free block in the cache " + bytes (oom.largest_free) + ". "
-      + (oom.avoidable ? "Another layout could have served it." : Number (oom.missing) > 0 ? bytes (oom.missing) + " are missing whatever the layout." : ""),
+      + (oom.avoidable ? "Another layout could have served it at this moment." : Number (oom.missing) > 0 ? bytes (oom.missing) + " are missing whatever the layout." : ""),
     oom.origin && oom.origin.by && make ("div", null, "Asked for by " + oom.origin.by),
     Number (oom.blocking_size) > 0 && make ("div", null, "The smallest block whose release would suffice: " + bytes (oom.blocking_size)
       + (oom.blocking_origin && oom.blocking_origin.by ? " of " + oom.blocking_origin.by : ""))));

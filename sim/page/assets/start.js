@@ -70,7 +70,8 @@ function viewRuns (main, films) {
       viewMoment (body);
       viewMore (body);
     } else if (!state.film.history)
-      body.append (make ("p.soft", null, "The blocks of this run are not in the page; it is drawn with -a " + resultOf (state.film).label + "."));
+      body.append (make ("p.soft", null, "The blocks of this run are not in the page"
+        + (resultOf (state.film).programs ? ": the device is shared." : "; -a " + resultOf (state.film).label + " draws it.")));
     redraw ();
   };
   main.append (make ("h2", { id: "runs" }, "What happened"), make ("div.bar", null,
