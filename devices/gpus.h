@@ -27,8 +27,10 @@ typedef struct
   guint64 memory;              /* bytes that cuMemGetInfo calls total */
   int nvlinks;                 /* to NVSwitch; 0: others are reached by PCIe; -1: not at all */
   guint8 gpcs[GEMEM_GPCS_MAX]; /* multiprocessors of each GPC; all 0: not known, spread evenly */
-  const char *summary;         /* "NVIDIA H100 80GB HBM3, 132 multiprocessors, 81079 MiB" */
-  const char *source;          /* of the memory: "reported: ..." or "assumed: ..." */
+  guint64 context; /* bytes that a process with a context takes of the memory; 0: not known */
+  const char *context_source; /* "measured: ..."; NULL: not known */
+  const char *summary;        /* "NVIDIA H100 80GB HBM3, 132 multiprocessors, 81079 MiB" */
+  const char *source;         /* of the memory: "reported: ..." or "assumed: ..." */
 } GememGpu;
 
 /* All rows in the order of gpus.def; the last one has the name NULL. */

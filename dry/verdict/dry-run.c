@@ -48,7 +48,8 @@ static const GOptionEntry entries[] = {
   { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity,
     "its memory (default: that of the GPU), as in 24GiB", "SIZE" },
   { "context", 0, 0, G_OPTION_ARG_STRING, &context,
-    "what the process holds besides what it asks for (default: 0): CUDA's context and kernels",
+    "what the process holds besides what it asks for (default: CUDA's context where it was "
+    "measured, without --capacity; else 0)",
     "SIZE" },
   { "workspaces", 0, 0, G_OPTION_ARG_STRING, &workspaces,
     "size to take for each workspace whose size only NVIDIA's libraries know. "
@@ -209,12 +210,15 @@ take_options (const char *program, GError **error)
   if (options.gpu == NULL || !take_gpcs (error))
     return FALSE;
   options.capacity = options.gpu->memory;
+  options.context = capacity == NULL ? options.gpu->context
+                                     : 0; /* another capacity is another GPU */
   if (!take_size ("capacity", capacity, &options.capacity, error)
       || !take_size ("context", context, &options.context, error)
       || !take_size ("workspaces", workspaces, &options.workspaces, error) || !check_values (error)
       || !check_rank (program, error) || !check_number ("gpus", options.gpus, GPUS_MAX, error)
       || !check_number ("orders", options.orders, DRY_ORDERS_MAX, error))
     return FALSE;
+  options.given_context = context != NULL && options.context > 0;
   if (options.context >= options.capacity)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,

@@ -3,7 +3,7 @@
  *
  * "No" is certain: what is not known only adds to what was found.  "Yes" is said only if nothing that
  * is not known could turn it: the program ran to its end, nothing that it called failed for want of a
- * function, no size was taken as 0, and enough is left for CUDA's context, unless --context counted it.
+ * function, no size was taken as 0, and enough is left for CUDA's context and kernels, unless --context counted them.
  * Everything else is "only if", with the conditions, each a part of a sentence after these words.
  *
  * A program that was refused memory, went on with other requests and ended with success (it tries a smaller
@@ -24,8 +24,8 @@
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
 
-/* With less than this left, CUDA's context and the code of kernels, commonly some hundreds of MiB,
- * may decide. */
+/* With less than this left, the context included where it is counted, CUDA's context and the code of kernels, commonly some hundreds
+ * of MiB, may decide. */
 #define LEFT_FOR_CONTEXT (G_GUINT64_CONSTANT (1) << 30)
 /* The same, of links between GPUs that are others than those that were assumed; or with less than NCCL took. */
 #define LEFT_FOR_LINKS (G_GUINT64_CONSTANT (1) << 30)
@@ -212,6 +212,7 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
   const guint64 beside = options->capacity
                          - MAX (taken_by (options, found), found->needed_most + found->beside);
   const guint64 links = found->limit > 0 ? beside : left; /* to NCCL, more than it took */
+  const guint64 kernels = found->limit > 0 ? beside - MIN (beside, options->context) : beside;
   const guint64 together = needed_together (options, verdict, found);
   char size[GEMEM_FORMAT_MAX];
 
@@ -240,11 +241,13 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
              "than the %s "
              "that are left; NCCL_TOPO_FILE names a machine",
              gemem_format_size (size, links));
-  if (options->context == 0 && beside < LEFT_FOR_CONTEXT)
+  if (!options->given_context && options->context + kernels < LEFT_FOR_CONTEXT)
     only_if (conditions,
-             "CUDA's context and kernels, commonly some hundreds of MiB, take no more than the %s "
+             "%s, commonly some hundreds of MiB, take no more than the %s "
              "that are left; --context=SIZE counts them",
-             gemem_format_size (size, beside));
+             options->context > 0 ? "kernels and libraries, beside CUDA's context"
+                                  : "CUDA's context and kernels",
+             gemem_format_size (size, kernels));
 }
 
 void

@@ -22,7 +22,9 @@ typedef struct
   const GememGpu *gpu;
   const char *gpcs; /* --gpcs, "": not given */
   guint64 capacity; /* of each GPU: --capacity, else that of the GPU */
-  guint64 context;  /* what the process holds besides (--context), taken from the capacity */
+  guint64
+      context; /* what the process holds besides (--context, or the GPU's), taken from the capacity */
+  gboolean given_context; /* --context */
   /* what workspaces have whose sizes only the real libraries know (--workspaces); 0: not given */
   guint64 workspaces;
   gboolean stand_ins;       /* no installed library of NVIDIA's runs (--stand-ins) */

@@ -142,9 +142,14 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
     append_row (out, "", "up to %s (%" G_GUINT64_FORMAT " bytes) with workspaces of %s each",
                 gemem_format_size (need, found->needed_most), found->needed_most,
                 gemem_format_size (other, options->workspaces));
-  if (options->context > 0 && found->limit == 0)
+  if (options->given_context && options->context > 0 && found->limit == 0)
     append_row (out, "", "of these %s for CUDA's context and kernels (--context)",
                 gemem_format_size (other, options->context));
+  else if (options->context > 0 && found->fit != DRY_DOES_NOT_FIT)
+    append_row (out, "",
+                "%s %s for CUDA's context, %s; kernels and libraries come on top (--context=SIZE)",
+                found->limit == 0 ? "of these" : "beside that",
+                gemem_format_size (other, options->context), options->gpu->context_source);
   else if (found->fit == DRY_FITS && options->context == 0)
     append_row (out, "",
                 "CUDA's context and kernels, commonly some hundreds of MiB, come on top; "

@@ -119,7 +119,7 @@ called () { check "the installed one: $1 is called $2 times" test "$(grep -c "^o
 
 run 0 gemem-dry-run --gpus 2 --gpu h100 --json verdict.json ./program 2 0; says out '^0 14 16, of 2$'
 says err '^own init own id 1 of 2, lo, links of 2 GPUs$'; called 'allreduce 2 2' 2; called 'send 0 2' 1; called 'receive 0 2' 1; called start 3; called end 3; called destroy 2
-says err '^  h100 +fits: 2\.137 MiB'; says err '^  NCCL +took 2\.0.. MiB of that for itself, as on a machine where 18 NVLinks of each GPU lead to NVSwitch; NCCL_TOPO_FILE names another$'
+says err '^  h100 +fits: 528\.9 MiB'; says err '^  NCCL +took 2\.0.. MiB of that for itself, as on a machine where 18 NVLinks of each GPU lead to NVSwitch; NCCL_TOPO_FILE names another$'
 check "nothing is unknown" sh -c "! grep -q '^  unknown' $err"
 ! command -v jq >/dev/null || run 0 jq -e '.processes[0].nccl == 2 * 1048576 + 65536 + 3 * 4096 and .fits == true' verdict.json
 gemem-sim convert -q out.gmt events.txt; check "what was asked for, in order" test "$(sed -n 's/^alloc .*size=\([0-9]*\).*/\1/p' events.txt | paste -s -d ' ')" = '1048576 65536 4096 65536 4096 1048576 4096'

@@ -9,6 +9,9 @@ if is_sanitized; then
   echo "1..0 # SKIP the preloaded libraries are instrumented, and the programs are not"; exit 0
 fi
 
+# CUDA's context is counted on an H100; here it is left out of the figures, but where one asks for it.
+mkdir bin; printf '#!/bin/sh\nexec "%s/gemem-dry-run" --context 0 "$@"\n' "$GEMEM_BUILDDIR" >bin/gemem-dry-run; chmod +x bin/gemem-dry-run; PATH=$PWD/bin:$PATH
+
 # events FILE: its events without times and addresses, joined by ";".
 events () {
   gemem-sim convert -q "$1" events.txt && sed -n -e 's/ addr=0x[0-9a-f]*//' -e 's/ t=[0-9]*$//; s/ t=[0-9]* / /' -e '/^[a-z]/p' events.txt | paste -s -d ';'
@@ -19,7 +22,7 @@ run 2 gemem-dry-run; says err "^gemem-dry-run: name a program to run; 'gemem-dry
 run 2 gemem-dry-run --gpu h10 true; says err "no GPU is called 'h10'; nearest: h100, h100-pcie, h100-nvl; 'gemem-sim list gpus' shows all"
 run 2 gemem-dry-run --gpu a100 true; says err "several sizes: a100-40 \(39\.38 GiB\), a100-80"
 for gpu in 4090 'RTX 4090' 'NVIDIA GeForce RTX 4090'; do run 0 gemem-dry-run --gpu "$gpu" true; says err 'made no CUDA calls'; done
-run 2 gemem-dry-run --capacity 0 true; says err '^gemem-dry-run: --capacity=0: a GPU without memory; write more$'
+run 2 "$GEMEM_BUILDDIR/gemem-dry-run" --capacity 0 true; says err '^gemem-dry-run: --capacity=0: a GPU without memory; write more$'
 run 2 gemem-dry-run --capacity 16 true; says err '^gemem-dry-run: --capacity=16: .*write 16GiB'
 run 2 gemem-dry-run --capacity lots true
 run 2 gemem-dry-run --gpcs 18,18 true; says err '^gemem-dry-run: --gpcs=18,18: write how many of the 132 multiprocessors of h100 each GPC has'
@@ -73,7 +76,7 @@ for folder in 'a b' 'a:b'; do
   cp "$libraries/gemem-dry-run" "$libraries/gemem-record" "$libraries/libgemem-record.so" "$libraries"/libgemem-dry*.so "$folder"
   for command in gemem-dry-run 'gemem-record --without-gpu'; do
     # shellcheck disable=SC2086 # words on purpose
-    TMPDIR=$PWD LD_LIBRARY_PATH=$libraries run 0 "$folder/"$command "$program" runtime; says err '^  h100 +fits: 2\.000 MiB'
+    TMPDIR=$PWD LD_LIBRARY_PATH=$libraries run 0 "$folder/"$command "$program" runtime; says err '^  h100 +fits: 528\.8 MiB'
     check "$folder: the loader says nothing to the libraries there" sh -c "! grep -q ld\.so $err"
   done
 done
@@ -147,6 +150,19 @@ says out '"needed": 1048576, "needed_most": 1074790400, "fits": true'
 check "the second trace is kept" test "$(events two.workspaces.gmt)" = 'alloc 1 size=1048576;alloc 2 size=1073741824'
 run 0 gemem-dry-run --capacity 8GiB --workspaces 8GiB "$program" workspace; says err '^ +- workspaces take less than 8\.000 GiB each, with which it does not fit'
 run 0 gemem-dry-run --capacity 8GiB --workspaces 7.5GiB "$program" workspace; says err "^ +- CUDA's context and kernels.* 511\.0 MiB"; says err '^ +up to 7\.501 GiB'
+# CUDA's context, where it was measured
+run 0 "$GEMEM_BUILDDIR/gemem-dry-run" --json - "$program" runtime; says err '^  h100 +fits: 528\.8 MiB of 79\.18 GiB \(554500096 of 85017493504 bytes\)$'
+says err "^ +of these 526\.8 MiB for CUDA's context, measured on an H100, driver .*; kernels and libraries come on top \(--context=SIZE\)$"; says out '"context": 552402944, .*"needed": 554500096'
+run 0 gemem-sim info out.gmt; says out '^  recorded device +gpu=h100,reserved_by_others=552402944$'
+run 0 "$GEMEM_BUILDDIR/gemem-dry-run" "$program" devices; says out '^1 devices of 85017493504 bytes, 84465090560 free'
+run 0 "$GEMEM_BUILDDIR/gemem-dry-run" "$program" batch 78; says err '^  h100 +fits: 78\.51 GiB of'
+run 0 "$GEMEM_BUILDDIR/gemem-dry-run" "$program" fill 78 300; says err '^  h100 +fits only if .*: 78\.81 GiB of'
+says err "^ +- kernels and libraries, beside CUDA's context, commonly some hundreds of MiB, take no more than the 380\.2 MiB that are left; --context=SIZE counts them$"
+for option in '--gpu a100-80' '--capacity 8GiB' '--context 0'; do
+  # shellcheck disable=SC2086 # words on purpose
+  run 0 "$GEMEM_BUILDDIR/gemem-dry-run" $option "$program" runtime; says err ' fits: 2\.000 MiB of'; says err "^ +CUDA's context and kernels, commonly some hundreds of MiB, come on top; --context=SIZE counts them$"
+done
+run 0 "$GEMEM_BUILDDIR/gemem-dry-run" --context 600MiB "$program" runtime; says err '^ +of these 600\.0 MiB for .*\(--context\)$'
 # work of streams: what it needs where the GPU is late, in a run aside
 run 0 gemem-dry-run -o two.gmt --json - "$program" shared; says err '^  h100 +fits: 2\.000 MiB of'; says err "^ +up to 4\.000 MiB \(4194304 bytes\) where the GPU is late \('streams', below\)\$"
 says err '^  streams +dry-memory asked whether the GPU is done with memory, and was told yes'; says err '^ +where it is done only when the host waits, it needs 4\.000 MiB \(4194304 bytes\)$'

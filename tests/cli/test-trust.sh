@@ -31,7 +31,7 @@ fi
 program=$GEMEM_BUILDDIR/tests/programs/dry-memory
 
 # ---- the cache of generated libraries
-good () { says err '^  h100 +fits: 2\.000 MiB'; }
+good () { says err '^  h100 +fits: 528\.8 MiB'; }
 XDG_CACHE_HOME=$GEMEM_TMP/cache; export XDG_CACHE_HOME
 run 0 gemem-dry-run "$program" runtime; good; lacks err 'this run alone'
 library=$(find cache -name 'libcuda.so.1*' | head -n 1) folder=$(dirname "$library")

@@ -5,6 +5,7 @@
  *   dry-memory driver       3 MiB, by the driver that is opened as libcuda.so.1
  *   dry-memory full         blocks of 1 GiB until one is refused; prints how many there were
  *   dry-memory batch N      N blocks of 1 GiB; fails if one is refused
+ *   dry-memory fill N MIB   the same, and one of so many MiB
  *   dry-memory children     1 MiB, and a child process that allocates 2 MiB
  *   dry-memory wait         1 MiB, then waits for a signal
  *   dry-memory read         prints what an int on the device is
@@ -212,11 +213,13 @@ main (int argc, char **argv)
       fflush (stdout);
       pause ();
     }
-  if (strcmp (what, "full") == 0 || strcmp (what, "batch") == 0)
+  if (strcmp (what, "full") == 0 || strcmp (what, "batch") == 0 || strcmp (what, "fill") == 0)
     {
       int most = argc > 2 ? atoi (argv[2]) : 1000, count = 0;
       while (count < most && take (GIB) != NULL)
         count++;
+      if (*what == 'f' && argc > 3 && take ((size_t) atoi (argv[3]) * MIB) == NULL)
+        return 3;
       printf ("%d\n", count);
       return argc > 2 && count < most ? 3 : 0;
     }
