@@ -563,10 +563,8 @@ gemem_choice_add_variables (GememChoice *choice, const char *kind, const GPtrArr
   for (guint i = before; i < choice->settings->len; i++)
     {
       const GememSetting *variable = g_ptr_array_index (choice->settings, i);
-      g_autofree char *quoted = gemem_settings_quote (variable->value);
 
-      g_string_append_printf (label, "%c%s=%s", strchr (label->str, ':') != NULL ? ',' : ':',
-                              variable->key, quoted);
+      gemem_settings_append_text (label, variable->key, variable->value);
     }
   g_free (choice->label);
   choice->label = g_strdup (label->str);

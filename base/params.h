@@ -136,6 +136,8 @@ char *gemem_params_release_note (const GememParam *table, const GPtrArray *setti
 
 /* @value in the form that gemem_settings_parse() reads after "key=", quoted where needed. */
 char *gemem_settings_quote (const char *value);
+/* Appends @key=@value to @text, "NAME", "NAME:" or "NAME:key=value,...". */
+void gemem_settings_append_text (GString *text, const char *key, const char *value);
 
 /* Sets every field of @dest (uninitialised before) to its default; asserts that the table is valid.
  * A default must not be a "%", because the device is unknown. */

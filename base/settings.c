@@ -194,3 +194,16 @@ gemem_settings_quote (const char *value)
     }
   return g_string_free (g_string_append_c (quoted, '"'), FALSE);
 }
+
+void
+gemem_settings_append_text (GString *text, const char *key, const char *value)
+{
+  g_autofree char *quoted = gemem_settings_quote (value);
+  const char *colon = strchr (text->str, ':');
+
+  g_string_append_printf (text, "%s%s=%s",
+                          colon == NULL      ? ":"
+                          : colon[1] == '\0' ? ""
+                                             : ",",
+                          key, quoted);
+}

@@ -96,6 +96,7 @@ static const GememParam params[] = {
     .type = GEMEM_PARAM_SIZE,
     .flags = GEMEM_PARAM_MEMORY,
     .default_text = "profile",
+    .min = "1",
     .special = "profile=" UNSET_TEXT,
     FIELD (capacity),
     .help = "Bytes of device memory; without it that of 'total', of 'gpu', or of the profile." },

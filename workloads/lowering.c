@@ -155,9 +155,8 @@ gemem_lowering_with_variables (const char *spec, GememGraph *graph, const GPtrAr
   for (guint i = before; i < choice->settings->len; i++)
     {
       const GememSetting *variable = choice->settings->pdata[i];
-      g_autofree char *quoted = gemem_settings_quote (variable->value);
-      g_string_append_printf (text, "%c%s=%s", strchr (text->str, ':') != NULL ? ',' : ':',
-                              variable->key, quoted);
+
+      gemem_settings_append_text (text, variable->key, variable->value);
     }
   params = gemem_choice_params (choice, "lowering", NULL, error); /* checks each value alone */
   if (params != NULL)

@@ -54,11 +54,12 @@ void gemem_ge_beside_report (GememAllocator *allocator, GString *text);
 #define GE_BESIDE_MEMBERS \
   .capabilities = GEMEM_CAP_STREAMS | GEMEM_CAP_VIRTUAL_MEMORY, .alignment = 65536, \
   .params = params, .params_size = sizeof (Params), .create = create, .destroy = destroy, \
-  .alloc = gemem_ge_beside_alloc, .free = gemem_ge_beside_free, .trim = gemem_ge_beside_trim, \
-  .largest_free = gemem_ge_beside_largest_free, .walk = gemem_ge_beside_walk, \
-  .check = gemem_ge_beside_check, .graphs.run = gemem_ge_beside_graph_run, \
-  .graphs.unload = gemem_ge_beside_graph_unload, .graphs.bytes = gemem_ge_beside_graph_bytes, \
-  .graphs.need = gemem_ge_beside_graph_need, .graphs.walk = gemem_ge_beside_graph_walk, \
+  .notes = gemem_ge_stack_notes, .alloc = gemem_ge_beside_alloc, .free = gemem_ge_beside_free, \
+  .trim = gemem_ge_beside_trim, .largest_free = gemem_ge_beside_largest_free, \
+  .walk = gemem_ge_beside_walk, .check = gemem_ge_beside_check, \
+  .graphs.run = gemem_ge_beside_graph_run, .graphs.unload = gemem_ge_beside_graph_unload, \
+  .graphs.bytes = gemem_ge_beside_graph_bytes, .graphs.need = gemem_ge_beside_graph_need, \
+  .graphs.walk = gemem_ge_beside_graph_walk, \
   .streams = { .record = gemem_ge_beside_record, \
                .wait = gemem_ge_beside_wait, \
                .sync = gemem_ge_beside_sync }

@@ -218,6 +218,7 @@ notes (gconstpointer data, GememNoteFunc func, gpointer to)
   if (!gemem_ge_policy_check (&sources, NULL))
     return;
   gemem_ge_policy_notes (&sources, WHAT, func, to);
+  gemem_ge_stack_notes (&p->stack, func, to);
   if (p->atomic_clean_policy != 0)
     func (WHAT ": atomic_clean_policy has no effect here, it is decided when a graph is compiled; "
                "give it to the lowering of a graph, --lower=zero-clear:atomic_clean_policy=N, or "

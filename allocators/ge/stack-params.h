@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/params.h"
+#include "base/named.h"
 
 typedef struct
 {

@@ -32,18 +32,27 @@ static const GeLower device_lower = { device_malloc, device_free };
 
 /* ---- configuration (1.1) */
 
-/* Step 4: the option, in GiB; FALSE when the real system would warn and ignore it. */
+/* A number of GiB above 0 in @text; 0: the real system would warn and ignore it. */
+static guint64
+gib_of (const char *text)
+{
+  gint64 gib = 0;
+
+  return g_ascii_string_to_signed (text, 10, 1, G_MAXINT32, &gib, NULL) ? (guint64) gib : 0;
+}
+
+/* Step 4: the option; FALSE when the real system would warn and ignore it. */
 static gboolean
 apply_option (const char *text, guint64 *threshold)
 {
-  gint64 gib;
+  guint64 gib;
 
   if (text == NULL || *text == '\0')
     return TRUE;
-  if (!g_ascii_string_to_signed (text, 10, G_MININT32, G_MAXINT32, &gib, NULL) || gib <= 0
-      || (guint64) gib > *threshold / GEMEM_GIB)
+  gib = gib_of (text);
+  if (gib == 0 || gib > *threshold / GEMEM_GIB)
     return FALSE;
-  *threshold = (guint64) gib * GEMEM_GIB;
+  *threshold = gib * GEMEM_GIB;
   return TRUE;
 }
 
@@ -95,6 +104,20 @@ configure (GeStack *self, const GeStackParams *p, GememDevice *device, GError **
                                                                                               : 16)
                                * GEMEM_GIB;
   return TRUE;
+}
+
+void
+gemem_ge_stack_notes (gconstpointer data, GememNoteFunc func, gpointer to)
+{
+  const char *text = ((const GeStackParams *) data)->memory_pool_threshold;
+  g_autofree char *note = NULL;
+
+  if (text == NULL || *text == '\0' || gib_of (text) != 0)
+    return;
+  note = g_strdup_printf ("memory_pool_threshold='%s' is ignored, as GE ignores it with a warning; "
+                          "give a whole number of GiB above 0",
+                          text);
+  func (note, to);
 }
 
 /* GE_STACK_FIXED: the class allocates the range on the device and frees it in the end. */

@@ -106,12 +106,16 @@ gboolean gemem_ge_stack_sync_and_recycle (GeStack *stack, guint64 stream, GeSpan
 void gemem_ge_pool_report (const GeSpanPool *pool, GString *text);
 void gemem_ge_stack_report (GememAllocator *allocator, GString *text);
 
+/* notes() of the classes whose parameters begin with GeStackParams. */
+void gemem_ge_stack_notes (gconstpointer params, GememNoteFunc func, gpointer data);
+
 /* What ge-scalable and ge-expandable have in common in their classes. */
 #define GE_STACK_MEMBERS \
   .alignment = 65536, .params = params, .params_size = sizeof (GeStackParams), .create = create, \
-  .alloc = gemem_ge_stack_alloc, .free = gemem_ge_stack_free, .prefetch = gemem_ge_stack_prefetch, \
-  .trim = gemem_ge_stack_trim, .largest_free = gemem_ge_stack_largest_free, \
-  .walk = gemem_ge_stack_walk, .check = gemem_ge_stack_check, .destroy = gemem_ge_stack_destroy, \
+  .notes = gemem_ge_stack_notes, .alloc = gemem_ge_stack_alloc, .free = gemem_ge_stack_free, \
+  .prefetch = gemem_ge_stack_prefetch, .trim = gemem_ge_stack_trim, \
+  .largest_free = gemem_ge_stack_largest_free, .walk = gemem_ge_stack_walk, \
+  .check = gemem_ge_stack_check, .destroy = gemem_ge_stack_destroy, \
   .report = { .stats = gemem_ge_stack_stats, .text = gemem_ge_stack_report }
 
 /* stack-report.c: the largest request of at most @limit pages that @l1 (NULL: a new pool) serves

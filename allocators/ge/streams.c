@@ -397,6 +397,7 @@ const GememAllocatorClass gemem_ge_streams_class = {
   .alignment = 65536,
   .params = params,
   .params_size = sizeof (GeStreamsParams),
+  .notes = gemem_ge_stack_notes,
   .create = create,
   .alloc = streams_alloc,
   .free = streams_free,

@@ -233,7 +233,10 @@ plan (gconstpointer params, const GememPlanInput *input, GError **error)
   PaddleRewrite *rewrite;
   PaddleSharing sharing;
 
-  if (program == NULL)
+  if (program == NULL
+      || (settings->memory_optimize_debug != NULL
+          && !gemem_paddle_check_name (program, settings->memory_optimize_debug,
+                                       "memory_optimize_debug", error)))
     return NULL;
   rewrite = gemem_paddle_rewrite_new (program);
   gemem_paddle_sharing_init (&sharing, program);
@@ -260,7 +263,7 @@ static const GememParam params[] = {
   { .name = "memory_optimize_debug",
     .type = GEMEM_PARAM_STRING,
     .offset = G_STRUCT_OFFSET (PaddleInplace, memory_optimize_debug),
-    .help = "Name of an output that stays where it is." },
+    .help = "Name of an output that stays where it is, one that the program has." },
   PADDLE_PLACE_PARAM (PaddleInplace),
   PADDLE_ALIGNMENT_PARAM (PaddleInplace),
   { NULL },

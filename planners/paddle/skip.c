@@ -135,20 +135,27 @@ skip_namesakes_of_node (const PaddleProgram *program, guint32 id, guint8 *skip)
     }
 }
 
+gboolean
+gemem_paddle_check_name (const PaddleProgram *program, const char *name, const char *what,
+                         GError **error)
+{
+  if (gemem_paddle_find (program, name) != GEMEM_NONE || strcmp (name, PADDLE_EMPTY) == 0)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "%s: '%s' is no variable of %s; write names of its variables, or NODE:OUTPUT "
+               "where outputs have none, with commas between",
+               what, name, gemem_graph_name (program->graph));
+  return FALSE;
+}
+
 static gboolean
 skip_name (const PaddleProgram *program, const char *name, const char *what, guint8 *skip,
            GError **error)
 {
   const guint32 variable = gemem_paddle_find (program, name);
 
-  if (variable == GEMEM_NONE && strcmp (name, PADDLE_EMPTY) != 0)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "%s: '%s' is no variable of %s; write names of its variables, or NODE:OUTPUT "
-                   "where outputs have none, with commas between",
-                   what, name, gemem_graph_name (program->graph));
-      return FALSE;
-    }
+  if (!gemem_paddle_check_name (program, name, what, error))
+    return FALSE;
   gemem_paddle_skip (variable, skip);
   skip_namesakes (program, gemem_graph_find_variable (program->graph, name), skip);
   return TRUE;

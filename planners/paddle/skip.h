@@ -41,3 +41,7 @@ gboolean gemem_paddle_is_found (const PaddleProgram *program, guint32 node, gboo
  * persist. */
 gboolean gemem_paddle_is_valid (const PaddleProgram *program, guint32 node, gboolean backward,
                                 guint32 variable);
+
+/* Whether the program has a variable @name, which setting @what names.  GEMEM_ERROR_USAGE. */
+gboolean gemem_paddle_check_name (const PaddleProgram *program, const char *name, const char *what,
+                                  GError **error);

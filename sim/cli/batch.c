@@ -28,7 +28,7 @@
 
 static char **allocators;
 static char *device_spec, *capacity;
-static int jobs;
+static int jobs = GEMEM_NOT_GIVEN;
 static int repeat = 1, warm_up, threads = 1;
 static char *pace;
 static gboolean occupy;
@@ -151,8 +151,7 @@ static gboolean
 check_options (GError **error)
 {
   find_page ();
-  if (!gemem_want_at_least ("jobs", jobs, 0, error)
-      || !gemem_want_at_least ("repeat", repeat, 1, error)
+  if (!gemem_want_number ("jobs", &jobs, error) || !gemem_want_at_least ("repeat", repeat, 1, error)
       || !gemem_want_at_least ("warm-up", warm_up, 0, error)
       || !gemem_want_at_least ("host-threads", threads, 1, error) || !check_threads (error)
       || !gemem_want_at_least ("timeline-points", points, 0, error))

@@ -14,8 +14,8 @@ spec_text (const GememAllocatorClass *klass, const GPtrArray *settings)
   for (guint i = 0; i < settings->len; i++)
     {
       const GememSetting *setting = settings->pdata[i];
-      g_autofree char *quoted = gemem_settings_quote (setting->value);
-      g_string_append_printf (text, "%c%s=%s", i == 0 ? ':' : ',', setting->key, quoted);
+
+      gemem_settings_append_text (text, setting->key, setting->value);
     }
   return g_string_free (text, FALSE);
 }

@@ -6,6 +6,7 @@
 #include "base/io/json-text.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "sim/cli/environment.h"
 #include "sim/cli/graph-info.h"
 #include "sim/cli/info-holders.h"
 #include "sim/cli/info-idle.h"
@@ -15,11 +16,14 @@
 #include "traces/summary.h"
 
 static char *format_name;
+static gboolean use_environment;
 
 static const GOptionEntry entries[] = {
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
     "Form of the answer (default: table); folded, with --at or --by, is for flame graphs",
     "table|json|folded" },
+  { "env", 0, 0, G_OPTION_ARG_NONE, &use_environment,
+    "Take from the environment what the lowering reads; what --lower says counts more", NULL },
   { NULL }
 };
 
@@ -290,13 +294,26 @@ show_trace (GememSourceFile *file, gboolean json, gboolean *partial, GError **er
   return ok;
 }
 
+static void
+note_variables (const GPtrArray *variables, const GememSourceFile *file)
+{
+  g_autoptr (GArray) readers = g_array_new (FALSE, FALSE, sizeof (GememReader));
+
+  if (gemem_source_lowered ())
+    gemem_source_add_reader (file, readers);
+  gemem_environment_note_unused (use_environment, variables, readers);
+}
+
 static gboolean
-show (const char *path, gboolean json, gboolean *partial, GError **error)
+show (const char *path, gboolean json, const GPtrArray *variables, gboolean *partial,
+      GError **error)
 {
   gemem_progress_begin_reading (path);
   GememSourceFile *file = gemem_source_file_new (path, error);
   gboolean ok = FALSE;
 
+  if (file != NULL)
+    note_variables (variables, file);
   if (file != NULL)
     ok = file->graph != NULL && !gemem_source_lowered () ? show_graph (file, json, error)
                                                          : show_trace (file, json, partial, error);
@@ -309,6 +326,7 @@ static int
 run (char **arguments, GError **error)
 {
   extern const GememCommand gemem_command_info;
+  g_autoptr (GPtrArray) variables = NULL;
   gboolean json, partial = FALSE;
   if (!gemem_want_arguments (&gemem_command_info, arguments, 1, 10000, error))
     return 2;
@@ -319,6 +337,10 @@ run (char **arguments, GError **error)
           "info: --idle is about what is not in use, --at and --by about what is; give one");
       return 2;
     }
+  variables = gemem_environment_read (use_environment, error);
+  if (variables == NULL
+      || !gemem_source_use_variables (gemem_source_lowered () ? variables : NULL, error))
+    return 2;
   if (gemem_info_idle_wanted ())
     return gemem_info_idle (arguments, format_name, error);
   if (gemem_info_holders_wanted (format_name))
@@ -326,7 +348,7 @@ run (char **arguments, GError **error)
   if (!gemem_want_table_or_json (format_name, &json, error))
     return 2;
   for (char **path = arguments; *path != NULL; path++)
-    if (!show (*path, json, &partial, error))
+    if (!show (*path, json, variables, &partial, error))
       return 1;
   return partial && gemem_source_allow_partial () ? 3 : 0;
 }

@@ -282,6 +282,16 @@ gemem_want_at_least (const char *name, int value, int min, GError **error)
 }
 
 gboolean
+gemem_want_number (const char *name, int *value, GError **error)
+{
+  if (*value == GEMEM_NOT_GIVEN)
+    *value = 0;
+  else if (!gemem_want_at_least (name, *value, 1, error))
+    return FALSE;
+  return TRUE;
+}
+
+gboolean
 gemem_want_table_or_json (const char *format, gboolean *json, GError **error)
 {
   *json = format != NULL && gemem_name_equal (format, "json");

@@ -17,6 +17,10 @@ gboolean gemem_want_arguments (const GememCommand *command, char **arguments, gu
                                GError **error);
 /* Checks that the value of option --@name is at least @min. */
 gboolean gemem_want_at_least (const char *name, int value, int min, GError **error);
+/* The value of an option for a number from 1 on that is not given; such an option begins with it. */
+#define GEMEM_NOT_GIVEN G_MININT
+/* Checks such an option --@name; one that is not given becomes 0. */
+gboolean gemem_want_number (const char *name, int *value, GError **error);
 /* The text of the simulated or real device that -d @device (NULL: none) and --capacity @capacity (NULL:
  * none) mean; g_free(). */
 char *gemem_device_text (const char *device, const char *capacity);

@@ -16,7 +16,7 @@ static char **planners;
 static char *format_name;
 static char *output;
 static char *check;
-static int threads;
+static int threads = GEMEM_NOT_GIVEN;
 static gboolean print_log;
 static gboolean no_time;
 static gboolean measure;
@@ -52,8 +52,7 @@ static gboolean
 check_options (GememReportFormat *format, GError **error)
 {
   *format = GEMEM_FORMAT_TABLE;
-  if (!gemem_plan_command_check_trace (error)
-      || !gemem_want_at_least ("threads", threads, 0, error))
+  if (!gemem_plan_command_check_trace (error) || !gemem_want_number ("threads", &threads, error))
     return FALSE;
   if (measure && no_time)
     g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,

@@ -107,6 +107,19 @@ gemem_source_note_memsets (const GememSourceFile *file, const char *reader,
               file->path, policy->name, reader);
 }
 
+/* FALSE: who replays @file will say why not. */
+static gboolean
+can_be_lowered (const GememSourceFile *file)
+{
+  GememTraceReader *reader = file->graph != NULL
+                                 ? gemem_lowering_open (file->lowering, file->graph, NULL)
+                                 : NULL;
+
+  if (reader != NULL)
+    gemem_trace_close (reader);
+  return reader != NULL;
+}
+
 /* The same for --lower, which may name several lowerings by a glob: then none was asked for. */
 static void
 note_memsets (const GememSourceFile *file)
@@ -115,7 +128,7 @@ note_memsets (const GememSourceFile *file)
                                      lowering != NULL ? strcspn (lowering, ":") : 0);
 
   for (const GememLowering *const *l = gemem_lowerings (); *l != NULL; l++)
-    if (gemem_name_is ((*l)->base.name, (*l)->base.aliases, name))
+    if (gemem_name_is ((*l)->base.name, (*l)->base.aliases, name) && can_be_lowered (file))
       gemem_source_note_memsets (file, name, (*l)->base.params);
 }
 

@@ -46,6 +46,11 @@ found MemoryConfig            '^ge \(allocator\)'
 found single_thread           'parameter of allocators ge, '
 found leak                    'live at end: measure'
 found empty_cache             '^trim: event of a trace$'
+# words of the manuals, each with a command that shows it
+for word in HCOM rtsStreamSwitchByIndex ops_kernel_info_hccl OPTION_FEATURE_BASE_REFRESHABLE IsNoNeedAssignMemory is_zero_copy_ IsRealSizeReuseBlock \
+  continuous_block_ atomic_addr_clean_id_ is_fixed_addr_prior_ suspended life_time_begin_ PreAssign NETOUTPUT 400MB multi-batch 'static reuse' MemoryPool \
+  DeviceAllocator AllocateWithTryRecycle aclrtGetDevice scalable expandable latency TemporaryAllocator NCCLAllReduce mlock 存储管理 分配器策略 垃圾回收策略 \
+  同步局域删除 快速垃圾回收策略 内存原位复用 内存块 空闲内存 临时变量; do found "$word" "^$word\$|^MemoryPool"; done
 for event in sleep wake region-end use-on-stream pool-release graph-unload; do
   run 0 gemem-sim help $event; sed -n 's/^ *Try: //p' "$out" >"$GEMEM_TMP/try"
   check "$event: what to try shows such an event" sh -c "sh '$GEMEM_TMP/try' 2>&1 | grep -q '^$event '"

@@ -353,8 +353,8 @@ test_capacity (void)
   g_assert_cmpuint (gemem_device_capacity (device), ==, 10 * MIB);
   gemem_device_destroy (device);
 
-  device = device_new ("sim:capacity=0");
-  g_assert_cmphex (take (device, 1), ==, 0);
+  device = device_new ("sim:capacity=1B");
+  g_assert_cmphex (take (device, 2), ==, 0);
   gemem_device_destroy (device);
 }
 

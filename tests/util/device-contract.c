@@ -73,8 +73,8 @@ test_device_capacity (const char *spec)
   g_assert_cmpuint (device->calls[GEMEM_CALL_INFO], ==, 2);
   destroy (device);
 
-  device = test_device_new (spec, "capacity=0");
-  g_assert_cmphex (take (device, 1), ==, 0);
+  device = test_device_new (spec, "capacity=1B");
+  g_assert_cmphex (take (device, 2), ==, 0);
   destroy (device);
 }
 
