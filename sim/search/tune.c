@@ -434,8 +434,8 @@ GPtrArray *
 gemem_tune_changes (const GememTune *tune, guint i)
 {
   const GememAllocatorSpec *spec = row_at (tune, i)->spec;
-  GememAllocatorSpec bare = { .settings = gemem_settings_new () };
-  g_autoptr (GPtrArray) none = bare.settings, now = NULL, effect = NULL;
+  g_autoptr (GPtrArray) none = gemem_settings_new (), now = NULL, effect = NULL;
+  GememAllocatorSpec bare = { .settings = none };
   GPtrArray *own = gemem_settings_new ();
 
   if (spec == NULL)
