@@ -235,10 +235,10 @@ format_for_path (const char *path, GError **error)
     if (formats[i]->create != NULL && gemem_name_listed (formats[i]->extensions, dot + 1))
       return formats[i];
   g_autofree char *names = format_names (TRUE, NULL);
-  g_set_error (
-      error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-      "%s: the name does not tell the format to write; end it in .gmt or .txt, or name one of: %s",
-      path, names);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "%s: the name does not tell the format to write; end it in .gmt, .txt or .pickle, "
+               "or name one of: %s",
+               path, names);
   return NULL;
 }
 

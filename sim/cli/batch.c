@@ -474,6 +474,19 @@ check_one_run (const char *option, const char *path, const GememJob *list, guint
   return FALSE;
 }
 
+static gboolean
+check_one_recording (const char *path, guint runs, GError **error)
+{
+  if (path == NULL || runs == 1)
+    return TRUE;
+  g_set_error (
+      error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+      "--record=%s: a recording is of one run, these are %u; give one -a, one device, and with "
+      "--trace-device one device of the trace",
+      path, runs);
+  return FALSE;
+}
+
 /* Checks that all outputs can be written, and that none overwrites an input. */
 static gboolean
 check_files (const GememJob *list, guint n, char **paths, GError **error)
@@ -481,12 +494,14 @@ check_files (const GememJob *list, guint n, char **paths, GError **error)
   const GememOutputFile outputs[] = { { "--output", gemem_outputs.report },
                                       { "--events", list[0].events_path },
                                       { "--calls", list[0].calls_path },
+                                      { "--record", list[0].record_path },
                                       { "--map", gemem_outputs.map },
                                       { "--allocator-report", gemem_outputs.allocator_report },
                                       { "--manifest", gemem_outputs.manifest },
                                       { "--sqlite", gemem_outputs.sqlite } };
   if (!check_one_run ("events", list[0].events_path, list, n, error)
-      || !check_one_run ("calls", list[0].calls_path, list, n, error))
+      || !check_one_run ("calls", list[0].calls_path, list, n, error)
+      || !check_one_recording (list[0].record_path, n, error))
     return FALSE;
   if (!gemem_check_outputs (outputs, G_N_ELEMENTS (outputs), paths, error))
     return FALSE;

@@ -6,7 +6,7 @@
 #include "sim/cli/share.h"
 #include "sim/cli/source.h"
 
-static char *events_path, *calls_path;
+static char *events_path, *calls_path, *record_path;
 static gboolean stop_at_oom;
 
 static const GOptionEntry entries[] = {
@@ -14,6 +14,10 @@ static const GOptionEntry entries[] = {
     "Write every decision as CSV: seq,kind,id,size,address,block,reserved,device", "FILE" },
   { "calls", 0, 0, G_OPTION_ARG_FILENAME, &calls_path,
     "Write every device call as CSV: seq,call,stream,size,address,ok,device", "FILE" },
+  { "record", 0, 0, G_OPTION_ARG_FILENAME, &record_path,
+    "Write the run as a recording, as if the allocator had run in the program: .gmt, .txt, or "
+    ".pickle for PyTorch's memory_viz",
+    "FILE" },
   { "stop-at-oom", 0, 0, G_OPTION_ARG_NONE, &stop_at_oom, "End at the first request that fails",
     NULL },
   { NULL }
@@ -24,6 +28,7 @@ setup (GememJob *job)
 {
   job->events_path = g_strcmp0 (events_path, "-") == 0 ? "/dev/stdout" : events_path;
   job->calls_path = g_strcmp0 (calls_path, "-") == 0 ? "/dev/stdout" : calls_path;
+  job->record_path = record_path;
   job->stop_at_oom = stop_at_oom;
   job->keep_idle = TRUE;
 }

@@ -136,7 +136,7 @@ gemem_capacity_find (const GememJob *job, GememResult *result, GError **error)
   search.job.repeat = job->warm_up + MAX (job->repeat, 1); /* no request may fail in any epoch */
   search.job.warm_up = 0;
   search.job.ignore_refusals = TRUE;
-  search.job.events_path = search.job.calls_path = NULL;
+  search.job.events_path = search.job.calls_path = search.job.record_path = NULL;
   answer = fits (&search, UNLIMITED, &unlimited, error);
   if (answer == 0 && !search.interrupted && unlimited->lower_bound < VERY_LARGE)
     {

@@ -61,7 +61,7 @@ look_at_peak (const GememJob *job, GememResult *result, GError **error)
 
   again.timeline_points = 0;
   again.measure = again.full_checks = FALSE;
-  again.events_path = again.calls_path = NULL;
+  again.events_path = again.calls_path = again.record_path = NULL;
   found = gemem_run_pass (&again, 0, result->peak_reserved_seq, error);
   if (found == NULL)
     return FALSE;

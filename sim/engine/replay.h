@@ -102,6 +102,7 @@ typedef struct
   void (*wait) (guint64 until);
   const char *events_path; /* --events FILE, or NULL */
   const char *calls_path;  /* --calls FILE, or NULL */
+  const char *record_path; /* --record FILE, or NULL */
   gboolean full_checks;    /* walk and check after every event */
   /* check that memory returns to the device only after the streams that use it are synchronised:
    * release-order.h */

@@ -59,6 +59,7 @@ gemem_share_check (const GememJob *job, GError **error)
     { job->threads > 1, "--host-threads", "each program is one thread" },
     { job->keep_map, "--map", "replay each trace alone for its map" },
     { job->events_path != NULL, "--events", "one file holds the decisions of one program" },
+    { job->record_path != NULL, "--record", "a recording is of one program" },
     { job->calls_path != NULL, "--calls", "one file holds the device calls of one program" },
     { job->occupy, "--occupy", "streams of several programs are not modelled" },
     { job->touch, "--touch", "it needs a GPU" },

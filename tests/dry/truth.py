@@ -60,7 +60,8 @@ def predict(program, python, options):
 
 def is_between(verdict, real):
     other = int(re.search(r"\((\d+) bytes\)", verdict["other_draw"]).group(1)) if "other_draw" in verdict else verdict["needed_most"]
-    return min(verdict["needed"], other) <= real <= max(verdict["needed"], other) < 1.05 * min(verdict["needed"], other)
+    ends = sorted((verdict["needed"] - verdict["context"], other - verdict["context"]))
+    return ends[0] <= real <= ends[1] < 1.05 * ends[0]
 
 
 def has(python, source):

@@ -44,6 +44,7 @@ enum /* words that the pickle reader looks for: keys first, then values */
   K_CUDA_CONF,
   K_CONF,
   K_NPU_CONF,
+  K_GEMEM_ALLOCATOR,
   K_MAX_SPLIT_SIZE,
   K_GC_THRESHOLD,
   K_EXPANDABLE_SEGMENTS,
@@ -102,6 +103,7 @@ static const char *const keys[] = { "segments",
                                     "PYTORCH_CUDA_ALLOC_CONF",
                                     "PYTORCH_ALLOC_CONF",
                                     "PYTORCH_NPU_ALLOC_CONF",
+                                    "gemem_allocator",
                                     "max_split_size",
                                     "garbage_collection_threshold",
                                     "expandable_segments",
@@ -505,6 +507,8 @@ read_settings (GememPytorchRecords *records)
   records->keys.settings |= records->present;
   g_free (settings->configuration);
   settings->configuration = g_utf8_make_valid (configuration, -1);
+  g_free (settings->written_for);
+  settings->written_for = g_utf8_make_valid (get_text (records, K_GEMEM_ALLOCATOR), -1);
   if (split != NULL && split->type == GEMEM_PICKLE_INT)
     settings->max_split_size = split->integer < 0 || split->integer == G_MAXINT64 ? -1
                                                                                   : split->integer;

@@ -26,6 +26,7 @@ void
 gemem_pytorch_settings_clear (GememPytorchSettings *settings)
 {
   g_clear_pointer (&settings->configuration, g_free);
+  g_clear_pointer (&settings->written_for, g_free);
 }
 
 guint64

@@ -305,6 +305,18 @@ settings_text (const GememSnapshot *snapshot)
   return quoted != NULL ? g_strconcat ("conf=", quoted, NULL) : g_strdup ("");
 }
 
+/* A file of snapshot-writer.c says whose decisions are in it: "NAME:SETTINGS". */
+static void
+take_written (GememTraceInfo *info, const char *written)
+{
+  const gsize name = strcspn (written, ":");
+
+  g_free (info->allocator);
+  g_free (info->settings);
+  info->allocator = g_strndup (written, name);
+  info->settings = g_strdup (written + name + (written[name] == ':'));
+}
+
 /* Adds the version of PyTorch to the settings: the newest that it may be. */
 static void
 add_version (GememSnapshot *snapshot)
@@ -425,6 +437,8 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
 
   /* copied, because the next pass resets the settings */
   const gboolean collects = settings->garbage_collection_threshold > 0;
+  g_autofree char *written = g_steal_pointer (&settings->written_for);
+  const gboolean ours = written != NULL && *written != '\0';
 
   if (snapshot->changes->len > 0)
     begin_settings (snapshot);
@@ -433,7 +447,7 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
 
   if (snapshot->options.torch != NULL)
     gemem_trace_info_note (info, "PyTorch", "%s", snapshot->options.torch);
-  else
+  else if (!ours)
     {
       g_autofree char *version = gemem_pytorch_records_version (&snapshot->records);
       if (version != NULL)
@@ -449,7 +463,9 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
   settle_size (snapshot);
   info->settings = settings_text (snapshot);
   settle_part (snapshot);
-  if (!settings->npu)
+  if (ours)
+    take_written (info, written);
+  else if (!settings->npu)
     add_version (snapshot);
   note_settings (snapshot);
   if (open > 0 && !gemem_snapshot_tail_pass (snapshot, error))

@@ -121,6 +121,11 @@ void gemem_snapshot_keep_stacks (GememSnapshot *snapshot);
 /* Derives the facts of the trace from the first pass; runs the others that are needed. */
 gboolean gemem_snapshot_settle (GememSnapshot *snapshot, GError **error);
 
+/* ---- snapshot-writer.c: `create` of the format */
+
+GememTraceWriter *gemem_snapshot_create (const char *path, const GememTraceInfo *info,
+                                         GError **error);
+
 /* ---- snapshot-deliver.c: `next` of the reader */
 
 gssize gemem_snapshot_next (GememTraceReader *reader, const GememTraceEvent **events,

@@ -116,4 +116,5 @@ const GememTraceFormat gemem_format_pytorch_snapshot = {
   .origin = "peers.md 2.1",
   .probe = probe,
   .open = snapshot_open,
+  .create = gemem_snapshot_create,
 };

@@ -35,6 +35,7 @@ typedef struct
   guint64 memory_limit;                   /* inferred; 0: none */
   guint64 divisions[GEMEM_PYTORCH_SLOTS]; /* roundup_power2_divisions: 1 MiB, 2 MiB, ... 32 GiB */
   char *configuration;                    /* PYTORCH_CUDA_ALLOC_CONF, or NULL */
+  char *written_for;                      /* the allocator and its settings, if we wrote the file */
   gboolean npu;                           /* torch_npu wrote the file */
   guint64 pad;                            /* that its allocator adds to each request */
 } GememPytorchSettings;
