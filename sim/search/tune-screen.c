@@ -216,7 +216,8 @@ append_none (GString *out, const GememTune *tune)
                           gemem_format_size (size, tune->question->traces[0].result->capacity));
   if (tune->reached == 0)
     return;
-  g_string_append_printf (out, "The least device found on which one of them fits: %s, %s%s\n",
+  g_string_append_printf (out, "The least device found on which %s fits: %s, %s%s\n",
+                          is_cut_short (tune) ? "all that was recorded" : "one of them",
                           gemem_format_size (size, tune->reached),
                           tune->line != NULL ? "with:\n  " : "as it is now.",
                           tune->line != NULL ? tune->line : "");
