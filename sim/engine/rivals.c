@@ -28,6 +28,13 @@ struct _GememRivals
   guint n;
 };
 
+/* Then nothing is worth the time of a proof. */
+static gboolean
+is_interrupted (const GememJob *job)
+{
+  return job->interrupted != NULL && g_atomic_int_get (job->interrupted) != 0;
+}
+
 static GememDevice *
 new_device (const GememJob *job, const GememTraceInfo *info, GError **error)
 {
@@ -92,7 +99,7 @@ gemem_rivals_new (const GememJob *job, const GememAllocatorSpec *const *specs, g
   rivals = g_new0 (GememRivals, 1);
   rivals->rivals = g_new0 (Rival, n);
   rivals->n = n;
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < n && !is_interrupted (job); i++)
     {
       GememJob own = *job;
 
@@ -140,8 +147,9 @@ gemem_rivals_compare (const GememRun *run)
       const Rival *rival = &rivals->rivals[i];
 
       run->job->rivals_alike[i] = run->job->rivals_alike[i] && !run->afresh && !moved
-                                  && rival->allocator != NULL && rival->alike == run->alike
-                                  && rival->plain == plain && rival->allocator->klass == run->klass
+                                  && !is_interrupted (run->job) && rival->allocator != NULL
+                                  && rival->alike == run->alike && rival->plain == plain
+                                  && rival->allocator->klass == run->klass
                                   && memcmp (rival->made, run->made, sizeof run->made) == 0
                                   && run->klass->watch.alike != NULL
                                   && run->klass->watch.alike (run->allocator, rival->allocator);

@@ -18,7 +18,7 @@ GEMEM_BEGIN_DECLS
 typedef struct _GememRivals GememRivals;
 
 /* The @n @specs on the device and for the trace of @job, whose own allocator is ignored; the specs must
- * outlive them.  NULL with the error of the trace; gemem_rivals_free(). */
+ * outlive them.  Interrupted, the rest are rivals of no run.  NULL with the error of the trace; gemem_rivals_free(). */
 GememRivals *gemem_rivals_new (const GememJob *job, const GememAllocatorSpec *const *specs, guint n,
                                GError **error);
 void gemem_rivals_free (GememRivals *rivals); /* may be NULL */

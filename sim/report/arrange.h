@@ -31,6 +31,13 @@ char *gemem_report_row_label (const GememReportRow *row, guint max);
 /* TRUE if only the answer is shown: --verbose was not given. */
 gboolean gemem_report_is_brief (const GememReportOptions *options);
 
+/* ---- overall.c */
+
+/* Appends one table of all recordings, and a sentence.  FALSE: nothing, as there is only one, or they have no
+ * two allocators in common. */
+gboolean gemem_report_overall (GString *out, GememResult *const *results, guint n,
+                               const GememReportOptions *options);
+
 /* TRUE if a time is among the columns. */
 gboolean gemem_report_shows_times (const GememReportOptions *options);
 

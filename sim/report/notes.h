@@ -36,6 +36,10 @@ GPtrArray *gemem_report_notes_lines (const GememReportNotes *notes, guint groups
  * After an interruption only how many runs ended.  NULL: there is nothing to compare; g_free(). */
 char *gemem_report_verdict (GememResult *const *results, guint n);
 
+/* Whether a running program could have the allocator of @result: neither a call of the device per request
+ * nor a plan. */
+gboolean gemem_report_is_real (const GememResult *result);
+
 /* Whether the run @result served everything, and what it held, in one sentence.  NULL: the run broke off
  * or is not allowed, and so is no answer; g_free(). */
 char *gemem_report_answer (const GememResult *result);

@@ -456,5 +456,6 @@ gemem_report_table (GString *out, GememResult *const *results, guint n,
                             "allocators\n",
                             options->no_choices);
   append_notes (out, layouts, groups, options);
-  append_verdicts (out, groups, options);
+  if (!gemem_report_overall (out, results, n, options))
+    append_verdicts (out, groups, options);
 }

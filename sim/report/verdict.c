@@ -33,13 +33,13 @@ is_direct (const GememResult *result, const GememAllocatorClass *klass)
 }
 
 /* An allocator of a plugin that is not loaded now is real. */
-static gboolean
-is_real (const GememResult *result)
+gboolean
+gemem_report_is_real (const GememResult *result)
 {
   const GememAllocatorClass *klass;
 
   for (guint i = 0; result->programs != NULL && i < result->programs->len; i++)
-    if (!is_real (result->programs->pdata[i]))
+    if (!gemem_report_is_real (result->programs->pdata[i]))
       return FALSE;
   if (result->programs != NULL)
     return TRUE;
@@ -101,9 +101,9 @@ static gboolean
 is_eligible (const Standings *s, const GememResult *result)
 {
   if (s->capacity)
-    return is_real (result) && !result->not_run && result->not_allowed == NULL
+    return gemem_report_is_real (result) && !result->not_run && result->not_allowed == NULL
            && result->least_capacity != 0 && result->least_capacity != G_MAXUINT64;
-  return is_real (result)
+  return gemem_report_is_real (result)
          && (s->as_recorded ? serves_as_recorded (result) : gemem_result_is_complete (result));
 }
 
@@ -171,9 +171,9 @@ all_as_recorded (GememResult *const *results, guint n)
 
   for (guint i = 0; i < n; i++)
     {
-      if (is_real (results[i]) && gemem_result_is_complete (results[i]))
+      if (gemem_report_is_real (results[i]) && gemem_result_is_complete (results[i]))
         return FALSE;
-      any |= is_real (results[i]) && serves_as_recorded (results[i]);
+      any |= gemem_report_is_real (results[i]) && serves_as_recorded (results[i]);
     }
   return any;
 }
@@ -189,8 +189,8 @@ stand (GememResult *const *results, guint n)
   s.as_recorded = !s.capacity && all_as_recorded (results, n);
   for (guint i = 0; i < n; i++)
     {
-      s.real += is_real (results[i]);
-      s.barred += is_real (results[i]) && results[i]->not_allowed != NULL;
+      s.real += gemem_report_is_real (results[i]);
+      s.barred += gemem_report_is_real (results[i]) && results[i]->not_allowed != NULL;
       if (!is_eligible (&s, results[i]))
         continue;
       s.complete++;

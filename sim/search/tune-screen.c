@@ -190,18 +190,34 @@ append_traces (GString *out, const GememTune *tune)
     }
 }
 
+/* Whether a request of any recording fails as it is now. */
+static gboolean
+fails_now (const GememTune *tune)
+{
+  for (guint t = 0; t < tune->question->n_traces; t++)
+    if (tune->question->traces[t].result->ooms > 0)
+      return TRUE;
+  return FALSE;
+}
+
 /* Nothing serves every request. */
 static void
 append_none (GString *out, const GememTune *tune)
 {
   char size[GEMEM_FORMAT_MAX];
 
+  if (tune->counts[GEMEM_TUNE_UNTRIED] > 0 || !fails_now (tune))
+    {
+      g_string_append (out, "Which of these settings is the best cannot be told.\n");
+      return;
+    }
   g_string_append_printf (out,
                           "It does not fit: with each of these settings a request fails in %s.\n",
                           gemem_format_size (size, tune->question->traces[0].result->capacity));
   if (tune->reached == 0)
     return;
-  g_string_append_printf (out, "The least device found on which one of them fits: %s, %s%s\n",
+  g_string_append_printf (out, "The least device found on which %s fits: %s, %s%s\n",
+                          is_cut_short (tune) ? "all that was recorded" : "one of them",
                           gemem_format_size (size, tune->reached),
                           tune->line != NULL ? "with:\n  " : "as it is now.",
                           tune->line != NULL ? tune->line : "");
@@ -224,7 +240,8 @@ append_best (GString *out, const GememTune *tune)
     append_none (out, tune);
   else
     {
-      g_string_append_printf (out, "As it is: no setting %s 1 %% less than the %s now.\n",
+      g_string_append_printf (out, "%s no setting %s 1 %% less than the %s now.\n",
+                              tune->counts[GEMEM_TUNE_UNTRIED] > 0 ? "So far" : "As it is:",
                               by == GEMEM_TUNE_NEEDS ? "needs" : "takes", before);
       append_traces (out, tune);
     }

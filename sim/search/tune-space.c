@@ -52,9 +52,9 @@ static char *
 space_text (const GememAllocatorClass *klass, const GememForm *form, const char *now,
             char **left_out)
 {
-  const GememAllocatorSpec bare = { .klass = klass, .settings = gemem_settings_new () };
-  g_autoptr (GPtrArray) none = bare.settings,
-                        effective = gemem_allocator_effective (&bare, now, NULL, NULL);
+  g_autoptr (GPtrArray) none = gemem_settings_new ();
+  const GememAllocatorSpec bare = { .klass = klass, .settings = none };
+  g_autoptr (GPtrArray) effective = gemem_allocator_effective (&bare, now, NULL, NULL);
   g_auto (GStrv) keys = g_strsplit (form->keys != NULL ? form->keys : "", "|", -1);
   GString *text = g_string_new (klass->name), *left = g_string_new (NULL);
   guint combinations = 1, n;

@@ -41,6 +41,14 @@ row_at (const GememTune *tune, guint i)
 
 /* ---- rows */
 
+/* Whether the user ended it. */
+static gboolean
+is_interrupted (const GememTuneQuestion *question)
+{
+  return question->options.interrupted != NULL
+         && g_atomic_int_get (question->options.interrupted) != 0;
+}
+
 static const char *
 settings_now (const GememTuneQuestion *question, const GememAllocatorClass *klass)
 {
@@ -408,7 +416,8 @@ make_rivals (Search *search, GError **error)
                              .device_ordinal = trace->result->device_ordinal,
                              .source = gemem_held_open,
                              .source_data = trace->held,
-                             .use_trace_settings = !question->options.ignores_settings };
+                             .use_trace_settings = !question->options.ignores_settings,
+                             .interrupted = question->options.interrupted };
 
       search->rivals[t] = gemem_rivals_new (&job, search->specs, n, error);
       if (search->rivals[t] == NULL)
@@ -434,8 +443,8 @@ GPtrArray *
 gemem_tune_changes (const GememTune *tune, guint i)
 {
   const GememAllocatorSpec *spec = row_at (tune, i)->spec;
-  GememAllocatorSpec bare = { .settings = gemem_settings_new () };
-  g_autoptr (GPtrArray) none = bare.settings, now = NULL, effect = NULL;
+  g_autoptr (GPtrArray) none = gemem_settings_new (), now = NULL, effect = NULL;
+  GememAllocatorSpec bare = { .settings = none };
   GPtrArray *own = gemem_settings_new ();
 
   if (spec == NULL)
@@ -599,14 +608,6 @@ gemem_tune_helps (const GememTune *tune)
     return FALSE;
   best = row_at (tune, tune->best);
   return !serves_all (now) || best->values[by] < now->values[by] - now->values[by] / 100;
-}
-
-/* Whether the user ended it. */
-static gboolean
-is_interrupted (const GememTuneQuestion *question)
-{
-  return question->options.interrupted != NULL
-         && g_atomic_int_get (question->options.interrupted) != 0;
 }
 
 /* All that is found on the device of @question; NULL with @error. */

@@ -397,8 +397,10 @@ test_plugins (void)
   g_assert_false (a->klass->alloc (a, &(GememRequest){ .size = 43 }, &block));
   test_allocator_destroy (a);
 
-  assert_plugin_skipped (abi, "interface 4711, this gemem has 11; rebuild the plugin",
-                         "plugin-abi");
+  assert_plugin_skipped (
+      abi,
+      "interface 4711, this gemem has " G_STRINGIFY (GEMEM_ALLOCATOR_ABI) "; rebuild the plugin",
+      "plugin-abi");
   assert_plugin_skipped (half, "allocator plugin-half lacks a part of the group graphs",
                          "Plugin_Half");
   assert_plugin_skipped (taken, "allocator direct already", "plugin-name");
