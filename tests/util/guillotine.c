@@ -52,10 +52,12 @@ test_guillotine (guint64 seed, guint n, guint64 steps, guint64 height, guint lef
   g_array_append_val (boxes, whole);
   for (guint tries = 0; boxes->len < n && tries < 20 * n; tries++)
     {
+      const guint64 which = gemem_rng_below (&rng, boxes->len); /* one draw a statement: C leaves
+                                                                 * the order of arguments open */
+      const gboolean in_time = gemem_rng_below (&rng, 2) == 0;
       Box other;
 
-      if (cut (&g_array_index (boxes, Box, gemem_rng_below (&rng, boxes->len)),
-               gemem_rng_below (&rng, 2) == 0, &rng, &other))
+      if (cut (&g_array_index (boxes, Box, which), in_time, &rng, &other))
         g_array_append_val (boxes, other);
     }
   shuffle (boxes, &rng);
