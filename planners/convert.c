@@ -259,6 +259,7 @@ gemem_plan_spread (const GememGraph *graph, const GememPlan *plan, const GememPl
       gemem_plan_add_total (result, gemem_space_unpack ((guint32) total->space), total->bytes);
     }
   result->alignment = plan->alignment;
+  result->winner = g_strdup (plan->winner);
   for (guint i = 0; i < plan->log->len; i++)
     gemem_plan_add_log (result, "%s", (const char *) plan->log->pdata[i]);
   return result;

@@ -18,6 +18,7 @@ enum
   FIELD_ARENA,
   FIELD_LOWER_BOUND,
   FIELD_ALIGNMENT,
+  FIELD_LEAST,
   FIELD_WINNER,
   FIELD_CANDIDATES,
   FIELD_FEATURE_MAP,
@@ -34,13 +35,28 @@ enum
   N_FIELDS
 };
 
-static const char *const fields[N_FIELDS + 1] = {
-  "schema",      "version",   "planner",    "input",       "arena",
-  "lower_bound", "alignment", "winner",     "candidates",  "feature_map_plus_tail",
-  "zero_copy",   "totals",    "segments",   "batch_parts", "clears_apart",
-  "memsets",     "outputs",   "workspaces", "items",       "addresses",
-  NULL
-};
+static const char *const fields[N_FIELDS + 1] = { "schema",
+                                                  "version",
+                                                  "planner",
+                                                  "input",
+                                                  "arena",
+                                                  "lower_bound",
+                                                  "alignment",
+                                                  "least",
+                                                  "winner",
+                                                  "candidates",
+                                                  "feature_map_plus_tail",
+                                                  "zero_copy",
+                                                  "totals",
+                                                  "segments",
+                                                  "batch_parts",
+                                                  "clears_apart",
+                                                  "memsets",
+                                                  "outputs",
+                                                  "workspaces",
+                                                  "items",
+                                                  "addresses",
+                                                  NULL };
 
 /* Reads an integer below 2^62, the limit of offsets and sizes. */
 static gboolean

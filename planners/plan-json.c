@@ -199,6 +199,8 @@ gemem_plan_write_json (GString *out, const GememPlan *plan, const GememPlanInput
                input->graph != NULL ? gemem_graph_name (input->graph) : input->lifetimes->name);
   append_number (out, "arena", plan->arena);
   append_number (out, "lower_bound", plan->lower_bound);
+  if (plan->least > 0)
+    append_number (out, "least", plan->least);
   append_number (out, "alignment", plan->alignment);
   if (plan->winner != NULL)
     append_text (out, "winner", plan->winner);

@@ -60,8 +60,10 @@ typedef struct
   guint64 *spaces;     /* per item; NULL: all items are in the one space of `totals` */
   guint64 arena;       /* sum of `totals`, in bytes */
   guint64 lower_bound; /* of the input, at `alignment` */
-  guint64 alignment;   /* unit of the planner's offsets */
-  GArray *totals;      /* GememPlanTotal, ascending by space */
+  /* no plan of the input needs fewer bytes, as the planner proved; 0: it proves nothing */
+  guint64 least;
+  guint64 alignment; /* unit of the planner's offsets */
+  GArray *totals;    /* GememPlanTotal, ascending by space */
   /* Results of some planners; empty otherwise. */
   char *winner;
   GArray *candidates;  /* GememPlanCandidate, in the order tried */

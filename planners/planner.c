@@ -55,7 +55,13 @@ plan_graph_by_lifetimes (const GememPlanner *planner, gconstpointer params,
   const GememPlanInput own = { NULL, lifetimes, input->threads, input->interrupted, input->share };
   g_autoptr (GememPlan) plan = planner->plan (params, &own, error);
 
-  return plan != NULL ? gemem_plan_spread (input->graph, plan, places) : NULL;
+  if (plan == NULL)
+    return NULL;
+  /* what was proved of the lifetimes is no bound for the graph, which knows more of its streams */
+  GememPlan *spread = gemem_plan_spread (input->graph, plan, places);
+  if (plan->least > 0)
+    spread->least = gemem_graph_lower_bound (input->graph, plan->alignment, plan->clears_apart);
+  return spread;
 }
 
 /* Moves item i of @values to position order[i]; @values may be NULL. */

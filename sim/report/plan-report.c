@@ -51,11 +51,20 @@ overhead (const GememPlanResult *result)
              : 0;
 }
 
-/* The winner; NULL if there was only one candidate. */
+/* The winner; NULL if there was only one candidate.  A planner that proves a bound tries stages
+ * until one reaches it, and names the last. */
 static const char *
 winner (const GememPlanResult *result)
 {
-  return result->plan->candidates->len > 1 ? result->plan->winner : NULL;
+  const GememPlan *plan = result->plan;
+
+  return plan->candidates->len > 1 || plan->least > 0 ? plan->winner : NULL;
+}
+
+static guint64
+least (const GememPlanResult *result)
+{
+  return result->plan->least;
 }
 
 static guint64
@@ -114,6 +123,7 @@ static const PlanColumn columns[] = {
   { "items", "items", UNIT_COUNT, 3, items, NULL },
   { "batch_parts", "batch parts", UNIT_COUNT, 6, batch_parts, NULL },
   { "memsets", "memsets", UNIT_COUNT, 6, memsets, NULL },
+  { "least", "least possible", UNIT_BYTES, -1, least, NULL }, /* bytes proved to be necessary */
   { "alignment", "alignment", UNIT_BYTES, -1, alignment, NULL },
   /* last: omitted unless asked for */
   { "planning_ns", "planning time", UNIT_NS, 1, planning_time, NULL },
@@ -240,6 +250,30 @@ append_padded (GString *out, const char *text, gsize width, gboolean right)
   g_string_append_printf (out, "%*s%s%*s", right ? pad : 0, "", text, right ? 0 : pad, "");
 }
 
+/* For planners that prove a bound: how far the plan may be from the least that is possible, rounded
+ * up, so that no plan counts as the least that may not be. */
+static void
+append_proofs (GString *out, const GememPlanResult *results, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      const GememPlan *plan = results[i].plan;
+
+      if (plan->least == 0)
+        continue;
+      const guint64 over = plan->arena > plan->least ? plan->arena - plan->least : 0;
+      const guint64 tenths = (guint64) (((unsigned __int128) over * 1000 + plan->least - 1)
+                                        / plan->least);
+      if (over == 0)
+        g_string_append_printf (
+            out, "%s: proven least: no safe plan at this alignment is smaller\n", plan->planner);
+      else
+        g_string_append_printf (
+            out, "%s: at most %" G_GUINT64_FORMAT ".%u %% above the least possible\n",
+            plan->planner, tenths / 10, (guint) (tenths % 10));
+    }
+}
+
 static void
 append_table (GString *out, const GememPlanResult *results, guint n,
               const GememPlanReportOptions *options)
@@ -269,6 +303,7 @@ append_table (GString *out, const GememPlanResult *results, guint n,
             }
           g_string_append_c (out, '\n');
         }
+      append_proofs (out, results + start, end - start);
     }
 }
 

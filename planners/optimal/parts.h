@@ -1,0 +1,53 @@
+/* parts.h - a space cut into the smallest parts that can be placed one by one, and the search for
+ * a placement of each.
+ *
+ * A part is what remains of a stretch of time after the boxes that live throughout it have been
+ * stacked at its bottom; this repeats, as what lies between them may fall apart again.  It is exact
+ * while all boxes have one alignment; else nothing is stacked.
+ *
+ * Invariants: a part's boxes are consecutive in the array of its space, and keep their offsets from
+ * the part's `base`.  bound <= least top <= top, all in units from `base`.
+ * Origin: offline-planning.md 6 (reductions).
+ */
+#pragma once
+
+#include "planners/optimal/boxes.h"
+
+GEMEM_BEGIN_DECLS
+
+typedef enum
+{
+  GEMEM_STAGE_STACK, /* nothing but boxes that span their part */
+  GEMEM_STAGE_DIVE,
+  GEMEM_STAGE_LOCAL,
+  GEMEM_STAGE_CORNER,
+  GEMEM_STAGE_FIT, /* another planner's plan was smaller */
+  GEMEM_STAGE_COUNT
+} GememStage;
+
+typedef struct
+{
+  GememBoxes boxes;
+  gint64 base, bound, top;
+  GememStage stage; /* that found `top` */
+} GememPart;
+
+typedef struct
+{
+  guint64 steps;           /* left to spend */
+  const gint *interrupted; /* as in GememPlanInput */
+} GememEffort;
+
+/* All parts of @boxes, GememPart; boxes that belong to none have their offsets. */
+GArray *gemem_parts_new (GememBoxes boxes);
+/* The largest base + bound, base + top. */
+gint64 gemem_parts_bound (const GArray *parts);
+gint64 gemem_parts_top (const GArray *parts);
+
+/* Places every part by dives, until its top is at most @goal less its base. */
+void gemem_parts_dive (GArray *parts, gint64 goal, const gint *interrupted);
+/* The same for what is still above, by corner search (corner.h) with the steps of @effort; raises
+ * bounds where it proves that nothing fits. */
+void gemem_parts_search (GArray *parts, gint64 goal, GememEffort *effort);
+
+GEMEM_END_DECLS

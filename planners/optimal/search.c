@@ -1,0 +1,93 @@
+/* search.c - corner search for the parts that dives left above the bound; see parts.h.
+ *
+ * First the bound itself is tried, with half of the steps; then capacities between it and what was
+ * found, nearer to what was found each time that the steps did not suffice.  A capacity at which
+ * nothing fits is a better bound.
+ */
+#include "config.h"
+
+#include "planners/optimal/corner.h"
+#include "planners/optimal/parts.h"
+#include "planners/planner.h"
+
+/* A search holds a number for every box and column that it is alive in. */
+#define MAX_BOXES 4096
+#define MAX_CELLS 4000000
+#define MAX_DIVISOR 512
+
+static gboolean
+is_searchable (const GememPart *part)
+{
+  gsize cells = 0;
+
+  if (part->boxes.n > MAX_BOXES)
+    return FALSE;
+  for (guint32 i = 0; i < part->boxes.n; i++)
+    {
+      if (part->boxes.boxes[i].unit != 1)
+        return FALSE;
+      cells += part->boxes.boxes[i].last - part->boxes.boxes[i].first;
+    }
+  return cells <= MAX_CELLS;
+}
+
+static GememCornerAnswer
+try_capacity (GememPart *part, GememCorner *corner, gint64 capacity, guint64 steps,
+              GememEffort *effort)
+{
+  guint64 left = steps;
+  const GememCornerAnswer answer = gemem_corner_run (corner, capacity, &left, effort->interrupted);
+
+  effort->steps -= MIN (effort->steps, steps - left);
+  if (answer == GEMEM_CORNER_FITS)
+    {
+      part->top = gemem_boxes_top (&part->boxes);
+      part->stage = GEMEM_STAGE_CORNER;
+    }
+  else if (answer == GEMEM_CORNER_NEVER)
+    part->bound = MAX (part->bound, capacity + 1);
+  return answer;
+}
+
+/* Gets the top of @part down to @goal if it can. */
+static void
+search_part (GememPart *part, gint64 goal, GememEffort *effort)
+{
+  g_autoptr (GememCorner) corner = gemem_corner_new (&part->boxes);
+  gint64 divisor = 4;
+
+  try_capacity (part, corner, goal, effort->steps / 2, effort);
+  while (part->top > MAX (goal, part->bound) && effort->steps > 0 && divisor <= MAX_DIVISOR
+         && !gemem_plan_is_unwanted (effort->interrupted))
+    {
+      const gint64 range = part->top - MAX (goal, part->bound);
+      const gint64 capacity = part->top - MAX (1, range / divisor);
+
+      if (try_capacity (part, corner, capacity, MAX (effort->steps / 4, 1), effort)
+          == GEMEM_CORNER_UNKNOWN)
+        divisor *= 2;
+    }
+}
+
+void
+gemem_parts_search (GArray *parts, gint64 goal, GememEffort *effort)
+{
+  guint open = 0;
+
+  for (guint i = 0; i < parts->len; i++)
+    open += g_array_index (parts, GememPart, i).top
+            > goal - g_array_index (parts, GememPart, i).base;
+  for (guint i = 0; i < parts->len && !gemem_plan_is_unwanted (effort->interrupted); i++)
+    {
+      GememPart *part = &g_array_index (parts, GememPart, i);
+      GememEffort own = { effort->steps / MAX (open, 1), effort->interrupted };
+      const guint64 given = own.steps;
+
+      if (part->top <= goal - part->base)
+        continue;
+      open--;
+      if (is_searchable (part) && given > 0)
+        search_part (part, goal - part->base, &own);
+      effort->steps -= given - own.steps;
+    }
+}

@@ -1,0 +1,143 @@
+/* test-optimal.c - the planner `optimal` on random lifetimes: every plan passes the checker, lies at
+ * or above the bound that it proves, and is never larger than a plan of first fit or best fit; what
+ * it cannot search it still plans. */
+#include "config.h"
+
+#include "base/rng.h"
+#include "planners/check.h"
+#include "tests/util/guillotine.h"
+#include "tests/util/testutil.h"
+
+static GememPlan *
+plan_with (const char *text, const GememLifetimes *lifetimes)
+{
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GError) error = NULL;
+  const GememPlanInput input = { .lifetimes = lifetimes, .threads = 1 };
+
+  g_assert_true (gemem_planner_parse (text, choices, NULL));
+  GememPlan *plan = gemem_planner_run (choices->pdata[0], &input, &error);
+  g_assert_no_error (error);
+  gemem_plan_verify (plan, &input, &error);
+  g_assert_no_error (error);
+  return plan;
+}
+
+enum
+{
+  ALIGNMENTS = 1,
+  SPACES = 2
+};
+
+static GememLifetimes *
+random_lifetimes (GememRng *rng, guint features)
+{
+  GememLifetimes *lifetimes = gemem_lifetimes_new ("random");
+  const guint64 n = gemem_rng_range (rng, 1, 60);
+
+  for (guint64 i = 0; i < n; i++)
+    {
+      const guint64 begin = gemem_rng_below (rng, 40);
+
+      const guint64 end = begin + gemem_rng_range (rng, 1, 20);
+
+      gemem_lifetimes_add (lifetimes, begin, end, gemem_rng_range (rng, 1, 3000));
+      GememLifetime *life = gemem_lifetimes_get (lifetimes, i);
+      if ((features & ALIGNMENTS) != 0)
+        life->alignment = G_GUINT64_CONSTANT (1) << gemem_rng_below (rng, 13);
+      if ((features & SPACES) != 0)
+        life->space = (guint32) gemem_rng_below (rng, 3);
+    }
+  return lifetimes;
+}
+
+static void
+assert_not_above (const char *other, const GememLifetimes *lifetimes, guint64 arena)
+{
+  g_autoptr (GememPlan) plan = plan_with (other, lifetimes);
+
+  g_assert_cmpuint (arena, <=, plan->arena);
+}
+
+static void
+test_random (gconstpointer features)
+{
+  guint proven = 0;
+  GememRng rng;
+
+  gemem_rng_init (&rng, 7, "optimal");
+  for (guint i = 0; i < 150; i++)
+    {
+      g_autoptr (GememLifetimes) lifetimes = random_lifetimes (&rng, GPOINTER_TO_UINT (features));
+      g_autoptr (GememPlan) plan = plan_with ("optimal:effort=200000", lifetimes),
+                            again = plan_with ("optimal:effort=200000", lifetimes),
+                            quick = plan_with ("optimal:effort=quick", lifetimes);
+
+      g_assert_cmpuint (plan->least, >, 0);
+      g_assert_cmpuint (plan->arena, >=, plan->least);
+      g_assert_cmpuint (quick->arena, >=, plan->least);
+      g_assert_cmpuint (again->arena, ==, plan->arena);
+      g_assert_cmpmem (plan->offsets, plan->n_items * sizeof (guint64), again->offsets,
+                       again->n_items * sizeof (guint64));
+      proven += plan->arena == plan->least;
+      assert_not_above ("first-fit-by-size", lifetimes, quick->arena);
+      assert_not_above ("first-fit-by-area", lifetimes, quick->arena);
+      assert_not_above ("best-fit-by-allocation", lifetimes, quick->arena);
+      assert_not_above ("best-fit-by-lifetime", lifetimes, plan->arena);
+    }
+  g_test_message ("%u of 150 proven least", proven);
+  g_assert_cmpuint (proven, >, 0);
+}
+
+/* Packings without waste, whose least peak is known. */
+static void
+test_packings (void)
+{
+  guint searched = 0;
+
+  for (guint64 seed = 1; seed <= 10; seed++)
+    {
+      g_autoptr (GememLifetimes) lifetimes = test_guillotine (seed, 200, 1000, 1000000, 0);
+      g_autoptr (GememPlan) plan = plan_with ("optimal:alignment=1", lifetimes);
+
+      g_assert_cmpuint (plan->arena, ==, 1000000);
+      g_assert_cmpuint (plan->least, ==, 1000000);
+      searched += g_strcmp0 (plan->winner, "corner-search") == 0;
+    }
+  g_assert_cmpuint (searched, >, 0);
+}
+
+/* No item, one item, and sizes that add up to what cannot be counted. */
+static void
+test_few (void)
+{
+  g_autoptr (GememLifetimes) none = gemem_lifetimes_new ("none"), one = gemem_lifetimes_new ("one"),
+                             huge = gemem_lifetimes_new ("huge");
+  g_autoptr (GememPlan) empty = plan_with ("optimal", none);
+
+  g_assert_cmpuint (empty->arena, ==, 0);
+  gemem_lifetimes_add (one, 3, 4, 1);
+  g_autoptr (GememPlan) single = plan_with ("optimal", one);
+  g_assert_cmpuint (single->arena, ==, 512);
+  g_assert_cmpuint (single->least, ==, 512);
+  for (guint i = 0; i < 2; i++)
+    gemem_lifetimes_add (huge, 2 * i, 2 * i + 2, G_GUINT64_CONSTANT (1) << 61);
+  g_autoptr (GememPlan) large = plan_with ("optimal", huge); /* 2^62 together: not searched */
+  g_assert_cmpuint (large->arena, ==, G_GUINT64_CONSTANT (1) << 61);
+  g_assert_cmpuint (large->least, ==, 0);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/optimal/plain", GUINT_TO_POINTER (0), test_random);
+  g_test_add_data_func ("/optimal/alignments", GUINT_TO_POINTER (ALIGNMENTS), test_random);
+  g_test_add_data_func ("/optimal/spaces", GUINT_TO_POINTER (SPACES), test_random);
+  g_test_add_data_func ("/optimal/alignments-and-spaces", GUINT_TO_POINTER (ALIGNMENTS | SPACES),
+                        test_random);
+  g_test_add_func ("/optimal/packings", test_packings);
+  g_test_add_func ("/optimal/few", test_few);
+  return g_test_run ();
+}
