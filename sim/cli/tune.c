@@ -254,8 +254,10 @@ const GememCommand gemem_command_tune = {
   .synopsis = "TRACE...",
   .summary = "Find the best of many settings, as a line to paste",
   .description =
-      "Settles every setting of a space: by its own replay, by a proof that it decides as one that "
-      "was replayed, or by a replay that was stopped once it needed more than the best. The answer "
+      "Settles every setting of a space: by its own replay, by a proof that it decides as one "
+      "that\n"
+      "was replayed, or by a replay that was stopped once it needed more than the best. The "
+      "answer\n"
       "is that of replaying all to the end.\n"
       "Over several recordings the best is the one with which the one that needs most needs "
       "least.\n"
