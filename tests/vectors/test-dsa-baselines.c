@@ -1,5 +1,5 @@
-/* test-dsa-baselines.c - the greedy baselines and `optimal` over the shared planning instances: every
- * plan is safe, none is below the lower bound, and the MiniMalloc instances give the figures that
+/* test-dsa-baselines.c - the greedy baselines and `optimal` over the shared planning instances:
+ * every plan is safe, none is below the lower bound, and the MiniMalloc instances give the figures that
  * offline-planning.md 5.1 measured with independent programs.
  *
  * The diagnostics list the arenas, as multiples of the lower bound.
