@@ -3,8 +3,8 @@
  *
  * Why: the searches of `optimal` need small integers.  Time becomes columns, of which none lies
  * within another; sizes become units, the greatest common divisor of all alignments, which is
- * exact as every offset is a multiple of it.  Stretches of time that no box connects are independent
- * parts, and each is placed on its own.
+ * exact as every offset is a multiple of it.  Stretches of time that no box connects are
+ * independent parts, and each is placed on its own.
  *
  * Invariants: first < last <= columns for every box, size > 0; two boxes are alive at once if and
  * only if their columns meet.

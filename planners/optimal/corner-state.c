@@ -1,5 +1,5 @@
-/* corner-state.c - changes of a corner search's state, what follows from them, and taking them back;
- * see corner-state.h. */
+/* corner-state.c - changes of a corner search's state, what follows from them, and how they are
+ * taken back; see corner-state.h. */
 #include "config.h"
 
 #include <string.h>
@@ -142,7 +142,7 @@ enqueue_box (GememCornerState *state, guint32 b)
     enqueue (state, c);
 }
 
-/* No box of the column lies below its floor, and the floor is the lowest that any of them can lie. */
+/* No box of the column lies below its floor, and one of them can lie on it. */
 static gboolean
 settle (GememCornerState *state, guint32 c)
 {

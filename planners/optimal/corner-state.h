@@ -1,8 +1,8 @@
 /* corner-state.h - the state of a corner search: floors of columns, what is placed, and how to go
  * back.  See corner.h.
  *
- * Every change is put on a trail; gemem_corner_undo() takes it back to a mark.  A column is put there
- * once per decision (`stamp`).
+ * Every change is put on a trail; gemem_corner_undo() takes it back to a mark.  A column is put
+ * there once per decision (`stamp`).
  */
 #pragma once
 

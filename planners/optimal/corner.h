@@ -49,8 +49,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememCorner, gemem_corner_free)
 /* Decides by @branch only; default: the sound ones in turn. */
 void gemem_corner_set_branch (GememCorner *corner, GememBranch branch);
 
-/* Whether the boxes fit under @capacity; if so, sets their offsets.  Takes what it uses from @steps.
- * @interrupted: as in GememPlanInput. */
+/* Whether the boxes fit under @capacity; if so, sets their offsets.  Takes what it uses from
+ * @steps.  @interrupted: as in GememPlanInput. */
 GememCornerAnswer gemem_corner_run (GememCorner *corner, gint64 capacity, guint64 *steps,
                                     const gint *interrupted);
 

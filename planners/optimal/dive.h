@@ -5,8 +5,8 @@
  * columns; where none fits, the run is raised to its lower neighbour.  Space is lost only where
  * nothing fits.
  *
- * Invariant: every box lies above all boxes placed before it whose columns it shares, so that no two
- * overlap.
+ * Invariant: every box lies above all boxes placed before it whose columns it shares, so that no
+ * two overlap.
  * Cost: O(n) runs; a query of a tree over the boxes for each, O(log n) in practice.  A dive that
  * cannot get below a given top ends there.  Origin: offline-planning.md 6.1.
  */

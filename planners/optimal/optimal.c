@@ -5,8 +5,8 @@
  * placed apart; dives (dive.h) in several orders; and the planners of fit.c where the input is
  * small, so that no plan of theirs is smaller.
  *
- * Invariants: `least` of the plan is a bound for every plan of the same lifetimes: the largest load,
- * each space by itself.  Effort is counted in steps, so that the plan does not depend on the clock.
+ * Invariants: `least` of the plan is a bound for every plan of the same lifetimes: the largest
+ * load, each space by itself.  Effort is counted in steps, so that no plan depends on the clock.
  * Origin: offline-planning.md 6.  Cost: as dive.h says, for each order.
  */
 #include "config.h"

@@ -1,6 +1,6 @@
-/* test-optimal-corner.c - the corner search against brute force: on 40 000 tiny dense instances every
- * way to branch finds the least top and proves that nothing fits below; and a branch away from a
- * local minimum of the skyline is shown to be wrong. */
+/* test-optimal-corner.c - the corner search against brute force: on 40 000 tiny dense instances
+ * every way to branch finds the least top and proves that nothing fits below; and a branch away
+ * from a local minimum of the skyline is shown to be wrong. */
 #include "config.h"
 
 #include "base/rng.h"

@@ -1,6 +1,6 @@
-/* test-optimal.c - the planner `optimal` on random lifetimes: every plan passes the checker, lies at
- * or above the bound that it proves, and is never larger than a plan of first fit or best fit; what
- * it cannot search it still plans. */
+/* test-optimal.c - the planner `optimal` on random lifetimes: every plan passes the checker, lies
+ * at or above the bound that it proves, and is never larger than a plan of first fit or best fit;
+ * what it cannot search it still plans. */
 #include "config.h"
 
 #include "base/rng.h"
