@@ -527,7 +527,6 @@ best_fit_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 
 /* ---- creation */
 
-/* Derives size and number of the chunks from what cudaMemGetInfo reports now. */
 /* The sizes of chunks. */
 static void
 measure_chunks (BestFit *self, const GememPaddleMemory *memory)
@@ -545,6 +544,7 @@ measure_chunks (BestFit *self, const GememPaddleMemory *memory)
   gemem_paddle_reallocate_size (&self->params.chunk, memory, &self->next);
 }
 
+/* Derives size and number of the chunks from what cudaMemGetInfo reports now. */
 static void
 measure (BestFit *self)
 {
