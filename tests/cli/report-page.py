@@ -47,6 +47,12 @@ def test_numbers(page, path):
     ok(len(cells) > 0 and all(text[row] == cell for row, cell in cells), "the table shows them", cells)
 
 
+def test_answer(page):
+    """A recorded device that refused a request, of a size that was not recorded, is not said to be the one that is assumed elsewhere."""
+    ok(page.run("""DATA.answers.every(answer => { const a = answer.advice, facts = a && factsOf(a);
+      return !a || !!facts.querySelector('#capacity') === !(a.capacity_assumed && a.refused_when_recorded > 0); })"""), "a device is named where it is known")
+
+
 def test_films(page):
     same = page.run("""DATA.films.filter(f => f.history).map(openFilm).every(f => {
       const r = resultOf(f), alive = aliveAt(f, Number(r.values.peak_live_seq));
@@ -131,6 +137,7 @@ def main():
             ok(page.run("document.documentElement.scrollWidth <= 1280"), "nothing is wider than 1280 pixels")
             if len(sys.argv) > 2 and sys.argv[2] and not dark:
                 test_numbers(page, sys.argv[2])
+            test_answer(page)
             if page.run("!!state.film && state.film.timeline.n > 1"):
                 test_films(page)
                 test_use(page)

@@ -36,6 +36,8 @@ check 'so does -o FILE.html, with any number of threads' cmp page.html third.htm
 
 run 0 gemem-sim report "$recorded/gpt2-train-stacks.gmt" --capacity 2.3GiB -a pytorch-caching -o failed.html
 seen 'requests failed' failed.html
+run 0 gemem-sim report "$recorded/gpt2-train-too-short.gmt" -a pytorch-caching -o short.html
+check 'what was refused is in the page' grep -q '"refused_when_recorded": *1,' short.html; seen 'refused when recorded' short.html
 run 0 gemem-sim report "$recorded/gpt2-train.gmt" "$recorded/llama-decode-expandable.gmt" -a pytorch-caching -a bfc -o two.html
 seen 'two traces' two.html
 run 0 gemem-sim report "$recorded/vit-train.gmt" -a pytorch-caching -d '64MiB|16GiB' -o devices.html

@@ -30,7 +30,9 @@ function fact (id, value, name) {
 function factsOf (advice) {
   return make ("div.facts", null,
     advice.needed_bytes > 0 && fact ("needed", bytes (advice.needed_bytes), "needed as it is"),
-    fact ("capacity", bytes (advice.capacity_bytes), advice.capacity_assumed ? "device, assumed" : "device"),
+    // a device that refused, of a size that nobody recorded, is not the one that is assumed elsewhere
+    !(advice.capacity_assumed && advice.refused_when_recorded > 0)
+      && fact ("capacity", bytes (advice.capacity_bytes), advice.capacity_assumed ? "device, assumed" : "device"),
     advice.lower_bound_bytes > 0 && fact ("least", bytes (advice.lower_bound_bytes), "in use at once: no setting needs less"),
     fact ("failed", count (advice.failed), "requests failed"),
     fact ("events", count (advice.events), "events"),
