@@ -2,7 +2,7 @@
  * the plan may be.
  *
  * Stages, each only where those before did not reach the lower bound: parts.h cuts what can be
- * placed apart; dives (dive.h) in several orders; and the planners of fit.c where the input is
+ * placed apart; dives (dive.h) in several orders; corner search (corner.h); local search (local.c); and the planners of fit.c where the input is
  * small, so that no plan of theirs is smaller.
  *
  * Invariants: `least` of the plan is a bound for every plan of the same lifetimes: the largest

@@ -59,7 +59,7 @@ cut (GArray *parts, GememBoxes boxes, gint64 base, guint depth, gboolean units)
         }
       if (inside.n > 0)
         gemem_boxes_compress (&inside);
-      GememPart part = { inside, base + stacked, 0, 0, GEMEM_STAGE_STACK };
+      GememPart part = { inside, base + stacked, 0, 0, GEMEM_STAGE_STACK, 0 };
       part.bound = inside.n > 0 ? gemem_boxes_load (&inside) : 0;
       g_array_append_val (parts, part);
     }
@@ -117,6 +117,7 @@ dive_part (GememPart *part, gint64 goal, const gint *interrupted)
 
       for (guint32 i = 0; i < part->boxes.n && top < part->top; i++)
         part->boxes.boxes[i].offset = offsets[i];
+      part->order = top < part->top ? order : part->order;
       part->top = MIN (part->top, top);
       if (gemem_plan_is_unwanted (interrupted))
         return;

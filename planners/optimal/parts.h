@@ -30,6 +30,7 @@ typedef struct
   GememBoxes boxes;
   gint64 base, bound, top;
   GememStage stage; /* that found `top` */
+  guint order;      /* of the dive that found the least top */
 } GememPart;
 
 typedef struct
@@ -46,8 +47,12 @@ gint64 gemem_parts_top (const GArray *parts);
 
 /* Places every part by dives, until its top is at most @goal less its base. */
 void gemem_parts_dive (GArray *parts, gint64 goal, const gint *interrupted);
-/* The same for what is still above, by corner search (corner.h) with the steps of @effort; raises
- * bounds where it proves that nothing fits. */
+/* The same for what is still above, by corner search (corner.h) with the steps of @effort, which raises
+ * bounds where it proves that nothing fits; then, and for parts too large for it, by local search. */
 void gemem_parts_search (GArray *parts, gint64 goal, GememEffort *effort);
+
+/* local.c: changes the order of dives until the top of @part, which has been dived, is at most @goal, or @effort has no steps for
+ * another dive. */
+void gemem_part_improve (GememPart *part, gint64 goal, GememEffort *effort);
 
 GEMEM_END_DECLS

@@ -1,4 +1,5 @@
-/* search.c - corner search for the parts that dives left above the bound; see parts.h.
+/* search.c - the search for the parts that dives left above the bound; see parts.h.  Local search (local.c) is for those that are too
+ * large for corner search.
  *
  * First the bound itself is tried, with half of the steps; then capacities between it and what was
  * found, nearer to what was found each time that the steps did not suffice.  A capacity at which
@@ -88,6 +89,7 @@ gemem_parts_search (GArray *parts, gint64 goal, GememEffort *effort)
       open--;
       if (is_searchable (part) && given > 0)
         search_part (part, goal - part->base, &own);
+      gemem_part_improve (part, MAX (goal - part->base, part->bound), &own);
       effort->steps -= given - own.steps;
     }
 }

@@ -179,7 +179,7 @@ list (void)
     if ((*c)->prepare == NULL) /* planning in advance is not part of an event's cost */
       printf ("replay %s " EVENTS "\n", (*c)->name);
   for (const GememTraceFormat *const *f = gemem_trace_formats (); *f != NULL; f++)
-    if ((*f)->create != NULL && (*f)->open != NULL)
+    if ((*f)->create != NULL && (*f)->quick) /* the generated events say all that it writes */
       printf ("read %s " EVENTS "\n", (*f)->name);
   for (const GememGenerator *const *g = gemem_generators (); *g != NULL; g++)
     printf ("generate %s " EVENTS "\n", (*g)->base.name);

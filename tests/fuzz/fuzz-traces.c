@@ -22,7 +22,7 @@
 #define JOURNAL_PIECE 1024  /* of each block */
 #define JOURNAL_LIBRARY 960 /* in the first piece: what JournalHeader.library begins with */
 
-/* The first target is recognition, then come the formats. */
+/* The first target is recognition, then come the formats; those that can only be written are the last. */
 static const char *
 format_of (guint member)
 {
@@ -34,7 +34,9 @@ member_name (guint member)
 {
   if (member == 0)
     return "any";
-  return gemem_trace_formats ()[member - 1] != NULL ? format_of (member) : NULL;
+  const GememTraceFormat *format = gemem_trace_formats ()[member - 1];
+
+  return format != NULL && format->open != NULL ? format_of (member) : NULL;
 }
 
 static gboolean
@@ -48,7 +50,7 @@ is_format (guint member, const char *name)
 static gboolean
 is_verbatim (guint member)
 {
-  return member == 0 || gemem_trace_formats ()[member - 1]->create != NULL
+  return member == 0 || is_format (member, "native") || is_format (member, "text")
          || is_format (member, "ops") || is_format (member, "journal");
 }
 
@@ -232,6 +234,7 @@ write_events (const char *path, const char *format, guint first)
       event.id = i / 3;
       event.size = event.kind == GEMEM_EVENT_ALLOC ? 512 * i : 0;
       event.tag = i % 2;
+      event.address = (guint64) (i + 1) << 30; /* which a snapshot needs */
       g_assert_true (writer->write (writer, &event, 1, &error));
     }
   g_assert_true (writer->finish (writer, &error));
@@ -256,6 +259,7 @@ write_requests (const char *path, const char *format)
                                 .id = frees ? i : i + 1,
                                 .size = frees ? 0 : (guint64) 512 << i % 20,
                                 .stream = i % 5 / 4,
+                                .address = (guint64) (i + 1) << 30,
                                 .time = 10 * i };
       g_assert_true (writer->write (writer, &event, 1, &error));
     }
@@ -278,7 +282,9 @@ trace_seeds (guint member, GPtrArray *seeds)
 {
   g_autofree char *path = g_build_filename (test_tmpdir (), "seed", NULL);
 
-  if (member == 0 || gemem_trace_formats ()[member - 1]->create == NULL)
+  const GememTraceFormat *format = member > 0 ? gemem_trace_formats ()[member - 1] : NULL;
+
+  if (format == NULL || format->create == NULL || format->open == NULL)
     return;
   write_events (path, format_of (member), 0);
   add_file (seeds, path);

@@ -108,6 +108,36 @@ test_packings (void)
   g_assert_cmpuint (searched, >, 0);
 }
 
+/* Too many for corner search, of few sizes: local search makes the plan of the dives smaller, more so with more steps, and twice the
+ * same. */
+static void
+test_local (void)
+{
+  g_autoptr (GememLifetimes) lifetimes = gemem_lifetimes_new ("many");
+  GememRng rng;
+
+  gemem_rng_init (&rng, 1, "test-optimal-local");
+  for (guint i = 0; i < 5000; i++)
+    {
+      const guint64 begin = gemem_rng_below (&rng, 4000);
+
+      gemem_lifetimes_add (lifetimes, begin, begin + gemem_rng_range (&rng, 1, 200),
+                           gemem_rng_range (&rng, 1, 9) * 1000);
+    }
+  g_autoptr (GememPlan) dived = plan_with ("optimal:alignment=1,effort=quick", lifetimes);
+  g_autoptr (GememPlan) some = plan_with ("optimal:alignment=1,effort=30000000", lifetimes);
+  g_autoptr (GememPlan) more = plan_with ("optimal:alignment=1,effort=200000000", lifetimes);
+  g_autoptr (GememPlan) again = plan_with ("optimal:alignment=1,effort=200000000", lifetimes);
+
+  g_assert_cmpstr (dived->winner, ==, "dive");
+  g_assert_cmpstr (more->winner, ==, "local-search");
+  g_assert_cmpuint (some->arena, <=, dived->arena);
+  g_assert_cmpuint (more->arena, <, some->arena);
+  g_assert_cmpuint (more->arena, >=, more->least);
+  g_assert_cmpmem (more->offsets, more->n_items * sizeof (guint64), again->offsets,
+                   again->n_items * sizeof (guint64));
+}
+
 /* No item, one item, and sizes that add up to what cannot be counted. */
 static void
 test_few (void)
@@ -138,6 +168,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/optimal/alignments-and-spaces", GUINT_TO_POINTER (ALIGNMENTS | SPACES),
                         test_random);
   g_test_add_func ("/optimal/packings", test_packings);
+  g_test_add_func ("/optimal/local", test_local);
   g_test_add_func ("/optimal/few", test_few);
   return g_test_run ();
 }

@@ -305,7 +305,7 @@ test_notes (void)
       "y.gmt: b: starts from the blocks alive at the beginning alone: the 3.000 GiB reserved then "
       "do not fit\n"
       "\n"
-      "x.gmt: all 2 settings need the same and take the same time: ");
+      "all 2 recordings: overhead, geometric mean\n");
   g_autofree char *details = report (GEMEM_FORMAT_TABLE, results, 4, TRUE, 0);
   const char *guesses = strstr (details, "of them guesses");
   g_assert_nonnull (guesses);

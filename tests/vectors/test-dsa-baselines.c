@@ -39,7 +39,8 @@ static guint64
 plan_checked (const char *text, const GememLifetimes *lifetimes)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *choice = g_strconcat (text, ":alignment=1", NULL);
+  g_autofree char *choice = g_strconcat (text, strchr (text, ':') != NULL ? "," : ":",
+                                         "alignment=1", NULL);
   g_autoptr (GPtrArray)
       choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   const GememPlanInput input = { NULL, lifetimes, 1 };
@@ -122,6 +123,24 @@ test_large (void)
   g_assert_cmpstr (ratio, ==, "1.0036");
 }
 
+/* Local search reaches the bound of these, which the dives miss by 0.8 and 0.2 %. */
+static void
+test_local (void)
+{
+  static const char *const names[] = { "dsa/traces/pangu_2.6B.csv.gz", "dsa/traces/S_1.csv.gz" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *path = test_shared_path (names[i]);
+      g_autoptr (GememLifetimes) lifetimes = path != NULL ? read_instance (path) : NULL;
+
+      if (lifetimes == NULL)
+        return;
+      assert_ratio ("optimal:effort=quick", lifetimes, i == 0 ? "1.008" : "1.002");
+      assert_ratio ("optimal:effort=1000000000", lifetimes, "1.000");
+    }
+}
+
 static void
 test_all (void)
 {
@@ -162,6 +181,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/dsa/minimalloc", test_minimalloc);
   g_test_add_func ("/dsa/large", test_large);
+  g_test_add_func ("/dsa/local", test_local);
   g_test_add_func ("/dsa/all", test_all);
   return g_test_run ();
 }
