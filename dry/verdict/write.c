@@ -314,8 +314,7 @@ append_streams (GString *out, const DryVerdict *verdict)
   for (guint i = 0; i < verdict->asked->len; i++)
     g_string_append_printf (names, "%s%s", i > 0 ? ", " : "",
                             ((const DryCount *) verdict->asked->pdata[i])->name);
-  append_row (out, "streams",
-              "%s asked whether the GPU is done with memory, and was told yes (record_stream)",
+  append_row (out, "streams", "%s asked whether the GPU is done with memory, and was told yes",
               names->str);
   append_tried (out, &verdict->tried_late);
 }
