@@ -78,7 +78,10 @@ move_few (Local *local)
   const guint32 n = local->part->boxes.n;
 
   for (guint64 k = 1 + gemem_rng_below (&local->rng, FEW); k > 0; k--)
-    local->changed[gemem_rng_below (&local->rng, n)] = any (local) * n;
+    {
+      const double key = any (local) * n; /* drawn before the place, with every compiler */
+      local->changed[gemem_rng_below (&local->rng, n)] = key;
+    }
   if (gemem_rng_below (&local->rng, 2) == 0)
     promote (local);
 }
