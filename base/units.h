@@ -42,6 +42,20 @@ gemem_round_up (guint64 value, guint64 unit)
   return rest == 0 ? value : value + (unit - rest);
 }
 
+/* The greatest common divisor; that of a number and 0 is the number. */
+static inline guint64
+gemem_common_divisor (guint64 a, guint64 b)
+{
+  while (b != 0)
+    {
+      const guint64 rest = a % b;
+
+      a = b;
+      b = rest;
+    }
+  return a;
+}
+
 /* Parses a size into bytes.
  * @default_unit: multiplier for a number without a unit (1, or GEMEM_MIB for *_mb settings)
  * @whole: the bytes that "%" refers to (rounded down); 0 refuses "%"

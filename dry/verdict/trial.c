@@ -421,6 +421,17 @@ try_truths (Trial *trial)
                              count, places->len));
 }
 
+/* "needs 8.367 GiB (8984199168 bytes), and does not fit".  g_free(). */
+static char *
+describe_need (const DryVerdict *run)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  return g_strdup_printf ("needs %s (%" G_GUINT64_FORMAT " bytes)%s",
+                          gemem_format_size (size, run->needed), run->needed,
+                          run->fit == DRY_DOES_NOT_FIT ? ", and does not fit" : "");
+}
+
 /* ---- sizes that were drawn */
 
 static void
@@ -428,7 +439,6 @@ try_drawn (Trial *trial)
 {
   DryOptions redraw = *trial->options;
   Trial other = *trial;
-  char size[GEMEM_FORMAT_MAX];
 
   redraw.redraw = TRUE;
   other.options = &redraw;
@@ -441,10 +451,10 @@ try_drawn (Trial *trial)
       settle (trial, DRY_TRIAL_FAILED, g_strdup_printf ("a second draw %s", ended));
     }
   else
-    settle (trial, DRY_TRIAL_OTHER,
-            g_strdup_printf ("a second, less even draw needs %s (%" G_GUINT64_FORMAT " bytes)%s",
-                             gemem_format_size (size, second->needed), second->needed,
-                             second->fit == DRY_DOES_NOT_FIT ? ", and does not fit" : ""));
+    {
+      g_autofree char *need = describe_need (second);
+      settle (trial, DRY_TRIAL_OTHER, g_strdup_printf ("a second, less even draw %s", need));
+    }
   forget (second);
 }
 
@@ -482,9 +492,8 @@ describe_late (const DryVerdict *late)
             "a request of %s is refused%s%s", gemem_format_size (size, found->oom_size),
             found->oom_by != NULL ? ", " : "", found->oom_by != NULL ? found->oom_by : "");
     }
-  return g_strdup_printf ("it needs %s (%" G_GUINT64_FORMAT " bytes)%s",
-                          gemem_format_size (size, late->needed), late->needed,
-                          late->fit == DRY_DOES_NOT_FIT ? ", and does not fit" : "");
+  g_autofree char *need = describe_need (late);
+  return g_strdup_printf ("it %s", need);
 }
 
 static void

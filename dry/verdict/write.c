@@ -239,20 +239,29 @@ append_counts (GString *out, const char *label, const char *what, const GPtrArra
   g_string_append_c (out, '\n');
 }
 
-/* Ranks are rows of a table, and the largest of them has a block, as every other process has. */
+/* "A, B".  g_free(). */
+static char *
+join_names (const GPtrArray *counts)
+{
+  GString *names = g_string_new (NULL);
+
+  for (guint i = 0; i < counts->len; i++)
+    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "",
+                            ((const DryCount *) counts->pdata[i])->name);
+  return g_string_free (names, FALSE);
+}
+
 /* Libraries that processes ran by themselves. */
 static void
 append_installed (GString *out, const GPtrArray *installed)
 {
-  g_autoptr (GString) names = g_string_new (NULL);
+  g_autofree char *names = join_names (installed);
 
-  for (guint i = 0; i < installed->len; i++)
-    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "",
-                            ((const DryCount *) installed->pdata[i])->name);
   if (installed->len > 0)
-    append_row (out, "libraries", "%s ran as installed and computed their workspaces", names->str);
+    append_row (out, "libraries", "%s ran as installed and computed their workspaces", names);
 }
 
+/* Ranks are rows of a table, and the largest of them has a block, as every other process has. */
 static void
 append_findings (GString *out, const DryOptions *options, const DryVerdict *verdict,
                  const GPtrArray *ranks, const DryFinding *largest)
@@ -307,15 +316,12 @@ append_tried (GString *out, const DryTried *tried)
 static void
 append_streams (GString *out, const DryVerdict *verdict)
 {
-  g_autoptr (GString) names = g_string_new (NULL);
+  g_autofree char *names = join_names (verdict->asked);
 
   if (verdict->tried_late.result == DRY_TRIAL_NONE)
     return;
-  for (guint i = 0; i < verdict->asked->len; i++)
-    g_string_append_printf (names, "%s%s", i > 0 ? ", " : "",
-                            ((const DryCount *) verdict->asked->pdata[i])->name);
   append_row (out, "streams", "%s asked whether the GPU is done with memory, and was told yes",
-              names->str);
+              names);
   append_tried (out, &verdict->tried_late);
 }
 

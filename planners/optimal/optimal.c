@@ -49,19 +49,6 @@ static const char *const stage_names[GEMEM_STAGE_COUNT] = { "stack", "dive", "lo
                                                             "corner-search", "fit" };
 
 static guint64
-common_divisor (guint64 a, guint64 b)
-{
-  while (b != 0)
-    {
-      const guint64 rest = a % b;
-
-      a = b;
-      b = rest;
-    }
-  return a;
-}
-
-static guint64
 alignment_of (const GememLifetime *life, guint64 alignment)
 {
   return life->alignment != 0 ? life->alignment : alignment;
@@ -79,7 +66,7 @@ find_unit (const GememLifetimes *lifetimes, guint64 alignment)
       const GememLifetime *life = gemem_lifetimes_get (lifetimes, i);
       const guint64 own = alignment_of (life, alignment);
 
-      unit = common_divisor (unit, own);
+      unit = gemem_common_divisor (unit, own);
       sum += (unsigned __int128) life->size + own;
     }
   return sum < MAX_SUM ? unit : 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/cli/explain.h"
+#include "sim/cli/needs.h"
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/settings-notes.h"
@@ -32,20 +33,6 @@ static const GOptionEntry entries[] = {
   { NULL }
 };
 
-static const char *current; /* path of the file that the jobs are about */
-
-static const char *
-path_of_job (G_GNUC_UNUSED const GememJob *job)
-{
-  return current;
-}
-
-static void
-run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors)
-{
-  gemem_progress_run_jobs ("trying settings", jobs, n, 0, path_of_job, results, errors);
-}
-
 /* The advice about one file; NULL with @error. */
 static GememAdvice *
 advise (GememSourceFile *file, const char *device, GError **error)
@@ -60,10 +47,9 @@ advise (GememSourceFile *file, const char *device, GError **error)
     .allow_partial = gemem_source_allow_partial (),
     .all = all,
     .interrupted = &gemem_interrupted,
-    .run = run_jobs,
+    .run = gemem_needs_try_settings,
   };
 
-  current = file->path;
   gemem_progress_begin_reading (file->path);
   if (!gemem_source_file_hold (file, TRUE, error)
       || (ordinals = gemem_source_devices (file, error)) == NULL)

@@ -7,6 +7,7 @@
 
 #include "base/compare.h"
 #include "sim/cli/batch-page.h"
+#include "sim/cli/needs.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/source.h"
 #include "sim/report/rows.h"
@@ -29,20 +30,6 @@ typedef struct
 
 /* ---- the answers */
 
-static const char *asked; /* path of the file that the jobs of an advice are about */
-
-static const char *
-path_asked (G_GNUC_UNUSED const GememJob *job)
-{
-  return asked;
-}
-
-static void
-run_asked (const GememJob *jobs, guint n, GememResult **results, GError **errors)
-{
-  gemem_progress_run_jobs ("trying settings", jobs, n, 0, path_asked, results, errors);
-}
-
 static GememAdvice *
 advise (GememSourceFile *file, const char *device, GError **error)
 {
@@ -55,10 +42,9 @@ advise (GememSourceFile *file, const char *device, GError **error)
     .ordinals = ordinals,
     .allow_partial = gemem_source_allow_partial (),
     .interrupted = &gemem_interrupted,
-    .run = run_asked,
+    .run = gemem_needs_try_settings,
   };
 
-  asked = file->path;
   return ordinals != NULL ? gemem_advise (&question, error) : NULL;
 }
 

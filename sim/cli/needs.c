@@ -29,3 +29,9 @@ gemem_needs_run_jobs (const GememJob *jobs, guint n, GememResult **results, GErr
 {
   gemem_progress_run_jobs ("replaying", jobs, n, 0, path_of_job, results, errors);
 }
+
+void
+gemem_needs_try_settings (const GememJob *jobs, guint n, GememResult **results, GError **errors)
+{
+  gemem_progress_run_jobs ("trying settings", jobs, n, 0, path_of_job, results, errors);
+}

@@ -1,4 +1,4 @@
-/* needs.h - recordings of the command line as what need.h asks about: for diff and gate.
+/* needs.h - recordings of the command line as what need.h asks about, and the replays of all who hold theirs.
  */
 #pragma once
 
@@ -10,3 +10,6 @@ gboolean gemem_needs_take (GememNeed *need, GememSourceFile *file, GArray **ordi
                            GError **error);
 /* GememNeedOptions.run: with a line about how far they are. */
 void gemem_needs_run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors);
+/* GememAdviceQuestion.run: the same, of settings. */
+void gemem_needs_try_settings (const GememJob *jobs, guint n, GememResult **results,
+                               GError **errors);

@@ -164,18 +164,6 @@ take_pool (GeSurvey *survey, GememInput *input, guint process, const GeLine *lin
   return TRUE;
 }
 
-static guint64
-greatest_common_divisor (guint64 a, guint64 b)
-{
-  while (b != 0)
-    {
-      const guint64 rest = a % b;
-      a = b;
-      b = rest;
-    }
-  return a;
-}
-
 /* Appends the text of @line to `policy` unless it is there already. */
 static void
 take_policy (GeSurvey *survey, const GeLine *line)
@@ -218,7 +206,7 @@ take_line (GeSurvey *survey, GememInput *input, const GeLine *line, GError **err
     survey->lines[line->source]++;
   survey->recycles += line->kind == GE_LINE_RECYCLE;
   if (line->kind == GE_LINE_PHYSICAL)
-    process->page = greatest_common_divisor (process->page, line->size);
+    process->page = gemem_common_divisor (process->page, line->size);
   if (line->kind == GE_LINE_TOTAL)
     survey->total = MAX (survey->total, line->size);
   if (line->kind == GE_LINE_POLICY)
