@@ -486,15 +486,16 @@ sim_expect (GememDevice *device, guint64 address, guint64 size)
 
 /* The parts of one mapping follow one another. */
 static void
-sim_expect_map (GememDevice *device, guint64 address, guint64 size)
+sim_expect_map (GememDevice *device, guint64 address, guint64 size, gboolean whole)
 {
   GememSimulated *self = (GememSimulated *) device;
 
   if (self->policy != ADDRESS_RECORDED || self->answers != NULL)
     return;
-  if (address != self->mapped_end)
+  if (address != self->mapped_end || (whole && self->mapped == 0))
     self->mapped = address;
   self->mapped_end = address + size;
+  self->mapped_whole = whole;
 }
 
 static void
@@ -780,7 +781,8 @@ sim_create (gconstpointer given, int ordinal, GError **error)
     self->allocations.floor = BEYOND_RECORDED;
   self->ranges = (GememRegion){ .floor = p.va_base,
                                 .step = p.va_step,
-                                .reuse = p.va == ADDRESS_FIRST_FIT };
+                                .reuse = p.va == ADDRESS_FIRST_FIT,
+                                .open_end = self->policy == ADDRESS_RECORDED };
   self->ceiling = p.base + SPREAD;
   gemem_rng_init (&self->rng, p.seed, "addresses");
   gemem_space_init (&self->space);

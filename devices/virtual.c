@@ -50,10 +50,12 @@ place_range (GememSimulated *self, guint64 size, guint64 alignment, guint64 *kep
 static guint64
 take_recorded (GememSimulated *self, guint64 size, guint64 alignment, guint64 *own)
 {
-  const guint64 mapped = self->mapped;
+  guint64 mapped = self->mapped;
 
   if (self->answers != NULL)
     return gemem_simulated_take_expected (self, &self->expected_ranges, size);
+  if (mapped != 0 && self->mapped_whole)
+    mapped = self->mapped_end - mapped >= size ? self->mapped_end - size : 0;
   self->mapped = 0;
   if (mapped != 0 && mapped == gemem_align_up (mapped, MAX (alignment, 1))
       && lay_out (self, mapped, size, own))
