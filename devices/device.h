@@ -198,7 +198,9 @@ struct _GememDevice
   GememDevice *inner; /* the device in front of which a wrapper (faulty) stands; NULL: no wrapper */
   guint64 capacity;   /* bytes of the whole device; G_MAXUINT64: unlimited */
   guint64 held, peak_held; /* physical bytes held through this device object */
-  gboolean shares_pages;   /* `held` counts whole pages, which small requests share */
+  gboolean shares_pages;   /* `held` counts whole pages, which small requests share, */
+  guint64 beyond;          /* and of it so many bytes are more than was asked for; */
+  guint64 peak_asked;      /* the most that was asked for at once */
   guint64 now;             /* virtual clock, ns */
   guint64 call_time;       /* ns charged for calls since creation */
   /* figures of the cost model, and how many of them are guesses */

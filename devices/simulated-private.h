@@ -114,6 +114,15 @@ gemem_simulated_may_hold (const GememSimulated *self, guint64 size)
                     <= self->params.capacity - self->params.reserved_by_others - size);
 }
 
+/* Keeps the most that was asked for at once, which is less than what is held in shared pages. */
+static inline void
+gemem_simulated_note_asked (GememSimulated *self)
+{
+  const guint64 asked = self->base.held - self->base.beyond;
+
+  self->base.peak_asked = MAX (self->base.peak_asked, asked);
+}
+
 /* ---- simulated-places.c */
 
 /* Takes @size bytes: the address, or 0.  *@kept: bytes to return to the space later, 0 if the

@@ -443,6 +443,8 @@ sim_malloc (GememDevice *device, guint64 size, guint64 stream)
     return 0;
   remember (self, address, size, kept);
   device->held += bytes;
+  device->beyond += bytes - size;
+  gemem_simulated_note_asked (self);
   return address;
 }
 
@@ -472,6 +474,7 @@ sim_free (GememDevice *device, guint64 address, guint64 size)
     bytes = gemem_arenas_give (self->arenas, address, size);
   self->in_page = bytes == 0;
   device->held -= bytes;
+  device->beyond -= bytes - size;
 }
 
 /* Ignored with a log of calls, which has more addresses than the trace. */
@@ -518,6 +521,7 @@ sim_adopt (GememDevice *device, guint64 address, guint64 size)
     return FALSE;
   remember (self, address, size, reuses (self->policy) ? KEPT_SIZE : KEPT_NOTHING);
   device->held += size;
+  gemem_simulated_note_asked (self);
   if (self->policy == ADDRESS_RECORDED)
     gemem_simulated_keep_above (self, address, size);
   return TRUE;

@@ -127,6 +127,7 @@ gemem_virtual_create_page (GememDevice *device, guint64 size)
   if (!gemem_simulated_may_hold (self, size))
     return 0;
   device->held += size;
+  gemem_simulated_note_asked (self);
   return gemem_mappings_created (&self->mappings, size, 0);
 }
 
