@@ -6,7 +6,10 @@
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 
 python=${PYTHON:-python3}
+library=$GEMEM_BUILDDIR/.libs/libgemem-torch.so
 "$python" -c 'import ctypes' 2>/dev/null || { skip 'live recordings' 'there is no Python'; done_testing; }
+[ -e "$library" ] || { skip 'live recordings' 'built without shared libraries'; done_testing; }
+if nm -D "$library" | grep -q '__[aut]b\{0,1\}san'; then skip 'live recordings' 'built with sanitizers, which Python is not'; done_testing; fi
 cat >requests.py <<'END'
 """The requests and frees of a trace as text, made of libgemem-torch.so."""
 import ctypes, sys
@@ -31,7 +34,7 @@ exactly () {
   test -f "$1.txt" || gemem-sim convert "$GEMEM_SRCDIR/traces/recorded/$1.gmt" "$1.txt"
   rm -f live.gmt
   env GEMEM_DEVICE="sim:address=$3" GEMEM_ALLOCATOR="$2" GEMEM_RECORD=live.gmt \
-    "$python" requests.py "$GEMEM_BUILDDIR/.libs/libgemem-torch.so" "$1.txt" 2>live.err
+    "$python" requests.py "$library" "$1.txt" 2>live.err
   gemem-sim replay live.gmt -d sim:address=recorded >replayed 2>&1
   check "$1 through $2, address=$3: $(grep '^reproduces' replayed)" grep -q '^reproduces the recording exactly' replayed
 }
