@@ -38,21 +38,22 @@ awk -F, -v OFS=, '
   { gsub (/"[^"]*"/, "") }
   !head { head = 1; for (i = 1; i <= NF; i++) at[file, $i] = i; next }
   { trace = $at[file, "trace"]; gsub (/^.*\/|\.gmt$/, "", trace); row = trace OFS $at[file, "allocator"] }
-  file == 1 { measured[row] = $at[1, "measured_time"]; calls[row] = $at[1, "measured_call_time"]; next }
-  FNR > 0 && !printed++ { print "recording,allocator,measured_ns,predicted_ns,measured_calls_ns,predicted_calls_ns,calls,requests" }
-  { none = $at[2, "alloc_max"] == $at[2, "alloc_p50"]
-    print row, measured[row], $at[2, "modelled_time"], none ? 0 : calls[row], none ? 0 : $at[2, "calls_time"], none ? 0 : $at[2, "calls"], $at[2, "allocs"] + $at[2, "frees"] }
+  file == 1 { measured[row] = $at[1, "measured_time"]; calls[row] = $at[1, "calls"]; in_calls[row] = $at[1, "measured_call_time"]; next }
+  !printed++ { print "recording,allocator,measured_ns,predicted_ns,measured_in_calls_ns,predicted_in_calls_ns,measured_calls,predicted_calls,requests" }
+  { some = $at[2, "alloc_max"] != $at[2, "alloc_p50"]
+    print row, measured[row], $at[2, "modelled_time"], some * in_calls[row], some * $at[2, "calls_time"], some * calls[row], some * $at[2, "calls"],
+      $at[2, "allocs"] + $at[2, "frees"] }
 ' "$folder/compare.csv" "$work/predicted.csv" >"$folder/times.csv"
 
 awk -F, -v profile="${profile##*/}" '
   function size (x) { return x < 0 ? -x : x }
   NR == 1 { next }
-  { n++; m[n] = $3; p[n] = $4; mc[n] = $5; pc[n] = $6; calls[n] = $7; asked[n] = $8
+  { n++; m[n] = $3; p[n] = $4; mc[n] = $5; pc[n] = $6; calls[n] = $7; asked[n] = $9; predicted_calls = $8
     off[n] = size(p[n] / m[n] - 1); ten += off[n] <= 0.1; thirty += off[n] <= 0.3; if (off[n] > worst) worst = off[n]
     for (i = n; i > 1 && sorted[i - 1] > off[n]; i--) sorted[i] = sorted[i - 1]
     sorted[i] = off[n]
     row[n] = sprintf ("| %s | %s | %.2f ms | %.2f ms | %+.0f %% | %+.2f ms | %+.2f ms | %s | %.0f, %.0f ns |", $1, $2, m[n] / 1e6, p[n] / 1e6, 100 * (p[n] / m[n] - 1),
-      (pc[n] - mc[n]) / 1e6, (p[n] - pc[n] - m[n] + mc[n]) / 1e6, calls[n] ? sprintf ("%.1f, %.1f us", mc[n] / calls[n] / 1e3, pc[n] / calls[n] / 1e3) : "none",
+      (pc[n] - mc[n]) / 1e6, (p[n] - pc[n] - m[n] + mc[n]) / 1e6, calls[n] ? sprintf ("%.1f, %.1f us", mc[n] / calls[n] / 1e3, pc[n] / predicted_calls / 1e3) : "none",
       (m[n] - mc[n]) / asked[n], (p[n] - pc[n]) / asked[n]) }
   END {
     # How good any prices could be: all calls cheaper or dearer by one factor, and another time of the host, chosen to suit these very rows.
