@@ -1,5 +1,5 @@
 /* calibrate-figures.c - turns the samples of a calibration into the figures of a profile: medians,
- * and lines through them. */
+ * and lines through them, or where they lie on none the medians themselves. */
 #include "config.h"
 
 #include "base/compare.h"
@@ -74,8 +74,8 @@ summarise (GememCalibrator *self, GememDeviceCall call, guint i)
   GememCalibratedPoint *point = &self->out->calls[call].points[i];
 
   if (samples != NULL)
-    *point = (GememCalibratedPoint){ .bytes = i < SIZES ? self->unit << i : self->unit,
-                                     .live = i < SIZES ? 0 : gemem_calibrate_others (i - SIZES),
+    *point = (GememCalibratedPoint){ .bytes = gemem_calibrate_bytes (self->unit, i),
+                                     .live = gemem_calibrate_others (i),
                                      .median = gemem_calibrate_quantile (samples, 500),
                                      .p99 = gemem_calibrate_quantile (samples, 990),
                                      .max = gemem_calibrate_quantile (samples, 1000),
@@ -90,7 +90,7 @@ conclude_counts (GememCalibrator *self, GememDeviceCall call)
   GememCalibratedCall *out = &self->out->calls[call];
   GememPoint points[COUNTS];
   guint n = 0;
-  guint64 base;
+  guint64 base, own_ns;
 
   for (guint i = 0; i < COUNTS; i++)
     {
@@ -102,7 +102,45 @@ conclude_counts (GememCalibrator *self, GememDeviceCall call)
   if (n < 2)
     return;
   gemem_calibrate_fit (points, n, &base, &out->cost.per_1000_live_ns);
-  out->cost.base_ns -= MIN (out->cost.base_ns, gemem_call_live_ns (&out->cost, own (call)));
+  own_ns = gemem_call_live_ns (&out->cost, own (call));
+  out->cost.base_ns -= MIN (out->cost.base_ns, own_ns);
+  for (guint i = 0; i < out->cost.n_sizes; i++)
+    out->cost.sizes[i].ns -= MIN (out->cost.sizes[i].ns, own_ns);
+}
+
+/* TRUE: every point is within a hundredth of the line. */
+static gboolean
+is_line (const GememPoint *points, guint n, guint64 base, guint64 slope)
+{
+  for (guint i = 0; i < n; i++)
+    {
+      const double off = (double) base + (double) slope * points[i].x - points[i].y;
+      if (MAX (off, -off) * 100 > points[i].y)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* The cost by size: a line, or the medians. */
+static void
+conclude_sizes (GememCalibrator *self, GememDeviceCall call, const GememPoint *points)
+{
+  GememCalibratedCall *out = &self->out->calls[call];
+  GememCallCost *cost = &out->cost;
+  guint64 slope;
+
+  gemem_calibrate_fit (points, out->sizes, &cost->base_ns, &slope);
+  if (call == GEMEM_CALL_MEMSET)
+    return;
+  if (is_line (points, out->sizes, cost->base_ns, slope))
+    {
+      *(is_by_page (call) ? &cost->per_page_ns : &cost->per_mib_ns) = slope;
+      return;
+    }
+  cost->base_ns = 0;
+  for (guint i = 0; i < SIZES; i++)
+    if (out->points[i].samples > 0)
+      cost->sizes[cost->n_sizes++] = (GememSizeCost){ out->points[i].bytes, out->points[i].median };
 }
 
 void
@@ -111,7 +149,6 @@ gemem_calibrate_conclude (GememCalibrator *self, GememDeviceCall call)
   GememCalibratedCall *out = &self->out->calls[call];
   g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (guint64));
   GememPoint points[SIZES];
-  guint64 slope;
 
   for (guint i = 0; i < GEMEM_CALIBRATE_POINTS; i++)
     summarise (self, call, i);
@@ -133,11 +170,20 @@ gemem_calibrate_conclude (GememCalibrator *self, GememDeviceCall call)
   out->p99 = gemem_calibrate_quantile (all, 990);
   out->max = gemem_calibrate_quantile (all, 1000);
   out->cost = (GememCallCost){ .synchronises = out->cost.synchronises };
-  gemem_calibrate_fit (points, out->sizes, &out->cost.base_ns, &slope);
-  if (is_by_page (call))
-    out->cost.per_page_ns = slope;
-  else if (call != GEMEM_CALL_MEMSET)
-    out->cost.per_mib_ns = slope;
+  conclude_sizes (self, call, points);
   if (gemem_call_has_live (call))
     conclude_counts (self, call);
+}
+
+void
+gemem_calibrate_conclude_shared (GememCalibrator *self, GememDeviceCall call)
+{
+  GememCalibratedCall *out = &self->out->calls[call];
+  g_autoptr (GArray) medians = g_array_new (FALSE, FALSE, sizeof (guint64));
+
+  for (guint i = SIZES + COUNTS; i < GEMEM_CALIBRATE_POINTS; i++)
+    if (out->points[i].samples > 0)
+      g_array_append_val (medians, out->points[i].median);
+  if (medians->len > 0)
+    out->cost.shared_ns = gemem_calibrate_quantile (medians, 500);
 }

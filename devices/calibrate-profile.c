@@ -2,6 +2,7 @@
  * source. */
 #include "config.h"
 
+#include "base/units.h"
 #include "devices/calibrate.h"
 
 /* TRUE for events and synchronisation, which have no size and wait by definition. */
@@ -13,12 +14,47 @@ has_waits (GememDeviceCall call)
 }
 
 static void
+append_sizes (GString *out, const GememCallCost *cost)
+{
+  const char *before = "sizes=";
+
+  for (guint i = 0; i < cost->n_sizes; i++, before = " ")
+    {
+      char size[GEMEM_FORMAT_MAX];
+      g_string_append_printf (out, "%s%s:%" G_GUINT64_FORMAT, before,
+                              gemem_format_size_exact (size, cost->sizes[i].bytes),
+                              cost->sizes[i].ns);
+    }
+  g_string_append_c (out, '\n');
+}
+
+static void
+append_shared (GString *out, const GememCalibratedCall *from, const char *how)
+{
+  guint calls = 0;
+
+  for (guint i = GEMEM_CALIBRATE_POINTS - GEMEM_CALIBRATE_SMALL; i < GEMEM_CALIBRATE_POINTS; i++)
+    calls += from->points[i].samples;
+  g_string_append_printf (out,
+                          "shared_ns=%" G_GUINT64_FORMAT "\n"
+                          "shared_ns_source=measured: medians of %u calls of 256 B, 4 KiB and "
+                          "64 KiB beside one block of 256 B; %s\n",
+                          from->cost.shared_ns, calls, how);
+}
+
+static void
 append_call (GString *out, GememDeviceCall call, const GememCalibratedCall *from, const char *how)
 {
   const GememCallCost *cost = &from->cost;
 
-  g_string_append_printf (out, "\n[%s]\nbase_ns=%" G_GUINT64_FORMAT "\n",
-                          gemem_device_call_name (call), cost->base_ns + cost->set_access_ns);
+  g_string_append_printf (out, "\n[%s]\n", gemem_device_call_name (call));
+  if (cost->n_sizes > 0)
+    append_sizes (out, cost);
+  else
+    g_string_append_printf (out, "base_ns=%" G_GUINT64_FORMAT "\n",
+                            cost->base_ns + cost->set_access_ns);
+  if (cost->shared_ns != 0)
+    append_shared (out, from, how);
   if (cost->per_mib_ns != 0)
     g_string_append_printf (out, "per_mib_ns=%" G_GUINT64_FORMAT "\n", cost->per_mib_ns);
   if (cost->per_page_ns != 0)

@@ -201,15 +201,46 @@ measure_counts (GememCalibrator *self, gboolean virtual, guint64 limit)
 {
   g_autoptr (GArray) list = g_array_new (FALSE, FALSE, sizeof (Other));
 
-  for (guint i = 0; i < COUNTS && gemem_calibrate_others (i) * self->unit <= limit; i++)
+  for (guint i = SIZES; i < SIZES + COUNTS && gemem_calibrate_others (i) * self->unit <= limit; i++)
     {
       while (list->len < gemem_calibrate_others (i) && add_other (self, virtual, list))
         ;
       if (list->len < gemem_calibrate_others (i)
-          || !(virtual ? measure_virtual : measure_plain) (self, SIZES + i, self->unit))
+          || !(virtual ? measure_virtual : measure_plain) (self, i, self->unit))
         break;
     }
   remove_others (self, list);
+}
+
+/* TRUE: a small request beside another one takes no memory of the device. */
+static gboolean
+shares_pages (GememCalibrator *self, guint64 bytes)
+{
+  GememDeviceInfo before, after;
+  guint64 address;
+
+  gemem_device_info (self->device, &before);
+  address = gemem_device_malloc (self->device, bytes, 0);
+  gemem_device_info (self->device, &after);
+  if (address != 0)
+    gemem_device_free (self->device, address, bytes);
+  return address != 0 && before.free == after.free;
+}
+
+/* Times small requests in a page that another one keeps. */
+static void
+measure_shared (GememCalibrator *self)
+{
+  const guint first = SIZES + COUNTS;
+  const guint64 bytes = gemem_calibrate_bytes (self->unit, first),
+                other = gemem_device_malloc (self->device, bytes, 0);
+
+  if (other == 0)
+    return;
+  if (shares_pages (self, bytes))
+    for (guint i = first; i < first + SMALL; i++)
+      measure_plain (self, i, gemem_calibrate_bytes (self->unit, i));
+  gemem_device_free (self->device, other, bytes);
 }
 
 /* ---- the calibration */
@@ -222,10 +253,10 @@ measure_memsets (GememCalibrator *self)
   guint n = 0;
   guint64 base, slope;
 
-  for (guint i = SIZES - SIZES_MEMSET; i < self->sizes; i++)
+  for (guint i = SIZES_LEAST - SIZES_MEMSET; i < MIN (self->sizes, SIZES_LEAST); i++)
     {
       g_autoptr (GArray) until_done = g_array_new (FALSE, FALSE, sizeof (guint64));
-      const guint64 bytes = self->unit << i;
+      const guint64 bytes = gemem_calibrate_bytes (self->unit, i);
 
       measure_memset (self, i, bytes, until_done);
       if (until_done->len > 0)
@@ -244,14 +275,15 @@ measure_all (GememCalibrator *self)
 {
   const guint64 limit = self->out->info.free / 4;
 
-  while (self->sizes < SIZES && self->unit << self->sizes <= limit
-         && measure_plain (self, self->sizes, self->unit << self->sizes))
+  while (self->sizes < SIZES && gemem_calibrate_bytes (self->unit, self->sizes) <= limit
+         && measure_plain (self, self->sizes, gemem_calibrate_bytes (self->unit, self->sizes)))
     self->sizes++;
   if (self->sizes == 0)
     return;
   for (guint i = 0; self->out->info.virtual_memory && i < self->sizes; i++)
-    if (!measure_virtual (self, i, self->unit << i))
+    if (!measure_virtual (self, i, gemem_calibrate_bytes (self->unit, i)))
       break;
+  measure_shared (self);
   measure_counts (self, FALSE, limit);
   if (self->out->info.virtual_memory)
     measure_counts (self, TRUE, limit);
@@ -261,6 +293,8 @@ measure_all (GememCalibrator *self)
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
     if (call != GEMEM_CALL_MEMSET)
       gemem_calibrate_conclude (self, (GememDeviceCall) call);
+  gemem_calibrate_conclude_shared (self, GEMEM_CALL_MALLOC);
+  gemem_calibrate_conclude_shared (self, GEMEM_CALL_FREE);
   measure_memsets (self);
   gemem_calibrate_find_waiting (self);
 }
@@ -288,11 +322,11 @@ gemem_calibrate (GememDevice *device, const GememCalibrateOptions *options,
   else if (is_interrupted (&self))
     g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
                          "calibrate: interrupted; there is no profile, run it again");
-  else if (self.sizes < SIZES)
+  else if (self.sizes < SIZES_LEAST)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
                  "calibrate: %" G_GUINT64_FORMAT
                  " bytes are needed free on the device, it gave less; end what else uses it",
-                 4 * (self.unit << (SIZES - 1)));
+                 4 * gemem_calibrate_bytes (self.unit, SIZES_LEAST - 1));
   else
     return TRUE;
   return FALSE;

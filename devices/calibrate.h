@@ -2,9 +2,11 @@
  *
  * Each call is made `repeats` times at each of several sizes, and at the smallest size with more
  * and more other live objects; a few warm-up rounds are not counted.  The figure of each size is
- * the median.  The line through the medians is that of Theil and Sen (median of the slopes of all
- * pairs), which resists outliers and is exact where the medians lie on a line: calibrating a
- * simulated device reproduces its profile.  Whether a call synchronises is observed, not timed: the
+ * the median.  Where the medians lie on a line, the profile has the line; else it has them as
+ * `sizes`.  The line is that of Theil and Sen (median of the slopes of all pairs), which resists
+ * outliers.  So calibrating a simulated device reproduces its profile.  Small requests are made
+ * beside a small block too: if they take no memory of the device, they share its page, and what
+ * they cost is shared_ns.  Whether a call synchronises is observed, not timed: the
  * call is made while long work is pending on a stream, and the work is then checked for completion.
  * A map is measured with its access rights, so its base_ns includes set_access_ns.  A figure that
  * cannot be measured is marked as a guess, taken from generic.ini.
@@ -30,12 +32,13 @@ typedef struct
 
 /* Series of calls that gemem_calibrate() makes of a device with virtual memory, or without; an
  * upper limit, and little less if memory is short. */
-#define GEMEM_CALIBRATE_SERIES(virtual_memory) ((virtual_memory) ? 29u : 17u)
+#define GEMEM_CALIBRATE_SERIES(virtual_memory) ((virtual_memory) ? 38u : 23u)
 
-#define GEMEM_CALIBRATE_SIZES 7 /* granularity * 1, 2, 4 ... */
-#define GEMEM_CALIBRATE_COUNTS \
-  5 /* 0, 64, 256, 1024, 4096 live, within a quarter of the free memory */
-#define GEMEM_CALIBRATE_POINTS (GEMEM_CALIBRATE_SIZES + GEMEM_CALIBRATE_COUNTS)
+#define GEMEM_CALIBRATE_SIZES 10 /* granularity * 1, 2, 4 ... 64, 256, 1024, 4096 */
+#define GEMEM_CALIBRATE_COUNTS 5 /* 0, 64, 256, 1024, 4096 live */
+#define GEMEM_CALIBRATE_SMALL 3  /* 256 B, 4 KiB, 64 KiB, beside a block of 256 B */
+#define GEMEM_CALIBRATE_POINTS \
+  (GEMEM_CALIBRATE_SIZES + GEMEM_CALIBRATE_COUNTS + GEMEM_CALIBRATE_SMALL)
 
 /* One size and one number of other live objects. */
 typedef struct
@@ -52,7 +55,7 @@ typedef struct
   GememCallCost cost;
   guint64 p99, max; /* ns, over all sizes */
   guint samples, sizes;
-  GememCalibratedPoint points[GEMEM_CALIBRATE_POINTS]; /* first the sizes, then the counts */
+  GememCalibratedPoint points[GEMEM_CALIBRATE_POINTS]; /* sizes, counts, small ones in a page */
 } GememCalibratedCall;
 
 typedef struct

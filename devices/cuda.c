@@ -145,6 +145,8 @@ cuda_cost (GememDevice *device, GememDeviceCall call, guint64 size)
 
   if (cost == NULL)
     return 0;
+  if (call <= GEMEM_CALL_FREE && self->in_page && cost->shared_ns != 0)
+    return cost->shared_ns;
   return gemem_call_cost_ns (cost, size, self->granularity)
          + gemem_call_live_ns (cost, call <= GEMEM_CALL_FREE
                                          ? gemem_idmap_count (self->blocks)
@@ -175,6 +177,7 @@ cuda_destroy (GememDevice *device)
   g_clear_error (&device->failure);
   gemem_mappings_clear (&self->mappings);
   gemem_idmap_free (self->blocks);
+  gemem_idmap_free (self->shared);
   gemem_idmap_free (self->stream_places);
   g_array_unref (self->streams);
   if (self->profile != NULL)
@@ -296,6 +299,7 @@ cuda_create (gconstpointer given, int ordinal, GError **error)
   self->base.params = &self->params;
   self->base.waits = self->params.mode == GEMEM_CUDA_ASYNC ? 0 : 1u << GEMEM_CALL_FREE;
   self->blocks = gemem_idmap_new (sizeof (GememCudaBlock));
+  self->shared = gemem_idmap_new (sizeof (guint64));
   self->stream_places = gemem_idmap_new (sizeof (guint64));
   self->streams = g_array_new (FALSE, TRUE, sizeof (GememCudaStream));
   gemem_mappings_init (&self->mappings, 1);

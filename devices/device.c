@@ -398,10 +398,10 @@ gemem_device_expect (GememDevice *device, guint64 address, guint64 size)
 }
 
 void
-gemem_device_expect_map (GememDevice *device, guint64 address, guint64 size)
+gemem_device_expect_map (GememDevice *device, guint64 address, guint64 size, gboolean whole)
 {
   if (device->klass->recorded.expect_map != NULL)
-    device->klass->recorded.expect_map (device, address, size);
+    device->klass->recorded.expect_map (device, address, size, whole);
 }
 
 void

@@ -129,7 +129,7 @@ struct _GememDeviceClass
     /* Announces the next recorded segment. */
     void (*expect) (GememDevice *device, guint64 address, guint64 size);
     /* Announces that the recorded device mapped memory: if into a new range, where that lies. */
-    void (*expect_map) (GememDevice *device, guint64 address, guint64 size);
+    void (*expect_map) (GememDevice *device, guint64 address, guint64 size, gboolean whole);
     /* Until the next call of limit at most @bytes are held; 0: no limit. */
     void (*limit) (GememDevice *device, guint64 bytes);
     /* Takes a contiguous allocation that existed before the trace, at its recorded address.
@@ -198,7 +198,9 @@ struct _GememDevice
   GememDevice *inner; /* the device in front of which a wrapper (faulty) stands; NULL: no wrapper */
   guint64 capacity;   /* bytes of the whole device; G_MAXUINT64: unlimited */
   guint64 held, peak_held; /* physical bytes held through this device object */
-  gboolean shares_pages;   /* `held` counts whole pages, which small requests share */
+  gboolean shares_pages;   /* `held` counts whole pages, which small requests share, */
+  guint64 beyond;          /* and of it so many bytes are more than was asked for; */
+  guint64 peak_asked;      /* the most that was asked for at once */
   guint64 now;             /* virtual clock, ns */
   guint64 call_time;       /* ns charged for calls since creation */
   /* figures of the cost model, and how many of them are guesses */
@@ -310,8 +312,9 @@ const char *gemem_device_call_name (GememDeviceCall call); /* "malloc", "map", .
 /* Announces a recorded segment before the allocator asks for it; no effect on other policies. */
 void gemem_device_expect (GememDevice *device, guint64 address, guint64 size);
 /* Announces recorded memory that was mapped at @address, before the allocator reserves a range for
- * it or maps it; no effect on other policies. */
-void gemem_device_expect_map (GememDevice *device, guint64 address, guint64 size);
+ * it or maps it; no effect on other policies.  @whole: it says where a range lies only if the range
+ * is as long as what was mapped, for recordings that say where others begin. */
+void gemem_device_expect_map (GememDevice *device, guint64 address, guint64 size, gboolean whole);
 /* Limits the held bytes, as the recorded device did, until the next call; 0: no limit.  No effect
  * on other policies. */
 void gemem_device_limit (GememDevice *device, guint64 bytes);

@@ -300,9 +300,9 @@ faulty_expect (GememDevice *device, guint64 address, guint64 size)
 }
 
 static void
-faulty_expect_map (GememDevice *device, guint64 address, guint64 size)
+faulty_expect_map (GememDevice *device, guint64 address, guint64 size, gboolean whole)
 {
-  gemem_device_expect_map (enter (device), address, size);
+  gemem_device_expect_map (enter (device), address, size, whole);
   leave (device);
 }
 

@@ -285,6 +285,8 @@ gemem_call_sizes_ns (const GememCallCost *cost, guint64 size)
     return low->ns;
   while (low + 1 < last && size > low[1].bytes)
     low++;
+  if (size > last->bytes && last->ns < low->ns)
+    return last->ns; /* nothing is known to become ever cheaper */
   ns = low->ns
        + ((__int128) low[1].ns - low->ns) * (size - low->bytes) / (low[1].bytes - low->bytes);
   return CLAMP (ns, 0, G_MAXINT64);

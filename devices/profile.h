@@ -18,10 +18,11 @@
  * mappings, as the call concerns) that are live after the call: a driver may slow down with their
  * number.  Where costs are no line, `sizes=2MiB:45628 32MiB:54204 ...` stands for the three: what
  * calls of these sizes cost, in ns; between two sizes on the line through both, below the first as
- * the first, beyond the last on the line through the last two.  [malloc] and [free] may have
- * shared_ns, the whole cost where a page that others use serves the call (address=cuda).  [map] may have set_access_ns too, which is added: a map call of device.h is cuMemMap and
- * cuMemSetAccess, or aclrtMapMem. `synchronises` says whether a call waits until the device is
- * idle; `synchronises_source` is optional, as it is no number.
+ * the first, beyond the last on the line through the last two, or as the last if that line falls.
+ * [malloc] and [free] may have shared_ns, the whole cost where a page that others use serves the
+ * call (address=cuda, and a GPU).  [map] may have set_access_ns too, which is added: a map call of
+ * device.h is cuMemMap and cuMemSetAccess, or aclrtMapMem.  `synchronises` says whether a call
+ * waits until the device is idle; `synchronises_source` is optional, as it is no number.
  */
 #pragma once
 

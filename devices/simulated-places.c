@@ -17,8 +17,8 @@ gemem_region_take (GememSpace *space, GememRegion *region, guint64 size, guint64
   address = gemem_space_find (space, region->floor, extent, MAX (region->step, alignment));
   if (address == 0)
     return 0;
-  gemem_space_take (space, address, extent);
-  *kept = region->reuse ? extent : 0;
+  gemem_space_take (space, address, region->open_end ? size : extent);
+  *kept = !region->reuse ? 0 : region->open_end ? size : extent;
   if (!region->reuse)
     region->floor = address + extent;
   return address;

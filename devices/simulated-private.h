@@ -25,6 +25,7 @@ typedef struct
   guint64 floor; /* lowest address; rises when addresses are not reused */
   guint64 step;  /* every range starts and ends on a multiple */
   gboolean reuse;
+  gboolean open_end; /* what a range leaves of its last step is free: a recording may use it */
 } GememRegion;
 
 /* Recorded addresses, in the order of allocation. */
@@ -62,6 +63,7 @@ struct _GememSimulated
   GememExpectations expected_blocks, expected_ranges;
   GememSlab expected_slab;
   guint64 mapped, mapped_end; /* what was mapped last, where no range began yet; 0: nothing */
+  gboolean mapped_whole;      /* only a range that is as long ends there */
   GByteArray *answers;        /* to event queries, from the log of calls; NULL: no log */
   gsize answered;
 
@@ -110,6 +112,15 @@ gemem_simulated_may_hold (const GememSimulated *self, guint64 size)
          && (G_LIKELY (self->sharing == self)
              || gemem_simulated_held (self)
                     <= self->params.capacity - self->params.reserved_by_others - size);
+}
+
+/* Keeps the most that was asked for at once, which is less than what is held in shared pages. */
+static inline void
+gemem_simulated_note_asked (GememSimulated *self)
+{
+  const guint64 asked = self->base.held - self->base.beyond;
+
+  self->base.peak_asked = MAX (self->base.peak_asked, asked);
 }
 
 /* ---- simulated-places.c */

@@ -443,6 +443,8 @@ sim_malloc (GememDevice *device, guint64 size, guint64 stream)
     return 0;
   remember (self, address, size, kept);
   device->held += bytes;
+  device->beyond += bytes - size;
+  gemem_simulated_note_asked (self);
   return address;
 }
 
@@ -472,6 +474,7 @@ sim_free (GememDevice *device, guint64 address, guint64 size)
     bytes = gemem_arenas_give (self->arenas, address, size);
   self->in_page = bytes == 0;
   device->held -= bytes;
+  device->beyond -= bytes - size;
 }
 
 /* Ignored with a log of calls, which has more addresses than the trace. */
@@ -486,15 +489,16 @@ sim_expect (GememDevice *device, guint64 address, guint64 size)
 
 /* The parts of one mapping follow one another. */
 static void
-sim_expect_map (GememDevice *device, guint64 address, guint64 size)
+sim_expect_map (GememDevice *device, guint64 address, guint64 size, gboolean whole)
 {
   GememSimulated *self = (GememSimulated *) device;
 
   if (self->policy != ADDRESS_RECORDED || self->answers != NULL)
     return;
-  if (address != self->mapped_end)
+  if (address != self->mapped_end || (whole && self->mapped == 0))
     self->mapped = address;
   self->mapped_end = address + size;
+  self->mapped_whole = whole;
 }
 
 static void
@@ -517,6 +521,7 @@ sim_adopt (GememDevice *device, guint64 address, guint64 size)
     return FALSE;
   remember (self, address, size, reuses (self->policy) ? KEPT_SIZE : KEPT_NOTHING);
   device->held += size;
+  gemem_simulated_note_asked (self);
   if (self->policy == ADDRESS_RECORDED)
     gemem_simulated_keep_above (self, address, size);
   return TRUE;
@@ -780,7 +785,8 @@ sim_create (gconstpointer given, int ordinal, GError **error)
     self->allocations.floor = BEYOND_RECORDED;
   self->ranges = (GememRegion){ .floor = p.va_base,
                                 .step = p.va_step,
-                                .reuse = p.va == ADDRESS_FIRST_FIT };
+                                .reuse = p.va == ADDRESS_FIRST_FIT,
+                                .open_end = self->policy == ADDRESS_RECORDED };
   self->ceiling = p.base + SPREAD;
   gemem_rng_init (&self->rng, p.seed, "addresses");
   gemem_space_init (&self->space);

@@ -50,10 +50,12 @@ place_range (GememSimulated *self, guint64 size, guint64 alignment, guint64 *kep
 static guint64
 take_recorded (GememSimulated *self, guint64 size, guint64 alignment, guint64 *own)
 {
-  const guint64 mapped = self->mapped;
+  guint64 mapped = self->mapped;
 
   if (self->answers != NULL)
     return gemem_simulated_take_expected (self, &self->expected_ranges, size);
+  if (mapped != 0 && self->mapped_whole)
+    mapped = self->mapped_end - mapped >= size ? self->mapped_end - size : 0;
   self->mapped = 0;
   if (mapped != 0 && mapped == gemem_align_up (mapped, MAX (alignment, 1))
       && lay_out (self, mapped, size, own))
@@ -125,6 +127,7 @@ gemem_virtual_create_page (GememDevice *device, guint64 size)
   if (!gemem_simulated_may_hold (self, size))
     return 0;
   device->held += size;
+  gemem_simulated_note_asked (self);
   return gemem_mappings_created (&self->mappings, size, 0);
 }
 

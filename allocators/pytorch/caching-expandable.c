@@ -288,7 +288,7 @@ gemem_caching_adopt_mapped (Caching *caching, CachingPool *pool, const GememAdop
 
   if (block == NULL)
     {
-      gemem_device_expect_map (caching->base.device, adopt->address, adopt->size);
+      gemem_device_expect_map (caching->base.device, adopt->address, adopt->size, FALSE);
       block = range_new (caching, pool, adopt->size, adopt->stream);
     }
   if (block == NULL || adopt->address < block->address || adopt->size % block->segment->page != 0)

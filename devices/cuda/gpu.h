@@ -58,6 +58,8 @@ typedef struct
   gboolean lost;          /* the GPU's context could not be made current: no call is possible now */
   guint64 late;           /* bytes of late blocks: not held, but not yet released */
   GememIdMap *blocks;     /* address -> GememCudaBlock: plain allocations */
+  GememIdMap *shared;     /* page -> guint64: blocks of less than a page that begin in it */
+  gboolean in_page;       /* the last malloc or free was in a page that it neither made nor freed */
   GememMappings mappings; /* virtual memory */
   GArray *streams;        /* GememCudaStream */
   GememIdMap *stream_places; /* stream of the trace -> index in streams */

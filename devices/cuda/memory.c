@@ -125,6 +125,24 @@ give (GememCuda *self, guint64 address, GememCudaBlock *block)
     }
 }
 
+/* Notes that a block came to its page or went, for what the call is taken to cost (cuda-driver.md
+ * 2): a page that others keep is neither made nor freed. */
+static void
+note_page (GememCuda *self, guint64 address, guint64 size, gboolean came)
+{
+  const guint64 page = address & ~(self->granularity - 1);
+  guint64 *blocks;
+
+  self->in_page = FALSE;
+  if (size >= self->granularity || self->params.mode != GEMEM_CUDA_MALLOC)
+    return;
+  blocks = gemem_idmap_insert (self->shared, page, NULL);
+  self->in_page = *blocks > (came ? 0 : 1);
+  *blocks += came ? 1 : -1;
+  if (*blocks == 0)
+    gemem_idmap_remove (self->shared, page, NULL);
+}
+
 static void
 end_block (GememCuda *self, guint64 address, GememCudaBlock *block)
 {
@@ -133,6 +151,7 @@ end_block (GememCuda *self, guint64 address, GememCudaBlock *block)
   if (!give (self, address, block))
     return;
   gemem_idmap_remove (self->blocks, address, NULL);
+  note_page (self, address, size, FALSE);
   *counted -= size;
 }
 
@@ -164,10 +183,12 @@ gemem_cuda_malloc (GememDevice *device, guint64 size, guint64 stream)
   GEMEM_CUDA_ENTER (self);
 
   give_late (self);
+  self->in_page = FALSE;
   if (!may_have (self, size) || !take (self, &block, &address, &page))
     return 0;
   block.page = page;
   *(GememCudaBlock *) gemem_idmap_insert (self->blocks, address, NULL) = block;
+  note_page (self, address, size, TRUE);
   device->held += size;
   return address;
 }

@@ -142,12 +142,12 @@ const GememCommand gemem_command_calibrate = {
   .synopsis = "",
   .summary = "Measure what the calls of a device cost, and write a profile",
   .description = "Every device call is made many times over several sizes, among up to 4096\n"
-                 "others that are live, and while a stream has work to do. The profile has its\n"
-                 "base cost, slopes, and whether it waits until the device is idle, each\n"
-                 "number with its source, medians and p99 behind them as comments. On a GPU it\n"
-                 "also has what this host takes for a request that an allocator serves without\n"
-                 "any call. The profile is for -d sim:profile=FILE.ini. Nothing else should\n"
-                 "use the GPU meanwhile.",
+                 "others that are live, and while a stream has work to do. The profile has what\n"
+                 "calls of each size cost, small ones in a page that others use too, and whether\n"
+                 "they wait until the device is idle, each number with its source, medians and\n"
+                 "p99 behind them as comments. On a GPU it also has what this host takes for a\n"
+                 "request that an allocator serves without any call. A GPU's profile is for\n"
+                 "-d sim:address=cuda,profile=FILE.ini. Nothing else should use it meanwhile.",
   .examples = "  gemem-sim calibrate -d cuda:0 -o h200.ini\n"
               "      the profile of this machine\n"
               "  gemem-sim compare train.gmt -d cuda:0:profile=h200.ini --measure\n"

@@ -257,8 +257,8 @@ do_segment (GememRun *run, const GememTraceEvent *event)
     return;
   if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC)
     gemem_device_expect (run->device, event->address, event->size);
-  else if (event->kind == GEMEM_EVENT_SEGMENT_MAP && !run->knows_ranges)
-    gemem_device_expect_map (run->device, event->address, event->size);
+  else if (event->kind == GEMEM_EVENT_SEGMENT_MAP)
+    gemem_device_expect_map (run->device, event->address, event->size, run->knows_ranges);
 }
 
 void

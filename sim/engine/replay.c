@@ -441,6 +441,17 @@ above (guint64 a, guint64 b)
   return a > b ? a - b : 0;
 }
 
+/* What the allocator asked the device for at most, if that is less than it held; else 0. */
+static guint64
+peak_asked (const GememRun *run)
+{
+  const GememDevice *last = run->device;
+
+  while (last->inner != NULL)
+    last = last->inner;
+  return last->shares_pages && last->peak_asked < run->result->peak_reserved ? last->peak_asked : 0;
+}
+
 static void
 gather (GememRun *run)
 {
@@ -458,6 +469,7 @@ gather (GememRun *run)
   count_leaks (run);
   gemem_accounts_finish (&run->accounts, run->has_time, result);
   run->device->peak_held = result->peak_reserved;
+  result->peak_asked = peak_asked (run);
   memcpy (result->calls, run->device->calls, sizeof result->calls);
   memcpy (result->refused, run->device->refused, sizeof result->refused);
   memcpy (result->call_ns, run->device->call_ns, sizeof result->call_ns);

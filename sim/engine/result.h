@@ -209,6 +209,9 @@ struct _GememResult
    * only during an event */
   guint64 peak_live, peak_live_seq, peak_allocated, peak_allocated_seq, peak_reserved,
       peak_reserved_seq;
+  /* of peak_reserved, where that counts whole pages of the device and the allocator asked for less:
+   * the most it asked for at once, which is what it says of itself; 0: the same */
+  guint64 peak_asked;
   /* max over time of the bytes requested, each request rounded to the allocator's alignment, failed
    * ones included: a property of the trace; no smaller capacity can fit */
   guint64 lower_bound;

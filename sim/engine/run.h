@@ -70,7 +70,7 @@ struct _GememRun
   gboolean same_allocator;  /* the allocator is the one that made the recording */
   gboolean follows;         /* ... and its settings change with the recording's (SETTINGS) */
   gboolean recorded_device; /* its segments lie where they were recorded */
-  gboolean knows_ranges;    /* the recording says where ranges begin (va_base), not its mappings */
+  gboolean knows_ranges;    /* the recording says where large ranges begin (va_base) */
   /* GememBlock: completions deferred by a limit of the recorded device; NULL: no limit */
   GArray *held_back;
   gboolean unbegun; /* the allocator did not get what it takes when it is made: nothing is served */

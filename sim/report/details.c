@@ -36,6 +36,10 @@ append_measures (GString *out, const GememResult *result, gboolean verbose)
         if (strcmp (measure->key, "peak_live") == 0)
           g_string_append_printf (out, ", after event %" G_GUINT64_FORMAT, result->peak_live_seq);
         g_string_append_c (out, '\n');
+        if (strcmp (measure->key, "peak_reserved") == 0 && result->peak_asked > 0)
+          g_string_append_printf (
+              out, "  (in CUDA's pages of 2 MiB; %s asked for %s, and reports that)\n",
+              result->allocator, gemem_format_size (text, result->peak_asked));
       }
   if (result->least_capacity == G_MAXUINT64)
     g_string_append (out, "  (it fails on a device of any size: a limit of the allocator's own, or "

@@ -88,6 +88,7 @@ const GememJsonField gemem_json_values[] = {
   VALUE (peak_allocated_seq),
   VALUE (peak_reserved),
   VALUE (peak_reserved_seq),
+  ADDED (GememResult, peak_asked, GEMEM_FIELD_NUMBER),
   VALUE (lower_bound),
   VALUE (allocated_at_live_peak),
   VALUE (reserved_at_live_peak),

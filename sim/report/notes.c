@@ -8,6 +8,8 @@
 #include "sim/report/report.h"
 #include "sim/report/rows.h"
 
+#define PAGES_MAX 2 /* allocators that are named */
+
 typedef struct
 {
   char *text;
@@ -411,6 +413,29 @@ add_not_run (GememReportNotes *notes, GememResult *const *results, guint n)
     }
 }
 
+/* Where peaks count pages and allocators count what they asked for: which of the two is shown. */
+static void
+add_pages (GememReportNotes *notes, GememResult *const *results, guint n)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  guint less = 0;
+
+  for (guint i = 0; i < n; i++)
+    if (results[i]->peak_asked > 0 && less++ < PAGES_MAX)
+      {
+        char size[GEMEM_FORMAT_MAX];
+        g_string_append_printf (text, "%s%s %s", less > 1 ? ", " : "", results[i]->label,
+                                gemem_format_size (size, results[i]->peak_asked));
+      }
+  if (less == 0)
+    return;
+  if (less > PAGES_MAX)
+    g_string_append_printf (text, " and %u more", less - PAGES_MAX);
+  g_string_prepend (text,
+                    "peak reserved is in CUDA's pages of 2 MiB; what allocators report is less: ");
+  gemem_report_notes_add (notes, results[0], text->str);
+}
+
 void
 gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *results, guint n,
                               gboolean times)
@@ -422,6 +447,7 @@ gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *resul
   add_meanings (notes, results, n);
   add_barred (notes, results, n);
   add_approximations (notes, results, n);
+  add_pages (notes, results, n);
   add_fidelity (notes, results, n);
   add_unfit_states (notes, results, n);
   add_unslept (notes, results, n);

@@ -28,6 +28,8 @@ static const struct
   { "sim:capacity=unlimited", 100000 },
   { "sim:capacity=unlimited,address=first-fit", 1000 },
   { "sim:capacity=unlimited,address=first-fit", 100000 },
+  { "sim:capacity=unlimited,address=cuda", 1000 },
+  { "sim:capacity=unlimited,address=cuda", 100000 },
   { "faulty:capacity=unlimited", 1000 },
 };
 

@@ -69,6 +69,6 @@ terminal --interrupt=1 convert gemem-sim convert large.gmt out.txt --note x=y
 check 'convert ends by itself, or leaves nothing' sh -c 'read -r got took < convert/status; case $got in 0) test -s out.txt ;; 130) ! ls | grep -q "^out" ;; *) exit 1 ;; esac'
 terminal calibrate gemem-sim calibrate -d sim --repeats 100000 -o p.ini
 status calibrate 0
-line calibrate 'measuring: [0-9]+ %, [0-9]+ of 29 series of calls, [0-9]+ s( left)?'
+line calibrate 'measuring: [0-9]+ %, [0-9]+ of 38 series of calls, [0-9]+ s( left)?'
 
 done_testing

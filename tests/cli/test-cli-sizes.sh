@@ -64,6 +64,16 @@ says out 'device 3\.000 MiB to 1\.000 GiB$'; says out '^direct \(capacity=3MiB\)
 check 'a panel shows the capacity of its own device' sh -c 'test "$(grep -c "^ *3145728/unit.*capacity" plots/timeline-small.gp)" = 1 && ! grep 1073741824/unit plots/timeline-small.gp'
 run 0 gemem-sim replay small.txt -a direct -d 'sim:capacity=8GiB|16GiB' -f json; says out '"label": "direct \(capacity=16GiB\)"'
 run 0 gemem-sim replay small.txt -a direct -d sim:address=cuda,capacity=1GiB --check # whole pages are held, of which the allocator asked for parts
+run 0 gemem-sim generate random:events=200,live=20,size_max=64KiB --seed 3 -o little.txt
+run 0 gemem-sim replay little.txt -a direct -d sim:address=cuda; says out "^  \(in CUDA's pages of 2 MiB; direct asked for [0-9.]* KiB, and reports that\)\$"
+run 0 gemem-sim replay little.txt -a direct -d faulty:address=cuda,nth=1000000; says out "^  \(in CUDA's pages of 2 MiB; direct asked "
+run 0 gemem-sim compare little.txt -a direct -a pytorch-caching -d sim:address=cuda
+says out "^peak reserved is in CUDA's pages of 2 MiB; what allocators report is less: direct [0-9.]* KiB\$"
+run 0 gemem-sim replay little.txt -a direct -d sim:address=cuda -f json; says out '"peak_asked": [1-9]'
+asked=$(sed -n 's/.*"peak_asked": \([0-9]*\).*/\1/p' "$out")
+run 0 gemem-sim replay little.txt -a direct -f json; says out '"peak_asked": 0'
+check "it is what is reserved where pages are not shared: $asked" test "$asked" = "$(sed -n 's/.*"peak_reserved": \([0-9]*\).*/\1/p' "$out" | head -n 1)"
+run 0 gemem-sim replay little.txt -a pytorch-caching -d sim:address=cuda; check 'one that asks for whole pages reports the same' sh -c "! grep \"CUDA's pages\" '$out'"
 run 0 gemem-sim compare small.txt -a direct -d 'sim:address=*,capacity=1GiB' -f csv; says out 'direct \(address=first-fit\)'
 run 0 gemem-sim compare small.txt -a direct -d 'faulty:call=malloc|create,nth=1|2,capacity=1GiB|2GiB' -f csv # the bar of call= is a set
 check 'two settings vary, one does not' test "$(grep -c 'direct (nth=[12],capacity=[12]GiB)' "$out")" = 4

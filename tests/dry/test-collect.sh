@@ -21,6 +21,7 @@ check 'what the driver says of the device' grep -qx 'device total_memory 4294967
 check 'each of 150 attributes has its line' sh -c 'test $(grep -c "^attribute [0-9]* \(error \)\{0,1\}-\{0,1\}[0-9]*$" all/gemem-stand-in-0.attributes) = 150'
 check 'every section of the probe has its driver' sh -c 'test $(grep -c "^[0-9]* @ " all/probe.log) -ge 15 && test $(grep -c "^[0-9]* @ " all/probe.log) = $(grep -c "^# gemem stand-in 0 driver-api" all/probe.log)'
 check 'and none has died' sh -c '! grep "died of signal" all/probe.log'
+check 'calls that are held were timed, hot and cold' sh -c 'test $(grep -c "^[0-9]* [1-9][0-9]* alloc=[0-9,]* free=[0-9,]*$" all/probe.log) = 13'
 check 'the profile is one' gemem-sim replay "$GEMEM_SRCDIR/traces/recorded/vit-train.gmt" -a direct -d sim:profile=all/gemem-stand-in-0.ini
 for file in README.md compare.md compare.csv gemem-stand-in-0.ini gemem-stand-in-0.attributes; do
   check "$file says that this is no GPU" grep -q 'STAND-IN DRIVER, NOT A GPU' "all/$file"

@@ -16,6 +16,9 @@
  *   h ID SIZE | hf ID             cuMemHostAlloc, pinned host memory | cuMemFreeHost
  *   g ID SIZE                     cuMemAllocManaged; mf frees it
  *   maps                          mappings of the process, FROM-TO each, of 2 MiB and more
+ *   held N SIZE [COLD]            N times cuMemAlloc, then N times cuMemFree, and what the calls
+ *   again N SIZE [COLD]           took; the same, each block freed before the next.  Before each call
+ *                                 COLD bytes of the host's memory are written, so that caches are cold
  *
  * Differs from the vectors: a gate is cuStreamWaitValue32, not a kernel.
  * Exit status: 0, 1 where the driver or a section fails, 2 wrong use, 77 no GPU. */
@@ -26,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define DRIVER_CALLS(CALL) \
@@ -390,6 +394,100 @@ op_maps (const Operation *o)
     fclose (maps);
 }
 
+/* ---- what calls take */
+
+#define TIMED 512
+
+static struct
+{
+  uint64_t alloc[TIMED], free[TIMED]; /* ns */
+  CUdeviceptr blocks[TIMED];
+} timed;
+
+static uint64_t
+clock_ns (void)
+{
+  struct timespec t;
+  clock_gettime (CLOCK_MONOTONIC, &t);
+  return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
+static void
+chill (size_t bytes)
+{
+  static volatile char *memory;
+  if (memory == NULL && bytes > 0)
+    memory = malloc (bytes);
+  for (size_t i = 0; memory != NULL && i < bytes; i += 64)
+    memory[i]++;
+}
+
+static CUresult
+timed_alloc (const Operation *o, unsigned i)
+{
+  chill (o->n[2]);
+  const uint64_t began = clock_ns ();
+  CUresult code = cu.cuMemAlloc_ (&timed.blocks[i], o->n[1]);
+  timed.alloc[i] = clock_ns () - began;
+  return code;
+}
+
+static void
+timed_free (const Operation *o, unsigned i)
+{
+  chill (o->n[2]);
+  const uint64_t began = clock_ns ();
+  cu.cuMemFree_ (timed.blocks[i]);
+  timed.free[i] = clock_ns () - began;
+}
+
+static int
+compare_ns (const void *a, const void *b)
+{
+  const uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+  return (x > y) - (x < y);
+}
+
+/* The first, which no later one is like; least, median, 90th percentile and most of all. */
+static void
+say_times (const char *what, uint64_t *ns, unsigned n)
+{
+  const uint64_t first = ns[0];
+  qsort (ns, n, sizeof *ns, compare_ns);
+  printf (" %s=%llu,%llu,%llu,%llu,%llu", what, (unsigned long long) first,
+          (unsigned long long) ns[0], (unsigned long long) ns[n / 2],
+          (unsigned long long) ns[n * 9 / 10], (unsigned long long) ns[n - 1]);
+}
+
+static void
+measure (const Operation *o, int kept)
+{
+  const unsigned n = o->n[0] < TIMED ? (unsigned) o->n[0] : TIMED;
+  unsigned got = 0;
+  for (; got < n && timed_alloc (o, got) == CUDA_SUCCESS; got++)
+    if (!kept)
+      timed_free (o, got);
+  for (unsigned i = 0; kept && i < got; i++)
+    timed_free (o, i);
+  printf (" %u", got);
+  if (got == 0)
+    return;
+  say_times ("alloc", timed.alloc, got);
+  say_times ("free", timed.free, got);
+}
+
+static void
+op_held (const Operation *o)
+{
+  measure (o, 1);
+}
+
+static void
+op_again (const Operation *o)
+{
+  measure (o, 0);
+}
+
 #define OPERATION(name) \
   { \
 #name, op_##name \
@@ -404,7 +502,7 @@ static const struct
                    OPERATION (esync),  OPERATION (gate),     OPERATION (open),  OPERATION (settle),
                    OPERATION (info),   OPERATION (limit),    OPERATION (m),     OPERATION (g),
                    OPERATION (mf),     OPERATION (h),        OPERATION (hf),    OPERATION (v),
-                   OPERATION (vf),     OPERATION (maps) };
+                   OPERATION (vf),     OPERATION (maps),     OPERATION (held),  OPERATION (again) };
 
 /* ---- files, sections, lines */
 

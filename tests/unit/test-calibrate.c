@@ -50,7 +50,7 @@ test_same_profile (void)
 
       g_assert_no_error (error);
       if (was->calls[GEMEM_CALL_MALLOC].n_sizes > 0)
-        continue; /* costs that are no line are not fitted by one */
+        continue; /* see test_sizes() */
       g_assert_cmpuint (is->capacity, ==, was->capacity);
       g_assert_cmpuint (is->granularity, ==, was->granularity);
       g_assert_cmpuint (is->hit_ns, ==, was->hit_ns);
@@ -66,6 +66,41 @@ test_same_profile (void)
           g_assert_cmpint (a->synchronises, ==, b->synchronises);
         }
     }
+}
+
+/* Costs that lie on no line are found size by size, and those in a shared page. */
+static void
+test_sizes (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GememProfile) was = gemem_profile_load ("h100", &error),
+                           is = calibrated ("sim:profile=h100,address=cuda", &error);
+
+  g_assert_no_error (error);
+  for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+    {
+      const GememCallCost *a = &is->calls[call], *b = &was->calls[call];
+
+      g_test_message ("%s", gemem_device_call_name ((GememDeviceCall) call));
+      g_assert_cmpuint (a->n_sizes, ==, b->n_sizes > 0 ? 10 : 0);
+      g_assert_cmpuint (a->shared_ns, ==, b->shared_ns);
+      g_assert_cmpuint (a->base_ns, ==, b->base_ns);
+      for (guint i = 0; i < a->n_sizes; i++)
+        g_assert_cmpuint (a->sizes[i].ns, ==, gemem_call_sizes_ns (b, a->sizes[i].bytes));
+    }
+  g_assert_cmpuint (is->calls[GEMEM_CALL_FREE].sizes[9].bytes, ==, G_GUINT64_CONSTANT (8) << 30);
+}
+
+/* A device whose pages are not shared has no price for it. */
+static void
+test_nothing_shared (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GememProfile) is = calibrated ("sim:profile=h100,address=bump", &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (is->calls[GEMEM_CALL_MALLOC].shared_ns, ==, 0);
+  g_assert_cmpuint (is->calls[GEMEM_CALL_FREE].shared_ns, ==, 0);
 }
 
 /* Calls whose cost grows with the state of the device: each gets its own number. */
@@ -137,6 +172,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/calibrate/same-profile", test_same_profile);
+  g_test_add_func ("/calibrate/sizes", test_sizes);
+  g_test_add_func ("/calibrate/nothing-shared", test_nothing_shared);
   g_test_add_func ("/calibrate/counts", test_counts);
   g_test_add_func ("/calibrate/other-device", test_other_device);
   g_test_add_func ("/calibrate/little-memory", test_little_memory);

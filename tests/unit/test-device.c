@@ -418,27 +418,42 @@ test_recorded_ranges (void)
   GememDevice *device = device_new ("sim:address=recorded,va_base=0x500000000000");
   const guint64 a = 0x7f0000000000, b = 0x310000000000, elsewhere = 0x500000000000;
 
-  gemem_device_expect_map (device, a, 2 * MIB);
-  gemem_device_expect_map (device, a + 2 * MIB, 20 * MIB);
+  gemem_device_expect_map (device, a, 2 * MIB, FALSE);
+  gemem_device_expect_map (device, a + 2 * MIB, 20 * MIB, FALSE);
   g_assert_cmphex (gemem_device_reserve (device, GIB, 2 * MIB), ==, a);
-  gemem_device_expect_map (device, a + 22 * MIB, 2 * MIB); /* into that range */
-  gemem_device_expect_map (device, b, 2 * MIB);
+  gemem_device_expect_map (device, a + 22 * MIB, 2 * MIB, FALSE); /* into that range */
+  gemem_device_expect_map (device, b, 2 * MIB, FALSE);
   g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, b);
   g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, elsewhere); /* nothing says where */
   g_assert_cmpuint (device->unexpected, ==, 0);
   map_new (device, b + GIB - 2 * MIB, TRUE);
-  gemem_device_expect_map (device, b + GIB - 2 * MIB, MIB); /* not free */
+  gemem_device_expect_map (device, b + GIB - 2 * MIB, MIB, FALSE); /* not free */
   g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, elsewhere + GIB);
-  gemem_device_expect_map (device, b + 2 * GIB + 512, MIB); /* not so aligned */
+  gemem_device_expect_map (device, b + 2 * GIB + 512, MIB, FALSE); /* not so aligned */
   g_assert_cmphex (gemem_device_reserve (device, GIB, 2 * MIB), ==, elsewhere + 2 * GIB);
   g_assert_cmpuint (device->unexpected, ==, 2);
   gemem_device_release (device, a, GIB);
-  gemem_device_expect_map (device, a, MIB); /* as before */
+  gemem_device_expect_map (device, a, MIB, FALSE); /* as before */
   g_assert_cmphex (gemem_device_reserve (device, GIB, 2 * MIB), ==, a);
   gemem_device_destroy (device);
 
+  /* a recording that says where ranges begin, but for one that was as long as what was mapped */
+  device = device_new ("sim:address=recorded,va_base=0x500000000000");
+  gemem_device_expect_map (device, elsewhere + GIB - 2 * MIB, 2 * MIB, TRUE);
+  g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, elsewhere);
+  gemem_device_expect_map (device, b, 8 * MIB, TRUE);
+  gemem_device_expect_map (device, b + 8 * MIB, 8 * MIB, TRUE);
+  gemem_device_expect_map (device, b + 16 * MIB, 8 * MIB, TRUE);
+  g_assert_cmphex (gemem_device_reserve (device, 16 * MIB, 0), ==, b + 8 * MIB);
+  gemem_device_expect_map (device, b + 24 * MIB, 4 * MIB, TRUE); /* the next one adjoins it */
+  g_assert_cmphex (gemem_device_reserve (device, 4 * MIB, 0), ==, b + 24 * MIB);
+  gemem_device_expect_map (device, elsewhere + 8 * MIB, 8 * MIB, TRUE);
+  g_assert_cmphex (gemem_device_reserve (device, GIB, 0), ==, elsewhere + GIB);
+  g_assert_cmpuint (device->unexpected, ==, 0);
+  gemem_device_destroy (device);
+
   device = device_new ("sim:address=first-fit,va_base=0x500000000000");
-  gemem_device_expect_map (device, a, 2 * MIB); /* of no interest to other policies */
+  gemem_device_expect_map (device, a, 2 * MIB, FALSE); /* of no interest to other policies */
   g_assert_cmphex (gemem_device_reserve (device, GIB, 2 * MIB), ==, elsewhere);
   gemem_device_destroy (device);
 }
@@ -451,24 +466,24 @@ test_recorded_ranges_overlap (void)
   GememDevice *device = device_new ("sim:address=recorded,va_base=0x500000000000");
   const guint64 b = 0x310000000000, size = 16 * GIB;
 
-  gemem_device_expect_map (device, b, 2 * MIB);
+  gemem_device_expect_map (device, b, 2 * MIB, FALSE);
   g_assert_cmphex (gemem_device_reserve (device, size, 2 * MIB), ==, b);
   map_new (device, b, TRUE);
-  gemem_device_expect_map (device, b + 2 * GIB, 2 * MIB); /* in its end */
+  gemem_device_expect_map (device, b + 2 * GIB, 2 * MIB, FALSE); /* in its end */
   g_assert_cmphex (gemem_device_reserve (device, size, 2 * MIB), ==, b + 2 * GIB);
   map_new (device, b + 2 * GIB, TRUE);
-  gemem_device_expect_map (device, b + GIB, 2 * MIB); /* between them */
+  gemem_device_expect_map (device, b + GIB, 2 * MIB, FALSE); /* between them */
   g_assert_cmphex (gemem_device_reserve (device, size, 2 * MIB), ==, b + GIB);
   map_new (device, b + GIB, TRUE);
-  gemem_device_expect_map (device, b - GIB, 2 * MIB); /* below all */
+  gemem_device_expect_map (device, b - GIB, 2 * MIB, FALSE); /* below all */
   g_assert_cmphex (gemem_device_reserve (device, size, 2 * MIB), ==, b - GIB);
   g_assert_cmpuint (device->unexpected, ==, 0);
   map_new (device, b + GIB, FALSE); /* of the first range, but the third one maps there */
   g_assert_cmpuint (device->unexpected, ==, 1);
-  gemem_device_expect_map (device, b,
-                           2 * MIB); /* a range begins there; and memory is mapped there */
+  gemem_device_expect_map (device, b, 2 * MIB,
+                           FALSE); /* a range begins there; and memory is mapped there */
   g_assert_cmphex (gemem_device_reserve (device, size, 2 * MIB), ==, 0x500000000000);
-  gemem_device_expect_map (device, b + MIB, 2 * MIB);
+  gemem_device_expect_map (device, b + MIB, 2 * MIB, FALSE);
   g_assert_cmphex (gemem_device_reserve (device, size, MIB), ==, 0x500000000000 + size);
   g_assert_cmpuint (device->unexpected, ==, 3);
   g_assert_true (gemem_device_unmap (device, b, 2 * MIB));
@@ -478,7 +493,7 @@ test_recorded_ranges_overlap (void)
   g_assert_true (gemem_device_unmap (device, b + 2 * GIB, 2 * MIB));
   gemem_device_release (device, b + 2 * GIB, size);
   gemem_device_release (device, b - GIB, size);
-  gemem_device_expect_map (device, b, 2 * MIB); /* all of it is free again */
+  gemem_device_expect_map (device, b, 2 * MIB, FALSE); /* all of it is free again */
   g_assert_cmphex (gemem_device_reserve (device, size, 2 * MIB), ==, b);
   map_new (device, b + size - 2 * MIB, TRUE);
   g_assert_cmpuint (device->unexpected, ==, 3);

@@ -258,7 +258,7 @@ test_forwards (void)
   gemem_rng_init (&rng, 1, "faulty");
   for (guint d = 0; d < 2; d++)
     {
-      gemem_device_expect_map (device[d], 0x6f0000000000, MIB);
+      gemem_device_expect_map (device[d], 0x6f0000000000, MIB, FALSE);
       va[d] = gemem_device_reserve (device[d], 4 * MIB, 0);
       g_assert_cmphex (va[d], ==, 0x6f0000000000);
     }

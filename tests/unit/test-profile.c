@@ -47,7 +47,8 @@ test_formula (void)
   g_assert_cmpuint (gemem_call_cost_ns (&huge, G_MAXUINT64, 4096), ==, G_MAXUINT64);
 }
 
-/* Costs that are no line: the first below, a line between two, and on beyond the last two. */
+/* Costs that are no line: the first below, a line between two, and on beyond the last two, unless
+ * it falls. */
 static void
 test_sizes (void)
 {
@@ -57,6 +58,8 @@ test_sizes (void)
   g_autoptr (GememProfile) profile = gemem_profile_parse (text, strlen (text), "x.ini", &error);
   const GememCallCost *cost = profile != NULL ? &profile->calls[GEMEM_CALL_MALLOC] : NULL;
   const GememCallCost one = { .n_sizes = 1, .sizes = { { GEMEM_MIB, 7 } } },
+                      rising = { .n_sizes = 2,
+                                 .sizes = { { 2 * GEMEM_MIB, 10 }, { 4 * GEMEM_MIB, 30 } } },
                       steep = { .n_sizes = 2, .sizes = { { 1, 0 }, { 2, G_MAXINT64 } } };
 
   g_assert_no_error (error);
@@ -66,8 +69,9 @@ test_sizes (void)
   g_assert_cmpuint (gemem_call_cost_ns (cost, 3 * GEMEM_MIB, 4096), ==, 200);
   g_assert_cmpuint (gemem_call_cost_ns (cost, 4 * GEMEM_MIB, 4096), ==, 300);
   g_assert_cmpuint (gemem_call_cost_ns (cost, GEMEM_GIB, 4096), ==, 200);
-  g_assert_cmpuint (gemem_call_cost_ns (cost, 2 * GEMEM_GIB - 4 * GEMEM_MIB, 4096), ==, 100);
-  g_assert_cmpuint (gemem_call_cost_ns (cost, G_MAXUINT64, 4096), ==, 0); /* never less */
+  g_assert_cmpuint (gemem_call_cost_ns (cost, GEMEM_GIB + 1, 4096), ==, 200);
+  g_assert_cmpuint (gemem_call_cost_ns (cost, G_MAXUINT64, 4096), ==, 200);
+  g_assert_cmpuint (gemem_call_cost_ns (&rising, 6 * GEMEM_MIB, 4096), ==, 50);
   g_assert_cmpuint (gemem_call_cost_ns (&one, G_MAXUINT64, 4096), ==, 7);
   g_assert_cmpuint (gemem_call_cost_ns (&steep, G_MAXUINT64, 4096), ==, G_MAXINT64);
 }
