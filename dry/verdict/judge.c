@@ -225,7 +225,7 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
     only_if (conditions, "the requests before those that its trace holds needed no more");
   if (too_large)
     only_if (conditions, "workspaces take less than %s each, with which it does not fit",
-             gemem_format_size (size, options->workspaces));
+             gemem_format_size (size, verdict->most_workspaces));
   else if (verdict->workspaces->len > 0 && most == NULL && !options->with_workspaces)
     only_if (conditions,
              "%s are enough for workspaces, whose sizes only NVIDIA's libraries know "

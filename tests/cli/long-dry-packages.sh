@@ -30,11 +30,11 @@ for name in llama generate beams assisted policy trainer mixtral whisper peft co
 # what such a program needs is what PyTorch's own allocator held at most: emptied caches are told from refusals, managed memory is not counted
 for name in profiled emptied resumed scripted paged nf4; do
   run 0 gemem-dry-run --gpu h100 --json verdict.json "$GEMEM_PACKAGES" "$programs/packages.py" $name; says err '^  h100 +fits:'
-  check "$name: it needs what PyTorch says" jq -e --argjson reserved "$(sed -n 's/^peak [0-9]* //p' "$out")" '.needed == $reserved and .processes[0].peak_reserved == $reserved' verdict.json
+  check "$name: it needs what PyTorch says" jq -e --argjson reserved "$(sed -n 's/^peak [0-9]* //p' "$out")" '.needed == $reserved + .context and .processes[0].peak_reserved == $reserved' verdict.json
   check "$name: gemem decides as its PyTorch" jq -e '.processes[0] | .compared > 0 and .equal == .compared' verdict.json
 done
 for name in detection lookup checked llava; do fits h100 sizes "$programs/packages.py" $name; done
-fits h100 workspaces "$programs/packages.py" diffusion
+fits h100 '' "$programs/packages.py" diffusion; says err '^  workspaces .*: cublasLtMatmulAlgoGetHeuristic 0\.\.[0-9]+$' # a bound that fits is no condition
 fits h100 workspaces "$programs/packages.py" audio
 
 # ---- vLLM as it comes, but for FlashInfer's sampler, which is compiled with nvcc: every request ends with as many tokens as it asked for, also where its prompt is
