@@ -76,8 +76,10 @@ measure (const DryOptions *options, const DryVerdict *verdict, DryFinding *found
 
   if (found->limit > 0) /* the context is beside it */
     {
-      found->needed = found->least;
-      refused |= found->refused > 0 || found->least > found->limit
+      const gboolean without = went_on (verdict, found)
+                               && found->ooms > 0; /* @least serves that, too */
+      found->needed = without ? MIN (found->least, found->limit) : found->least;
+      refused |= found->refused > 0 || found->needed > found->limit
                  || taken_by (options, found) + options->context > options->capacity;
       found->fit = refused ? DRY_DOES_NOT_FIT : DRY_FITS;
       return;
