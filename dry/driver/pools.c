@@ -14,7 +14,7 @@
 #include "dry/driver/pools.h"
 
 #define ALIGNMENT 512
-#define MIB (G_GUINT64_CONSTANT (1) << 20)
+#define PAGE (G_GUINT64_CONSTANT (2) << 20)
 
 static DriverPool *
 pool_new (DriverDevice *device)
@@ -122,7 +122,7 @@ part_of_jax (void)
   return part > 0 && part <= 1 ? part : GEMEM_DRY_JAX_PART;
 }
 
-/* What @pool may hold.  Of a JAX it is that part, in whole MiB, so that a program which is refused memory is told so, and may go on
+/* What @pool may hold.  Of a JAX it is that part, in whole pages, so that a program which is refused memory is told so, and may go on
  * with less. */
 static guint64
 limit_of (const DriverPool *pool)
@@ -133,7 +133,7 @@ limit_of (const DriverPool *pool)
     return pool->limit > 0 ? pool->limit : G_MAXUINT64;
   gemem_device_info (gemem_driver_enter_device (pool->device), &info);
   gemem_driver_leave_device (pool->device);
-  return ((guint64) ((double) info.total * part_of_jax ()) / MIB + 1) * MIB;
+  return ((guint64) ((double) info.total * part_of_jax ()) / PAGE + 1) * PAGE;
 }
 
 static DriverArea *

@@ -19,7 +19,7 @@
 #include "dry/verdict/verdict.h"
 #include "sim/engine/replay.h"
 
-#define MIB (G_GUINT64_CONSTANT (1) << 20)
+#define PAGE (G_GUINT64_CONSTANT (2) << 20)
 
 char *
 gemem_library_fact (const DryRun *run, gint64 pid, const char *kind, const char *key)
@@ -119,7 +119,7 @@ gemem_library_bfc_replay (const DryOptions *options, DryFinding *found, GError *
   return TRUE;
 }
 
-/* What the allocator of a JAX of @version may take of @taken: whole MiB since 0.10, which was seen of 0.10.2 and 0.11.2. */
+/* What the allocator of a JAX of @version may take of @taken: whole pages of 2 MiB since 0.10 or before (seen: 0.10.2, 0.11.2; not 0.6.2, 0.8.3). */
 static guint64
 limit_of (guint64 taken, const char *version)
 {
@@ -127,7 +127,7 @@ limit_of (guint64 taken, const char *version)
 
   if (version != NULL)
     sscanf (version, "%u.%u", &major, &minor);
-  return major > 0 || minor >= 10 ? (taken + MIB - 1) / MIB * MIB : taken;
+  return major > 0 || minor >= 10 ? (taken + PAGE - 1) / PAGE * PAGE : taken;
 }
 
 gboolean
