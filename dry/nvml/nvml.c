@@ -338,7 +338,7 @@ uses (int ordinal, NvmlProcess *process)
   return TRUE;
 }
 
-/* Answers with the processes at @place, of which this is the only one that there may be: *@count is how many have room, then how many
+/* Answers with the processes at @place, of which this is the only one that there may be: *@count is how many it holds, then how many
  * there are. */
 static int
 give_process (NvmlDevice device, unsigned int *count, NvmlProcess *place)
@@ -347,9 +347,9 @@ give_process (NvmlDevice device, unsigned int *count, NvmlProcess *place)
 
   ANSWER (count);
   DEVICE (device);
-  const unsigned int room = *count;
+  const unsigned int most = *count;
   *count = uses (ordinal, &process) ? 1 : 0;
-  if (*count > room)
+  if (*count > most)
     return INSUFFICIENT_SIZE;
   if (*count > 0 && place == NULL)
     return NVML_BAD_ARGUMENT;
