@@ -117,6 +117,12 @@ scenario_memory (void)
   g_assert_cmpint (setrlimit (RLIMIT_AS, &limit), ==, 0);
   OK (cu.cuMemGetInfo (&available, &total));
   g_assert_cmpuint (total, ==, 81079 * MIB);
+  for (int i = 7; i < 10; i++) /* of shared memory and graphics, which cuBLASLt asks for */
+    {
+      OK (cu.cuCtxGetLimit (&available, i));
+      g_assert_cmpuint (available, ==, 0);
+    }
+  REFUSED (CUDA_ERROR_UNSUPPORTED_LIMIT, cu.cuCtxGetLimit (&available, 10));
   OK (cu.cuMemAlloc (&large, 60 * GIB));
   g_assert_cmpuint (used (), ==, 60 * GIB);
   REFUSED (CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc (&other, 60 * GIB));
