@@ -83,12 +83,18 @@ gemem_frame_append (GString *out, const GememTraceInfo *info, const GememFrame *
 gboolean
 gemem_frame_is_program (const GememTraceInfo *info, const GememFrame *frame)
 {
+  static const char *const others[] = {
+    "site-packages/", "dist-packages/", "/lib/python",
+    /* written while the program ran, by PyTorch's compiler and from a template */
+    "/torchinductor_", "/torch_geometric."
+  };
   const char *file = gemem_frame_file (info, frame);
 
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    if (strstr (file, others[i]) != NULL)
+      return FALSE;
   return gemem_frame_language (info, frame) == GEMEM_FRAME_PYTHON && *file != '<'
-         && !g_str_has_prefix (file, "torch/") && strstr (file, "site-packages/") == NULL
-         && strstr (file, "dist-packages/") == NULL && strstr (file, "/lib/python") == NULL
-         && strstr (file, "/torchinductor_") == NULL; /* written by a compiler */
+         && !g_str_has_prefix (file, "torch/");
 }
 
 gboolean

@@ -34,7 +34,7 @@ GememFrameLanguage gemem_frame_language (const GememTraceInfo *info, const Gemem
  * function without its arguments. */
 void gemem_frame_append (GString *out, const GememTraceInfo *info, const GememFrame *frame);
 
-/* TRUE for a Python frame outside of installed packages and of what PyTorch's compiler writes. */
+/* TRUE for a Python frame outside of installed packages and of what these write while the program runs. */
 gboolean gemem_frame_is_program (const GememTraceInfo *info, const GememFrame *frame);
 
 /* TRUE for a native frame of PyTorch that computes a gradient: the backward pass. */

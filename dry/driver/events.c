@@ -180,7 +180,9 @@ elapsed (float *milliseconds, CUevent start, CUevent end)
     return CUDA_ERROR_NOT_READY;
   gemem_driver.mode->note (GEMEM_DRY_NOTE_TOLD,
                            "the program measured times of the GPU, which a dry run does not have; "
-                           "what it chose by them (autotuning), and memory with it, may differ");
+                           "what it chose by them (autotuning), and memory with it, may differ; "
+                           "torch.backends.cudnn.benchmark = False, or "
+                           "XLA_FLAGS=--xla_gpu_autotune_level=0, leaves it out, here and there");
   *milliseconds = ((gint64) last->done - (gint64) first->done) / 1e6f;
   return CUDA_SUCCESS;
 }

@@ -14,6 +14,7 @@
 #include "dry/driver/pools.h"
 
 #define ALIGNMENT 512
+#define PAGE (G_GUINT64_CONSTANT (2) << 20)
 
 static DriverPool *
 pool_new (DriverDevice *device)
@@ -108,14 +109,44 @@ take_unused (DriverPool *pool, guint64 size, const DriverStream *stream)
   return NULL;
 }
 
+/* The part of the memory that a JAX which passes on its requests would have for them (dry/python/sitecustomize.py). */
+static double
+part_of_jax (void)
+{
+  const char *text = g_getenv ("XLA_CLIENT_MEM_FRACTION");
+  double part;
+
+  if (text == NULL)
+    text = g_getenv ("XLA_PYTHON_CLIENT_MEM_FRACTION");
+  part = text != NULL ? g_ascii_strtod (text, NULL) : 0;
+  return part > 0 && part <= 1 ? part : GEMEM_DRY_JAX_PART;
+}
+
+/* What @pool may hold.  Of a JAX it is that part, in whole pages, so that a program which is refused memory is told so, and may go on
+ * with less. */
+static guint64
+limit_of (const DriverPool *pool)
+{
+  GememDeviceInfo info;
+
+  if (pool->limit > 0 || g_getenv (GEMEM_ENV_DRY_JAX) == NULL)
+    return pool->limit > 0 ? pool->limit : G_MAXUINT64;
+  gemem_device_info (gemem_driver_enter_device (pool->device), &info);
+  gemem_driver_leave_device (pool->device);
+  return ((guint64) ((double) info.total * part_of_jax ()) / PAGE + 1) * PAGE;
+}
+
 static DriverArea *
 new_block (DriverPool *pool, guint64 size)
 {
   DriverDevice *device = pool->device;
+  const guint64 limit = limit_of (pool);
   guint64 address = 0;
   DriverArea *area;
 
-  if (pool->limit == 0 || pool->reserved + size <= pool->limit)
+  if (pool->limit == 0 && pool->reserved + size > limit)
+    trim (pool, 0);
+  if (pool->reserved + size <= limit)
     {
       address = gemem_device_malloc (gemem_driver_enter_device (device), size, 0);
       if (address == 0 && pool->unused->len > 0)

@@ -13,7 +13,9 @@
 
 /* ---- limits, which are the same in all contexts */
 
-static size_t limits[] = {
+#define LIMITS 10 /* of a driver of 13.0; the last three, of shared memory and graphics, are 0 */
+
+static size_t limits[LIMITS] = {
   [CU_LIMIT_STACK_SIZE] = 1024,
   [CU_LIMIT_PRINTF_FIFO_SIZE] = 7340032,
   [CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20,

@@ -10,6 +10,9 @@
 #define SAME(own_offset, type, field) \
   _Static_assert(offsetof (type, field) == (own_offset), #type "." #field " is as in nvml.h")
 SAME (16, nvmlMemory_t, used);
+SAME (8, nvmlProcessInfo_v1_t, usedGpuMemory);
+SAME (8, nvmlProcessInfo_t, usedGpuMemory);
+SAME (20, nvmlProcessInfo_t, computeInstanceId);
 SAME (32, nvmlMemory_v2_t, used);
 SAME (4, nvmlUtilization_t, memory);
 SAME (20, nvmlPciInfo_t, bus);

@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "dry/driver/devices.h"
 #include "dry/nvml/nvml.h"
@@ -325,8 +326,38 @@ nvmlDeviceGetTotalEnergyConsumption (NvmlDevice device, unsigned long long *mill
 
 /* ---- processes */
 
-/* No process but this one uses a device, and this one is not listed: its memory is that of the
- * simulated device. */
+/* Whether this process uses the device @ordinal, and what it holds of it.  No other does. */
+static gboolean
+uses (int ordinal, NvmlProcess *process)
+{
+  guint64 free, total;
+
+  if (!gemem_driver_memory_info ((guint) ordinal, &free, &total))
+    return FALSE;
+  *process = (NvmlProcess){ .pid = (unsigned int) getpid (), .used = total - free };
+  return TRUE;
+}
+
+/* Answers with the processes at @place, of which this is the only one that there may be: *@count is how many it holds, then how many
+ * there are. */
+static int
+give_process (NvmlDevice device, unsigned int *count, NvmlProcess *place)
+{
+  NvmlProcess process;
+
+  ANSWER (count);
+  DEVICE (device);
+  const unsigned int most = *count;
+  *count = uses (ordinal, &process) ? 1 : 0;
+  if (*count > most)
+    return INSUFFICIENT_SIZE;
+  if (*count > 0 && place == NULL)
+    return NVML_BAD_ARGUMENT;
+  if (*count > 0)
+    *place = process;
+  return NVML_OK;
+}
+
 static int
 no_processes (NvmlDevice device, unsigned int *count)
 {
@@ -337,15 +368,21 @@ no_processes (NvmlDevice device, unsigned int *count)
 }
 
 int
-nvmlDeviceGetComputeRunningProcesses (NvmlDevice device, unsigned int *count, void *processes)
+nvmlDeviceGetComputeRunningProcesses (NvmlDevice device, unsigned int *count,
+                                      NvmlProcess *processes)
 {
-  return no_processes (device, count);
+  return give_process (device, count, processes);
 }
 
 int
-nvmlDeviceGetComputeRunningProcesses_v3 (NvmlDevice device, unsigned int *count, void *processes)
+nvmlDeviceGetComputeRunningProcesses_v3 (NvmlDevice device, unsigned int *count,
+                                         NvmlProcess3 *processes)
 {
-  return no_processes (device, count);
+  const int result = give_process (device, count, processes != NULL ? &processes->plain : NULL);
+
+  if (result == NVML_OK && *count > 0)
+    processes->gpu_instance = processes->compute_instance = G_MAXUINT; /* the GPU is not divided */
+  return result;
 }
 
 int

@@ -12,6 +12,18 @@ typedef struct
 
 typedef struct
 {
+  unsigned int pid;
+  unsigned long long used;
+} NvmlProcess;
+
+typedef struct
+{
+  NvmlProcess plain;
+  unsigned int gpu_instance, compute_instance;
+} NvmlProcess3;
+
+typedef struct
+{
   unsigned int version;
   unsigned long long total, reserved, free, used;
 } NvmlMemory2;
@@ -107,8 +119,8 @@ int nvmlDeviceGetTemperature (NvmlDevice, unsigned int, unsigned int *);
 int nvmlDeviceGetPowerUsage (NvmlDevice, unsigned int *);
 int nvmlDeviceGetClockInfo (NvmlDevice, unsigned int, unsigned int *);
 int nvmlDeviceGetTotalEnergyConsumption (NvmlDevice, unsigned long long *);
-int nvmlDeviceGetComputeRunningProcesses (NvmlDevice, unsigned int *, void *);
-int nvmlDeviceGetComputeRunningProcesses_v3 (NvmlDevice, unsigned int *, void *);
+int nvmlDeviceGetComputeRunningProcesses (NvmlDevice, unsigned int *, NvmlProcess *);
+int nvmlDeviceGetComputeRunningProcesses_v3 (NvmlDevice, unsigned int *, NvmlProcess3 *);
 int nvmlDeviceGetGraphicsRunningProcesses_v3 (NvmlDevice, unsigned int *, void *);
 int nvmlDeviceGetMPSComputeRunningProcesses_v3 (NvmlDevice, unsigned int *, void *);
 int nvmlDeviceGetP2PStatus (NvmlDevice, NvmlDevice, unsigned int, int *);

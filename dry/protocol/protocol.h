@@ -16,6 +16,8 @@
 #define GEMEM_ENV_DRY_VERSION_OF "GEMEM_DRY_"
 /* The value of GEMEM_DRY_TRUTHS for all places. */
 #define GEMEM_DRY_EVERYWHERE "everywhere"
+/* The part of the GPU's memory that a JAX takes, where the program does not say another. */
+#define GEMEM_DRY_JAX_PART 0.75
 
 typedef enum
 {

@@ -574,8 +574,9 @@ class Known(object):
         return [Value(None, self.torch.tensor([same]), False)]
 
     def sizes(self, tensor, count):
-        data, assumed = self.value(tensor)
-        return [Value(int(one), None, assumed) for one in count(data)]
+        node = self.node(tensor)
+        data = self.view(self.evaluate(node), _meta(tensor))
+        return [Value(int(one), None, node.assumed) for one in count(data)]
 
     def before_nonzero(self, args, kwargs):
         return self.sizes(args[0], lambda data: [data.count_nonzero()]) if args[0].is_cuda else None

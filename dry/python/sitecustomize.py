@@ -51,6 +51,27 @@ def _load(name):
     return sys.modules["_gemem_" + name]
 
 
+def _leave_uncompiled(torch):
+    """Dynamo compiles what runs below a function of the program that it has left: of these files nothing."""
+    frames = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
+    skip = getattr(frames, "skip_code", None)
+    if hasattr(frames, "set_code_exec_strategy"):  # since PyTorch 2.8 or so
+        action = frames._FrameAction
+        strategy = frames._FrameExecStrategy(action.SKIP, action.DEFAULT)
+        skip = lambda code: frames.set_code_exec_strategy(code, strategy)
+    if skip is None:
+        return
+    import gc
+    import types
+
+    functions = [one for one in gc.get_objects() if type(one) is types.FunctionType]
+    codes = [one.__code__ for one in functions if one.__globals__.get("__name__", "").startswith("_gemem_")]
+    while codes:
+        code = codes.pop()
+        skip(code)
+        codes += [one for one in code.co_consts if type(one) is types.CodeType]
+
+
 class _History(object):
     """The history of one process."""
 
@@ -78,6 +99,7 @@ class _History(object):
             self.values.begin(self.memory)
             if not os.environ.get("GEMEM_DRY_ZEROS"):
                 self.values.follow(_load("known").known, self.torch)
+            _leave_uncompiled(self.torch)
         except Exception as error:
             sys.stderr.write("gemem-dry-run: values that the program looks at: %s\n" % (error,))
 

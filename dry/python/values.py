@@ -14,11 +14,13 @@ Memory may follow from integers and truth values (torch.zeros(int(n.max()), 64);
 numbers, by the array of PyTorch, CuPy or JAX that they were read of, and gemem-dry-run runs the program again with others in their places, $GEMEM_DRY_NUMBERS and, at the
 place $GEMEM_DRY_TRUTHS, true (dry/verdict/trial.c).
 """
+import ast
 import contextlib
 import ctypes
 import functools
 import gc
 import inspect
+import linecache
 import os
 import re
 import struct
@@ -27,13 +29,16 @@ import threading
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _ASIDE = (__file__, os.path.join(_HERE, "known.py"), "site-packages/gemem/known.py")  # in no stack
-_STANDARD = os.path.dirname(os.__file__) + os.sep  # Python's own modules
+_ASIDE_FROM = ("<frozen", _HERE, os.path.dirname(os.__file__) + os.sep)  # with these begin lines of Python's own modules
+_OTHERS = re.compile(r"(site|dist)-packages|/torchinductor_|/torch_geometric\.")  # lines of packages, and of what these write (gemem_frame_is_program())
 OFTEN = 2000  # reads at one place after which the user is told
 _generation = {"ended": False}
 _READS = ("item", "is_nonzero", "_local_scalar_dense", "equal", "allclose")  # operators that read for others
 _MOVES = re.compile("|".join(_READS) + r"|to|to_\w+|_to_copy|copy_|_copy_from\w*|clone|contiguous|detach|resolve_\w+|lift\w*")  # that bring what they do not look at
 _VALUE = 16  # copies of so few bytes are values, whatever they hold
 _LONG, _LENGTHS = 4096, 16  # of lists longer than this, so many lengths are looked for in one stack: the others are data
+
+_LIBRARY = r"cusparseSpS[MV]_\w+"  # functions of NVIDIA's libraries that read for themselves
 
 # Where PyTorch's own code reads what cannot be zero in a program that goes on: a line of Python or an operator, sizes in bytes, what is read instead, and what that says.
 # 0.5 of the optimizers: neither steps nor products of factors between 0 and 1 make a denominator zero with it.
@@ -44,9 +49,12 @@ _EXPECTED = (
     (r".*torch/__init__\.py:\d+ (_check_tensor_all_with|_check_with)", (1,), "1", "torch._check() and its relatives find true what they check"),
     (r".*transformers/generation/utils\.py:\d+ _assisted_decoding", (8,), "1", "assisted generate() of transformers takes one token in each step, no candidate"),
     (r".*transformers/generation/utils\.py:\d+ _assisted_decoding", (4,), "0", "assisted generate() of transformers takes one token in each step, no candidate"),
+    (r".*cupy/_statistics/histogram\.py:\d+ _get_outer_edges", (1,), "1", "cupy.histogram() finds its range finite"),
+    (_LIBRARY, (4, 8), "1", "cuSPARSE solves with a triangular matrix of one level of rows"),
     (r"linalg_eig_out|_linalg_eigvals", (1,), "1", "torch.linalg.eig() finds no infinite numbers"),
     (r"repeat_interleave_Tensor", (1,), "1", "repeat_interleave() finds no negative number"),
 )
+_ONE = re.compile(r"_?unique\w*|.*cupy/_manipulation/add_remove\.py:\d+ (_unique_1d|unique)")  # operators and lines that read how many there are, which is one at least
 _SIZED = re.compile(r"nonzero|nonzero_numpy|_?unique|_unique2|unique_dim|unique_consecutive|bincount|one_hot|repeat_interleave.*|_coalesce|_to_sparse.*")
 
 
@@ -91,7 +99,7 @@ class _Symbol(ctypes.Structure):
 
 
 class _Operators(object):
-    """Which operators of PyTorch run in this thread, by the C stack: each is called through a symbol at::_ops::NAME::call or ::redispatch."""
+    """Which operators of PyTorch run in this thread, by the C stack: each is called through a symbol at::_ops::NAME::call or ::redispatch.  And functions of _LIBRARY."""
 
     FRAMES = 64
 
@@ -103,9 +111,17 @@ class _Operators(object):
         if address not in self.names:
             symbol = _Symbol()
             self.library.dladdr(address, ctypes.byref(symbol))
-            found = re.match(rb"_ZN2at4_ops\d+(\w+?)\d+(?:call|redispatch)E", symbol.name or b"")
-            self.names[address] = found.group(1).decode() if found else None
+            self.names[address] = self.named((symbol.name or b"").decode())
         return self.names[address]
+
+    @staticmethod
+    def named(symbol):
+        """"unique_dim" of "_ZN2at4_ops10unique_dim10redispatchE...", whose numbers are lengths."""
+        found = re.match(r"_ZN2at4_ops(\d+)(\w+)", symbol)
+        if found:
+            name, rest = found.group(2)[: int(found.group(1))], found.group(2)[int(found.group(1)) :]
+            return name if re.match(r"4call|10redispatch", rest) else None
+        return symbol if re.match(_LIBRARY, symbol) else None
 
     def running(self):
         """Their names, innermost first."""
@@ -144,7 +160,7 @@ def _arrays(address, size):
         try:
             kind = type(one)
             if tensor and issubclass(kind, tensor):
-                if one.is_cuda and not kind.__module__.startswith("torch._subclasses") and one.data_ptr() == address and one.numel() * one.element_size() == size:
+                if one.is_cuda and one.untyped_storage().device.type == "cuda" and one.data_ptr() == address and one.numel() * one.element_size() == size:
                     yield "b" if one.dtype == torch.bool else "f" if one.is_floating_point() or one.is_complex() else "i", one.element_size()
             elif array and issubclass(kind, array):
                 if one.data.ptr == address and one.nbytes == size:
@@ -153,6 +169,22 @@ def _arrays(address, size):
                 yield one.dtype.kind, one.dtype.itemsize
         except Exception:
             continue  # an array without memory, on several devices, or of a version without these names
+
+
+def _in_while(file, number):
+    """Whether a line stands in a "while", as far as its file can be read."""
+    text = "".join(linecache.getlines(file))
+    try:
+        loops = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.While)]
+    except (SyntaxError, ValueError):
+        return True
+    return not text or any(one.lineno <= number <= max(getattr(each, "lineno", 0) for each in ast.walk(one)) for one in loops)
+
+
+def _may_wait(stack):
+    """Whether a line outside Python's own modules does: a "for" ends, whatever it reads."""
+    places = [line.rpartition(" ")[0].rpartition(":") for line in stack if ":" in line and (_OTHERS.search(line) or not line.startswith(_ASIDE_FROM))]
+    return any(_in_while(file, int(number)) for file, _, number in places)
 
 
 class _Kinds(object):
@@ -281,7 +313,7 @@ class Values(object):
 
     def count(self, word, stack, operator=None):
         """Notes the innermost line of the program, and the operator that it called; returns it."""
-        own = [line for line in stack if "-packages" not in line and not line.startswith(("<frozen", _HERE, _STANDARD))]
+        own = [line for line in stack if not _OTHERS.search(line) and not line.startswith(_ASIDE_FROM)]
         place = (own or stack)[0]
         if word == "truth" and stack[0] != place and ":" in stack[0]:
             # several reads behind one line of the program are turned one by one: a check that ends it would hide what another decides
@@ -292,7 +324,7 @@ class Values(object):
             self.last = (self.places[told], "%s:%s" % (os.path.basename(place.partition(":")[0]), place.partition(":")[2]))
         if self.places[told] == 1:
             note(*told)
-        elif self.places[told] == OFTEN and word in ("number", "truth"):  # none waits for a real number, which every loss is
+        elif self.places[told] == OFTEN and word in ("number", "truth") and _may_wait(stack):  # none waits for a real number, which every loss is
             sys.stderr.write(
                 "gemem-dry-run: %s has read %d values of the GPU, all as zero; if it waits for another one, stop it (Ctrl-C) and "
                 "choose when that comes: --value '%s=0*99,1'\n" % (place, OFTEN, self.last[1])
@@ -339,7 +371,9 @@ class Values(object):
                     self.tell_read(address, size, "value" if printed else kind, each, stack, operators)
 
     def give(self, follows, address, size, stack):
-        """What known.py computed.  An integer that it assumed is one that a second run may choose otherwise."""
+        """What known.py computed.  What it assumed gives way to what is expected; such an integer is one that a second run may choose otherwise."""
+        if follows.assumed and self.expect(address, size, stack[0], self.operators.running()):
+            return
         follows.give(address, size)
         if follows.assumed and follows.bytes is not None:
             self.tell_read(address, size, "number", follows.bytes.element_size(), stack, [])
@@ -347,6 +381,8 @@ class Values(object):
     def tell_read(self, address, size, kind, each, stack, operators):
         """A place that nothing is known of: an operator that reads a size, a program that reads integers or truth values, or another value."""
         operator = next((name for name in operators if _SIZED.fullmatch(name)), None)
+        if size in (4, 8) and any(_ONE.fullmatch(one) for one in ([operator] if operator else stack[:2])):
+            _set(address, size, "1")
         if operator:
             return self.count("sized", stack, operator)
         if kind is None and all(_MOVES.fullmatch(name) for name in operators):  # else an operator reads for itself
@@ -381,13 +417,17 @@ def watch_generation(module):
     criteria, limit = getattr(module, "StoppingCriteriaList", None), getattr(module, "MaxLengthCriteria", None)
     if criteria is None or limit is None:
         return
-    check = criteria.__call__
+    begin, check = criteria.__init__, criteria.__call__
+
+    def begin_again(self, *arguments, **options):
+        _generation["ended"] = False  # what is read of arguments, before the first token
+        begin(self, *arguments, **options)
 
     def check_and_tell(self, input_ids, *arguments, **options):
         _generation["ended"] = any(isinstance(one, limit) and input_ids.shape[-1] >= one.max_length for one in self)
         return check(self, input_ids, *arguments, **options)
 
-    criteria.__call__ = check_and_tell
+    criteria.__init__, criteria.__call__ = begin_again, check_and_tell
 
 
 def watch_vllm(module):

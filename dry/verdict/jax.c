@@ -19,7 +19,7 @@
 #include "dry/verdict/verdict.h"
 #include "sim/engine/replay.h"
 
-#define PART 0.75 /* of the GPU's memory, where the program does not say another */
+#define PAGE (G_GUINT64_CONSTANT (2) << 20)
 
 char *
 gemem_library_fact (const DryRun *run, gint64 pid, const char *kind, const char *key)
@@ -87,7 +87,7 @@ part_of (const DryRun *run, gint64 pid)
   g_autofree char *text = gemem_library_fact (run, pid, "jax", "part");
   const double part = text != NULL ? g_ascii_strtod (text, NULL) : 0;
 
-  return recorded == NULL ? 0 : part > 0 && part <= 1 ? part : PART;
+  return recorded == NULL ? 0 : part > 0 && part <= 1 ? part : GEMEM_DRY_JAX_PART;
 }
 
 gboolean
@@ -119,6 +119,17 @@ gemem_library_bfc_replay (const DryOptions *options, DryFinding *found, GError *
   return TRUE;
 }
 
+/* What the allocator of a JAX of @version may take of @taken: whole pages of 2 MiB since 0.10 or before (seen: 0.10.2, 0.11.2; not 0.6.2, 0.8.3). */
+static guint64
+limit_of (guint64 taken, const char *version)
+{
+  guint major = 0, minor = 0;
+
+  if (version != NULL)
+    sscanf (version, "%u.%u", &major, &minor);
+  return major > 0 || minor >= 10 ? (taken + PAGE - 1) / PAGE * PAGE : taken;
+}
+
 gboolean
 gemem_library_jax_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
                           GError **error)
@@ -130,7 +141,7 @@ gemem_library_jax_replay (const DryOptions *options, const DryRun *run, DryFindi
   if (!(found->part > 0))
     return TRUE;
   found->grows = grows != NULL;
-  found->limit = gemem_library_jax_taken (options, run, found->pid);
+  found->limit = limit_of (gemem_library_jax_taken (options, run, found->pid), version);
   g_free (found->allocator);
   found->allocator = g_strconcat ("JAX ", version, NULL);
   return gemem_library_bfc_replay (options, found, error);

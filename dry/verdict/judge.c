@@ -76,8 +76,10 @@ measure (const DryOptions *options, const DryVerdict *verdict, DryFinding *found
 
   if (found->limit > 0) /* the context is beside it */
     {
-      found->needed = found->least;
-      refused |= found->refused > 0 || found->least > found->limit
+      const gboolean without = went_on (verdict, found)
+                               && found->ooms > 0; /* @least serves that, too */
+      found->needed = without ? MIN (found->least, found->limit) : found->least;
+      refused |= found->refused > 0 || found->needed > found->limit
                  || taken_by (options, found) + options->context > options->capacity;
       found->fit = refused ? DRY_DOES_NOT_FIT : DRY_FITS;
       return;
@@ -225,7 +227,7 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
     only_if (conditions, "the requests before those that its trace holds needed no more");
   if (too_large)
     only_if (conditions, "workspaces take less than %s each, with which it does not fit",
-             gemem_format_size (size, options->workspaces));
+             gemem_format_size (size, verdict->most_workspaces));
   else if (verdict->workspaces->len > 0 && most == NULL && !options->with_workspaces)
     only_if (conditions,
              "%s are enough for workspaces, whose sizes only NVIDIA's libraries know "

@@ -42,6 +42,7 @@ gemem_library_run_once (const DryOptions *options, char **arguments, GError **er
   gemem_launcher_say ("runs %s again, with workspaces of %s; the trace is %s", arguments[0],
                       gemem_format_size (size, options->workspaces), output);
   second.with_workspaces = TRUE;
+  verdict->most_workspaces = options->workspaces;
   second.output = output;
   verdict->most = gemem_library_run_and_judge (&second, arguments, error);
   if (verdict->most != NULL)

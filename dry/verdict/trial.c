@@ -28,12 +28,16 @@
  * Work of streams is done at once in a dry run.  Where an allocator asked for that, another run answers no until the host has waited
  * (dry/driver/late.h): what that needs is the other end of the answer.
  *
+ * Workspaces that only the real library knows are 0 in the first run.  Where each has a bound, another run gives them that much.
+ *
  * Invariants: the figures of the verdict are those of the first run, with zeros; only its conditions
  * change.
  */
 #include "config.h"
 
 #include <glib/gstdio.h>
+
+#include <string.h>
 
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
@@ -525,6 +529,38 @@ try_late (Trial *trial)
           g_strdup_printf ("where it is done only when the host waits, %s", need));
 }
 
+/* ---- workspaces whose sizes only the real library knows */
+
+/* The most that each of them may be; 0: not known of one. */
+static guint64
+bound_of (const GPtrArray *workspaces)
+{
+  guint64 most = 0, bound = 1;
+
+  for (guint i = 0; i < workspaces->len && bound > 0; i++)
+    {
+      const char *range = strstr (((const DryCount *) workspaces->pdata[i])->name, " 0..");
+      bound = range != NULL ? g_ascii_strtoull (range + strlen (" 0.."), NULL, 10) : 0;
+      most = MAX (most, bound);
+    }
+  return bound > 0 ? most : 0;
+}
+
+static void
+try_workspaces (Trial *trial)
+{
+  DryVerdict *verdict = trial->verdict;
+  DryOptions options = *trial->options;
+  Trial other = *trial;
+
+  options.workspaces = verdict->most_workspaces = bound_of (verdict->workspaces);
+  options.with_workspaces = TRUE;
+  other.options = &options;
+  verdict->most = run_aside (&other, 0, NULL);
+  if (verdict->most != NULL)
+    remove_traces (verdict->most);
+}
+
 /* ---- all */
 
 /* Whether a run aside may be made; --once is settled. */
@@ -561,6 +597,22 @@ try_streams (Trial *trial)
   try_late (trial);
 }
 
+/* The user chose no size, and what they may be at most is known. */
+static void
+try_bounds (Trial *trial)
+{
+  const guint64 bound = bound_of (trial->verdict->workspaces);
+  char size[GEMEM_FORMAT_MAX];
+
+  if (trial->options->workspaces > 0 || bound == 0 || bound > trial->options->capacity
+      || !may_run (trial))
+    return;
+  gemem_launcher_say ("runs %s again, with workspaces of %s each, the most that they may be "
+                      "(--once: not)",
+                      trial->arguments[0], gemem_format_size (size, bound));
+  try_workspaces (trial);
+}
+
 void
 gemem_library_try_values (const DryOptions *options, char **arguments, DryVerdict *verdict)
 {
@@ -569,6 +621,8 @@ gemem_library_try_values (const DryOptions *options, char **arguments, DryVerdic
   Trial of_truths = { options, arguments, verdict, &verdict->tried_truths, "true", "", find_more };
   Trial of_drawn = { options, arguments, verdict, &verdict->tried_drawn, "", "", find_more };
   Trial of_late = { options, arguments, verdict, &verdict->tried_late, "", "", find_more };
+  DryTried workspaces = { 0 };
+  Trial of_most = { options, arguments, verdict, &workspaces, "", "", find_more };
 
   if (verdict->fit == DRY_DOES_NOT_FIT || verdict->status != 0)
     return;
@@ -576,5 +630,7 @@ gemem_library_try_values (const DryOptions *options, char **arguments, DryVerdic
   try_kind (&of_truths, "truth values", verdict->truths, try_truths);
   try_kind (&of_drawn, "sizes", verdict->drawn, try_drawn);
   try_streams (&of_late);
+  try_bounds (&of_most);
+  g_free (workspaces.text);
   gemem_library_judge (options, verdict);
 }

@@ -178,8 +178,10 @@ typedef struct
 
 typedef struct DryVerdict
 {
-  GPtrArray *findings;     /* DryFinding, by process and device */
-  struct DryVerdict *most; /* of the run with --workspaces, freed with this; NULL: none */
+  GPtrArray *findings; /* DryFinding, by process and device */
+  struct DryVerdict
+      *most; /* of the run with workspaces of this size, freed with this; NULL: none */
+  guint64 most_workspaces;
   struct DryVerdict *late; /* of the run whose GPU is late, the same */
 #define LIST(name) GPtrArray *name;
   DRY_COUNTS (LIST)

@@ -141,7 +141,7 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
   else if (interval)
     append_row (out, "", "up to %s (%" G_GUINT64_FORMAT " bytes) with workspaces of %s each",
                 gemem_format_size (need, found->needed_most), found->needed_most,
-                gemem_format_size (other, options->workspaces));
+                gemem_format_size (other, verdict->most_workspaces));
   if (options->given_context && options->context > 0 && found->limit == 0)
     append_row (out, "", "of these %s for CUDA's context and kernels (--context)",
                 gemem_format_size (other, options->context));
@@ -249,6 +249,18 @@ join_names (const GPtrArray *counts)
     g_string_append_printf (names, "%s%s", i > 0 ? ", " : "",
                             ((const DryCount *) counts->pdata[i])->name);
   return g_string_free (names, FALSE);
+}
+
+/* What another run says of workspaces, where it needed no more; else the answer has it. */
+static void
+append_most (GString *out, const DryVerdict *verdict)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  if (verdict->most != NULL && verdict->most->fit != DRY_DOES_NOT_FIT
+      && verdict->most->needed <= verdict->needed)
+    append_row (out, "", "with %s each, in another run, it needs no more",
+                gemem_format_size (size, verdict->most_workspaces));
 }
 
 /* Libraries that processes ran by themselves. */
@@ -360,6 +372,7 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
                  verdict->assumed);
   append_counts (out, "workspaces", "sizes that only the real library knows, taken as 0",
                  verdict->workspaces);
+  append_most (out, verdict);
   append_installed (out, verdict->installed);
   append_counts (out, "host",
                  "tensors of random numbers were read on the host, as zeros "

@@ -49,11 +49,25 @@ done
 dry --gpu a100-80 --capacity 500MiB; says err 'DOES NOT FIT: .* of 375\.0 MiB'
 XLA_PYTHON_CLIENT_MEM_FRACTION=.95 dry --gpu a100-80 --capacity 500MiB; says err '^  a100-80 +fits only if .* of 475\.0 MiB'; says err "takes the 475\.0 MiB at its start: 0\.95 of"
 XLA_PYTHON_CLIENT_PREALLOCATE=false dry --gpu a100-80; says err 'as it needs them'
+# JAX's own allocator says the limit that the verdict has; and a program that catches the error goes on
+printf '%s\n' 'import jax, jax.numpy as jnp' 'x = jnp.zeros(10)' 'print("limit", jax.devices()[0].memory_stats()["bytes_limit"])' >limit.py
+run 0 env XLA_PYTHON_CLIENT_ALLOCATOR=default gemem-dry-run --gpu a100-80 --once "$GEMEM_JAX" limit.py; limit=$(sed -n 's/^limit //p' "$out")
+run 0 gemem-dry-run --gpu a100-80 --once "$GEMEM_JAX" limit.py; says err "^  a100-80 +fits.*: .* of $limit bytes"
+cat >caught.py <<'EOF'
+import jax.numpy as jnp
+
+try:
+    jnp.zeros(65 << 30, jnp.int8).block_until_ready()
+except Exception as error:
+    print("caught", type(error).__name__)
+print(jnp.zeros(1 << 30, jnp.int8).block_until_ready().shape)
+EOF
+run 0 gemem-dry-run --gpu a100-80 --once "$GEMEM_JAX" caught.py; says out '^caught '; says err '^  a100-80 +fits only if'; says err '^ +- the program may do without what was refused'
 
 # ---- convolutions; no kernels that were compiled here stay behind
 for flags in "" "$XLA_FLAGS"; do # the first with autotuning
   run 0 env XLA_FLAGS="$flags" gemem-dry-run --gpu a100-80 "$GEMEM_JAX" "$programs/jax_conv.py"; says err '^  workspaces +1 sizes .*cudnn'; says err "peak live +.* \($(sed -n 's/^peak_bytes_in_use //p' "$out") bytes\)"
-  [ -n "$flags" ] || says err '^  note +the program measured times of the GPU'
+  [ -n "$flags" ] || says err '^  note +the program measured times of the GPU.*XLA_FLAGS=--xla_gpu_autotune_level=0'
 done
 # ---- memory that follows from what is read; masks are arrays of truth values, which JAX reads whole
 run 0 gemem-dry-run -o a.gmt "$GEMEM_JAX" "$programs/asks_values.py" jax; says out '^\(0,\)$'; says err '^ +when they read 17, the program asked for other memory: first for 68000000 bytes by '

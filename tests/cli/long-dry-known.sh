@@ -84,6 +84,49 @@ EOF
 run 0 gemem-dry-run --gpu h100 "$GEMEM_TORCH_2_11" router.py
 says out '^rows True$'; says err '^  h100 +fits only if'; says err '^ +- real numbers that kernels compute select no more'; says err '^ +a second, less even draw needs [0-9.]+ [MG]iB'
 
+# of real numbers, too, if none is known: all are different; where nothing is drawn unique() has one
+cat >unique.py <<'EOF'
+import torch
+
+x = torch.randn(100, 64, device="cuda") @ torch.randn(64, 10, device="cuda")
+values, counts = x.unique(return_counts=True)
+print("unique", len(values), counts.max().shape)
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" unique.py; says out '^unique 1000 '; says err '^  drawn '
+run 0 env GEMEM_DRY_ZEROS=1 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" unique.py; says out '^unique 1 '; says err '^  sizes .*unique\.py:4 .*\(_unique2\)$'
+
+# cuSPARSE divides by what its analysis found on the GPU
+cat >triangle.py <<'EOF'
+import torch
+
+a = torch.eye(64, device="cuda").to_sparse_csr()
+for n in (4, 1):
+    print(*torch.triangular_solve(torch.randn(64, n, device="cuda"), a).solution.shape)
+EOF
+run 0 gemem-dry-run --gpu h100 "$GEMEM_TORCH_2_11" triangle.py; says out '^64 1$'; says err '^  h100 +fits:'
+
+# PyTorch's compiler sees what it sees without this: one break, at .item(); and nobody asks tensors of its own where they are
+if "$GEMEM_TORCH_2_11" -c 'import triton' 2>triton.err; then
+  cat >compiled.py <<'EOF'
+import torch
+
+
+def step(x, y):
+    loss = (x * 2 - y).pow(2).mean()
+    n = (x.argmax(-1) == y.argmax(-1)).sum().item()
+    return loss, n
+
+
+step = torch.compile(step)
+for _ in range(2):
+    step(torch.randn(32, 8, device="cuda", requires_grad=True), torch.randn(32, 8, device="cuda"))[0].backward()
+EOF
+  run 0 env TORCH_LOGS=graph_breaks gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" compiled.py
+  check "one break" test "$(grep -c 'Graph break in user code' "$err")" -eq 1; lacks err 'gemem/known|data pointer'
+else
+  skip "torch.compile" "there is no Triton"
+fi
+
 # gradients are added in place, as without any of this: 20 MiB, and the same requests and frees
 cat >gradients.py <<'EOF'
 import torch

@@ -487,6 +487,9 @@ PY
   sed -i '$d' check.py; printf '%s\n' 'n = 0' 'while not flag():' '  n += 1' '  if n == 2500: os.kill(os.getpid(), 15)' 'print(n)' >>check.py
   run 143 gemem-dry-run -o py.gmt python3 check.py; says err "check\.py:7 read has read 2000 values of the GPU, all as zero.*--value 'check\.py:7 read=0\*99,1'$"; says err ' at check\.py:7 read, 2500 times; '
   paste; run 0 gemem-dry-run --value "$pasted" -o py.gmt python3 check.py; says out '^99$'
+  # a "for" ends, whatever it reads: nothing waits there
+  sed -i '/^n = 0/,$d' check.py; printf '%s\n' 'for n in range(2500): flag()' 'print(n)' >>check.py
+  run 0 gemem-dry-run --once -o py.gmt python3 check.py; says out '^2499$'; lacks err 'if it waits'
   # vLLM's model runner is told that each request got a token; the count of others is what the device has
   mkdir -p fake/vllm/v1/worker/gpu
   for folder in vllm vllm/v1 vllm/v1/worker vllm/v1/worker/gpu; do touch fake/$folder/__init__.py; done

@@ -117,6 +117,12 @@ scenario_memory (void)
   g_assert_cmpint (setrlimit (RLIMIT_AS, &limit), ==, 0);
   OK (cu.cuMemGetInfo (&available, &total));
   g_assert_cmpuint (total, ==, 81079 * MIB);
+  for (int i = 7; i < 10; i++) /* of shared memory and graphics, which cuBLASLt asks for */
+    {
+      OK (cu.cuCtxGetLimit (&available, i));
+      g_assert_cmpuint (available, ==, 0);
+    }
+  REFUSED (CUDA_ERROR_UNSUPPORTED_LIMIT, cu.cuCtxGetLimit (&available, 10));
   OK (cu.cuMemAlloc (&large, 60 * GIB));
   g_assert_cmpuint (used (), ==, 60 * GIB);
   REFUSED (CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc (&other, 60 * GIB));
@@ -540,6 +546,9 @@ scenario_nvml (void)
   __typeof__ (nvmlDeviceGetCurrPcieLinkGeneration) *generation_of;
   __typeof__ (nvmlDeviceGetGpuFabricInfoV) *fabric_of;
   __typeof__ (nvmlDeviceGetArchitecture) *number_of[3];
+  __typeof__ (nvmlDeviceGetComputeRunningProcesses_v3) *processes_of;
+  NvmlProcess3 processes[2] = { 0 };
+  unsigned int count = 0;
   NvmlFabric fabric = { .version = 2u << 24 | sizeof fabric, .state = 1, .clique = 1 };
   NvmlDevice device, same;
   guint generation, numbers[] = { 1, 1, 1 };
@@ -579,6 +588,16 @@ scenario_nvml (void)
   g_assert_cmpuint (numbers[0], ==,
                     9); /* Hopper, which several processes may use, and which draws no power */
   g_assert_cmpuint (numbers[1] + numbers[2], ==, 0);
+  *(gpointer *) &processes_of = dlsym (library, "nvmlDeviceGetComputeRunningProcesses_v3");
+  g_assert_cmpint (processes_of (device, &count, NULL), ==, 7); /* how many are there? */
+  g_assert_cmpuint (count, ==, 1);
+  count = G_N_ELEMENTS (processes);
+  OK (processes_of (device, &count, processes));
+  g_assert_cmpuint (count, ==, 1);
+  g_assert_cmpuint (processes[0].plain.pid, ==, (guint) getpid ());
+  g_assert_cmpuint (processes[0].plain.used, ==, GIB);
+  g_assert_cmpuint (processes[0].gpu_instance & processes[0].compute_instance, ==, G_MAXUINT);
+  g_assert_cmpuint (processes[1].plain.pid, ==, 0);
 }
 
 /* $CUDA_VISIBLE_DEVICES is that of the process; the management library shows the machine, which has as many GPUs as are named. */

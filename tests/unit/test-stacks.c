@@ -477,6 +477,9 @@ test_origin (void)
   /* what PyTorch's compiler wrote is no line of the program, and a function of gemem-dry-run none at all */
   check_origin ("\"call\" \"/tmp/torchinductor_me/ab/cabx.py\" 9\n\"step\" \"train.py\" 2",
                 "train.py:2 step [t]");
+  check_origin ("\"collect\" \"/tmp/torch_geometric.nn.conv.gat_conv_GATConv_propagate_dy.py\" 85\n"
+                "\"step\" \"train.py\" 2",
+                "train.py:2 step [t]");
   check_origin (
       "\"to\" \"/x/site-packages/gemem/lazy_host.py\" 9\n\"load\" \"/x/site-packages/p/load.py\" 2",
       "/x/site-packages/p/load.py:2 load [t]");
