@@ -50,6 +50,7 @@ make_box (const GememLifetimes *lifetimes, guint32 item, guint64 unit, guint64 a
   return (GememBox){ .size = (gint64) ((life->size + unit - 1) / unit),
                      .unit = (gint64) (alignment_of (life, alignment) / unit),
                      .life = life->safe_end - life->begin,
+                     .id = life->id,
                      .item = item };
 }
 
@@ -192,12 +193,13 @@ compare_keyed (gconstpointer a, gconstpointer b)
     return x->key.b < y->key.b ? -1 : 1;
   if (x->key.c != y->key.c)
     return x->key.c < y->key.c ? -1 : 1;
+  if (x->box.id != y->box.id)
+    return x->box.id < y->box.id ? -1 : 1;
   return x->box.item < y->box.item ? -1 : x->box.item > y->box.item;
 }
 
 void
-gemem_boxes_sort (GememBoxes *boxes, GememBoxKey (*key) (const GememBox *box, gpointer data),
-                  gpointer data)
+gemem_boxes_sort (GememBoxes *boxes, GememBoxOrder key, gpointer data)
 {
   g_autofree Keyed *keyed = g_new (Keyed, (gsize) boxes->n + 1);
 

@@ -25,6 +25,7 @@ typedef struct
   gint64 unit;         /* offsets are multiples of this many units */
   gint64 offset;       /* units; the result */
   guint64 life;        /* steps */
+  guint64 id;          /* of the lifetime: the order in which the input names them */
   guint32 first, last; /* columns; half-open */
   guint32 item;        /* of the plan */
   guint32 rank;        /* in the order of a dive; 0 comes first */
@@ -51,14 +52,15 @@ typedef gboolean (*GememPlaceBoxes) (GememBoxes *boxes, gpointer data, GError **
 GememPlan *gemem_boxes_plan (const GememPlanInput *input, guint64 alignment, guint64 unit,
                              GememPlaceBoxes place, gpointer data, GError **error);
 
-/* What orders a box: ascending; ties go by the item. */
+/* What orders a box: ascending; ties go by id and item. */
 typedef struct
 {
   guint64 a, b, c;
 } GememBoxKey;
 
-void gemem_boxes_sort (GememBoxes *boxes, GememBoxKey (*key) (const GememBox *box, gpointer data),
-                       gpointer data);
+typedef GememBoxKey (*GememBoxOrder) (const GememBox *box, gpointer data);
+
+void gemem_boxes_sort (GememBoxes *boxes, GememBoxOrder key, gpointer data);
 
 /* The smallest multiple of @unit at or above @offset. */
 static inline gint64

@@ -3,7 +3,7 @@
  *
  * Items are placed one after another.  First fit takes the lowest offset that is free during the
  * item's whole life; best fit takes the smallest gap that is large enough (the lowest of equal
- * ones), or the top if there is no such gap.  Orders, each ending with the item's number:
+ * ones), or the top if there is no such gap.  Orders, each ending with the id:
  *   allocation  begin
  *   size        size descending, lifetime descending
  *   area        size x lifetime descending, size descending
@@ -27,15 +27,8 @@ typedef enum
   ORDER_LIFETIME,
 } Order;
 
-#define ALIGNMENT_PARAM \
-  { \
-    .name = "alignment", .type = GEMEM_PARAM_SIZE, .default_text = "512", .min = "1", \
-    .max = "1GiB", .help = "Offsets are multiples of this.", \
-    .offset = G_STRUCT_OFFSET (GememFitParams, alignment) \
-  }
-
 static const GememParam params_in_order[] = {
-  ALIGNMENT_PARAM,
+  GEMEM_PLANNER_ALIGNMENT (GememFitParams),
   { NULL },
 };
 
@@ -46,7 +39,7 @@ static const GememParam params_any_order[] = {
     .choices = "allocation|size|area|lifetime",
     .help = "Which items are placed first.",
     .offset = G_STRUCT_OFFSET (GememFitParams, order) },
-  ALIGNMENT_PARAM,
+  GEMEM_PLANNER_ALIGNMENT (GememFitParams),
   { NULL },
 };
 
@@ -72,8 +65,8 @@ gemem_box_by_life (const GememBox *box, gpointer unused G_GNUC_UNUSED)
   return (GememBoxKey){ ~box->life, ~(guint64) box->size, 0 };
 }
 
-static GememBoxKey
-by_begin (const GememBox *box, gpointer unused G_GNUC_UNUSED)
+GememBoxKey
+gemem_box_by_begin (const GememBox *box, gpointer unused G_GNUC_UNUSED)
 {
   return (GememBoxKey){ box->first, 0, 0 };
 }
@@ -101,34 +94,39 @@ gemem_boxes_fit (GememBoxes *boxes, GememFit fit, const GememPlanInput *input)
 typedef struct
 {
   const GememPlanInput *input;
-  Order order;
+  GememBoxOrder key;
   GememFit fit;
 } Fitting;
 
 static gboolean
 place (GememBoxes *boxes, gpointer data, GError **error G_GNUC_UNUSED)
 {
-  static GememBoxKey (*const keys[]) (const GememBox *box,
-                                      gpointer unused) = { by_begin, gemem_box_by_size,
-                                                           gemem_box_by_area, gemem_box_by_life };
   const Fitting *fitting = data;
 
-  gemem_boxes_sort (boxes, keys[fitting->order], NULL);
+  gemem_boxes_sort (boxes, fitting->key, boxes);
   gemem_boxes_fit (boxes, fitting->fit, fitting->input);
   return TRUE;
+}
+
+GememPlan *
+gemem_fit_plan (const GememPlanInput *input, guint64 alignment, GememBoxOrder key, GememFit fit,
+                GError **error)
+{
+  Fitting fitting = { input, key, fit };
+
+  return gemem_boxes_plan (input, alignment, 1, place, &fitting, error);
 }
 
 static GememPlan *
 plan_fit (const GememPlanInput *input, Order order, GememFit fit, guint64 alignment, GError **error)
 {
-  Fitting fitting = { input, order, fit };
+  static const GememBoxOrder keys[] = { gemem_box_by_begin, gemem_box_by_size, gemem_box_by_area,
+                                        gemem_box_by_life };
 
-  return gemem_boxes_plan (input, alignment, 1, place, &fitting, error);
+  return gemem_fit_plan (input, alignment, keys[order], fit, error);
 }
 
 /* ---- the planners */
-
-#define FIT_ITEM_BYTES 1000
 
 static GememPlan *
 plan_first_fit (gconstpointer params, const GememPlanInput *input, GError **error)
@@ -156,7 +154,7 @@ plan_best_fit (gconstpointer params, const GememPlanInput *input, GError **error
                                                      0, \
                                                      512, \
                                                      plan_##fit##_fit_by_##word, \
-                                                     FIT_ITEM_BYTES }
+                                                     GEMEM_FIT_ITEM_BYTES }
 
 const GememPlanner gemem_first_fit = {
   { "first-fit", NULL,
@@ -165,7 +163,7 @@ const GememPlanner gemem_first_fit = {
   0,
   512,
   plan_first_fit,
-  FIT_ITEM_BYTES
+  GEMEM_FIT_ITEM_BYTES
 };
 IN_ORDER (first, allocation, ALLOCATION, "First fit in the order of allocation",
           "offline-planning.md 3");
@@ -182,7 +180,7 @@ const GememPlanner gemem_best_fit = {
   0,
   512,
   plan_best_fit,
-  FIT_ITEM_BYTES
+  GEMEM_FIT_ITEM_BYTES
 };
 IN_ORDER (best, allocation, ALLOCATION,
           "Best fit in the order of allocation, as MLIR's static planning does",

@@ -16,12 +16,20 @@ GEMEM_BEGIN_DECLS
 typedef guint64 (*GememFit) (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 size,
                              guint64 alignment);
 
+/* `item_bytes` of the planners that place so. */
+#define GEMEM_FIT_ITEM_BYTES 1000
+
 /* Places @boxes, of units of one byte, in the order in which they stand; ends early where the plan
  * is not wanted any more. */
 void gemem_boxes_fit (GememBoxes *boxes, GememFit fit, const GememPlanInput *input);
 
-/* Orders for gemem_boxes_sort(): size and life descending; size x life and size descending; life
+/* The plan of placing by @key, with @fit. */
+GememPlan *gemem_fit_plan (const GememPlanInput *input, guint64 alignment, GememBoxOrder key,
+                           GememFit fit, GError **error);
+
+/* Orders for gemem_boxes_sort(): begin;: size and life descending; size x life and size descending; life
  * and size descending. */
+GememBoxKey gemem_box_by_begin (const GememBox *box, gpointer unused);
 GememBoxKey gemem_box_by_size (const GememBox *box, gpointer unused);
 GememBoxKey gemem_box_by_area (const GememBox *box, gpointer unused);
 GememBoxKey gemem_box_by_life (const GememBox *box, gpointer unused);

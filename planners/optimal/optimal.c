@@ -21,13 +21,7 @@ typedef struct
 } Params;
 
 static const GememParam params_optimal[] = {
-  { .name = "alignment",
-    .type = GEMEM_PARAM_SIZE,
-    .default_text = "512",
-    .min = "1",
-    .max = "1GiB",
-    .help = "Offsets are multiples of this.",
-    .offset = G_STRUCT_OFFSET (Params, alignment) },
+  GEMEM_PLANNER_ALIGNMENT (Params),
   { .name = "effort",
     .type = GEMEM_PARAM_UINT,
     .default_text = "normal",
