@@ -99,9 +99,9 @@ look_in_gap (const Run *run, const GememBox *box, guint64 start, guint64 end, gu
   return TRUE;
 }
 
-/* FALSE if no shelf has room. */
+/* FALSE if it fits into no shelf. */
 static gboolean
-find_room (Run *run, const GememBox *box, guint64 *offset)
+find_shelf (Run *run, const GememBox *box, guint64 *offset)
 {
   guint64 best = G_MAXUINT64, end = 0;
   guint at = 0;
@@ -133,7 +133,7 @@ put (Run *run, GememBox *box)
 {
   guint64 offset = 0;
 
-  if (!find_room (run, box, &offset))
+  if (!find_shelf (run, box, &offset))
     open_shelf (run, box, &offset);
   gemem_occupancy_take (run->occupancy, box->first, box->last, offset,
                         offset + (guint64) box->size);

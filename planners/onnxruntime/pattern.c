@@ -63,22 +63,32 @@ dead_of_size (const Takeover *takeover, const gint64 *size)
   return blocks;
 }
 
+/* The last of @dead that is aligned as @box; @dead->len if none is. */
+static guint
+find_dead (const Takeover *takeover, const GArray *dead, const GememBox *box)
+{
+  for (guint i = dead->len; i-- > 0;)
+    if (takeover->blocks.boxes[g_array_index (dead, guint32, i)].unit == box->unit)
+      return i;
+  return dead->len;
+}
+
 /* The box at @place takes over a dead block, or becomes one. */
 static void
 take_block (Takeover *takeover, const GememBox *box, guint32 place)
 {
   GArray *dead = dead_of_size (takeover, &box->size);
+  const guint found = find_dead (takeover, dead, box);
 
-  if (dead->len > 0
-      && takeover->blocks.boxes[g_array_index (dead, guint32, dead->len - 1)].unit == box->unit)
+  if (found == dead->len)
     {
-      takeover->block[place] = g_array_index (dead, guint32, dead->len - 1);
-      takeover->blocks.boxes[takeover->block[place]].last = box->last;
-      g_array_set_size (dead, dead->len - 1);
+      takeover->block[place] = takeover->blocks.n;
+      takeover->blocks.boxes[takeover->blocks.n++] = *box;
       return;
     }
-  takeover->block[place] = takeover->blocks.n;
-  takeover->blocks.boxes[takeover->blocks.n++] = *box;
+  takeover->block[place] = g_array_index (dead, guint32, found);
+  takeover->blocks.boxes[takeover->block[place]].last = box->last;
+  g_array_remove_index (dead, found);
 }
 
 /* @boxes are in order of begin, with their places as rank. */
