@@ -115,6 +115,7 @@ gemem_trace_lifetimes (GememTraceReader *reader, int device, GError **error)
   const Pass pass = { gemem_lifetimes_new (path), gemem_idmap_new (sizeof (guint64)), path,
                       device };
   const GememTraceEvent *events;
+  const gboolean has_steps = reader->format != NULL && reader->format->has_steps;
   guint64 number = 0, step = 0;
   gboolean ok = TRUE;
   gssize n = 0;
@@ -122,7 +123,7 @@ gemem_trace_lifetimes (GememTraceReader *reader, int device, GError **error)
   while (ok && (n = gemem_trace_next (reader, &events, error)) > 0)
     for (gssize i = 0; i < n && ok; i++)
       {
-        step = reader->format->has_steps ? events[i].time : number++;
+        step = has_steps ? events[i].time : number++;
         ok = on_event (&pass, &events[i], step, error);
       }
   gemem_idmap_free (pass.live);
