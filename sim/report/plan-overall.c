@@ -41,7 +41,7 @@ static const char *
 percent (double ratio, char *buffer)
 {
   return g_ascii_formatd (buffer, G_ASCII_DTOSTR_BUF_SIZE, "%.1f",
-                          ceil (1000 * (ratio - 1) - ROUNDING) / 10);
+                          fabs (ceil (1000 * (ratio - 1) - ROUNDING)) / 10);
 }
 
 static void
