@@ -37,6 +37,16 @@ says out '^Over all 2 inputs optimal:alignment=1 is 0\.0 % above the bound, the 
 run 0 gemem-sim plan a.csv b.csv -p optimal:alignment=1 --no-time; lacks out '^all 2'
 run 0 gemem-sim plan a.csv -p '*fit*' --no-time; lacks out '^all '
 
+# The table of A to K in doc/planning.md is what the command says.
+if shared dsa/minimalloc; then
+  run 0 gemem-sim plan "$GEMEM_SHARED"/dsa/minimalloc/[A-K].1048576.csv -p optimal:alignment=1 -p minimalloc:alignment=1 \
+    -p xla-heap:alignment=1 -p 'tfl*:alignment=1' -p 'tvm-*:alignment=1' -p mindspore-somas:alignment=1 -p onnxruntime-pattern:alignment=1 \
+    -p iree-slices:alignment=1 --no-time
+  sed -n '/^all 11 inputs/,$p' "$out" >printed
+  sed -n '/^all 11 inputs/,/^```/p' "$GEMEM_SRCDIR/doc/planning.md" | grep -v '^```' >shown
+  check 'the table of A to K' cmp printed shown
+fi
+
 # Both preorders and capacities can be wrong; what does not fit is said, and whether that is proven.
 run 1 gemem-sim plan a.csv -p minimalloc:alignment=1,capacity=7; says err 'no plan fits into capacity=7; give more'
 run 0 gemem-sim plan a.csv -p minimalloc:alignment=1 --no-time; says out '^minimalloc:alignment=1: proven least'
