@@ -103,7 +103,7 @@ place (GememBoxes *boxes, gpointer data, GError **error G_GNUC_UNUSED)
 
   while (tops.width < boxes->columns)
     tops.width *= 2;
-  g_autofree Node *nodes = tops.nodes = g_new0 (Node, 2 * (gsize) tops.width);
+  tops.nodes = g_new0 (Node, 2 * (gsize) tops.width);
   gemem_boxes_sort (boxes, planning->key, conflicts);
   for (guint32 i = 0; i < boxes->n && !gemem_plan_is_unwanted (planning->input->interrupted); i++)
     {
@@ -112,6 +112,7 @@ place (GememBoxes *boxes, gpointer data, GError **error G_GNUC_UNUSED)
       box->offset = gemem_box_align (find_top (&tops, box->first, box->last), box->unit);
       raise_top (&tops, box->first, box->last, box->offset + box->size);
     }
+  g_free (tops.nodes);
   return TRUE;
 }
 
