@@ -260,6 +260,12 @@ gemem_plan_spread (const GememGraph *graph, const GememPlan *plan, const GememPl
     }
   result->alignment = plan->alignment;
   result->winner = g_strdup (plan->winner);
+  for (guint i = 0; i < plan->candidates->len; i++)
+    {
+      const GememPlanCandidate *tried = &g_array_index (plan->candidates, GememPlanCandidate, i);
+
+      gemem_plan_add_candidate (result, tried->name, tried->total);
+    }
   for (guint i = 0; i < plan->log->len; i++)
     gemem_plan_add_log (result, "%s", (const char *) plan->log->pdata[i]);
   return result;

@@ -3,7 +3,7 @@
  *
  * Items are placed one after another.  First fit takes the lowest offset that is free during the
  * item's whole life; best fit takes the smallest gap that is large enough (the lowest of equal
- * ones), or the top if there is no such gap.  Orders, each ending with the item's number:
+ * ones), or the top if there is no such gap.  Orders, each ending with the id:
  *   allocation  begin
  *   size        size descending, lifetime descending
  *   area        size x lifetime descending, size descending
@@ -17,12 +17,7 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
-
-#include "base/compare.h"
-#include "base/units.h"
-#include "planners/occupancy.h"
-#include "planners/planner.h"
+#include "planners/fit.h"
 
 typedef enum
 {
@@ -32,21 +27,8 @@ typedef enum
   ORDER_LIFETIME,
 } Order;
 
-typedef struct
-{
-  int order;
-  guint64 alignment;
-} Params;
-
-#define ALIGNMENT_PARAM \
-  { \
-    .name = "alignment", .type = GEMEM_PARAM_SIZE, .default_text = "512", .min = "1", \
-    .max = "1GiB", .help = "Offsets are multiples of this.", \
-    .offset = G_STRUCT_OFFSET (Params, alignment) \
-  }
-
 static const GememParam params_in_order[] = {
-  ALIGNMENT_PARAM,
+  GEMEM_PLANNER_ALIGNMENT (GememFitParams),
   { NULL },
 };
 
@@ -56,198 +38,132 @@ static const GememParam params_any_order[] = {
     .default_text = "size",
     .choices = "allocation|size|area|lifetime",
     .help = "Which items are placed first.",
-    .offset = G_STRUCT_OFFSET (Params, order) },
-  ALIGNMENT_PARAM,
+    .offset = G_STRUCT_OFFSET (GememFitParams, order) },
+  GEMEM_PLANNER_ALIGNMENT (GememFitParams),
   { NULL },
 };
 
-typedef struct
-{
-  guint64 a, b, c; /* sort keys in this order, ascending */
-  guint32 number;
-} Key;
+/* ---- orders */
 
-static int
-compare_keys (gconstpointer a, gconstpointer b)
+GememBoxKey
+gemem_box_by_size (const GememBox *box, gpointer unused G_GNUC_UNUSED)
 {
-  const Key *x = a, *y = b;
-
-  if (x->a != y->a)
-    return x->a < y->a ? -1 : 1;
-  if (x->b != y->b)
-    return x->b < y->b ? -1 : 1;
-  if (x->c != y->c)
-    return x->c < y->c ? -1 : 1;
-  return x->number < y->number ? -1 : x->number > y->number;
+  return (GememBoxKey){ ~(guint64) box->size, ~box->life, 0 };
 }
 
-static Key
-key_of (const GememLifetime *life, guint32 number, Order order)
+GememBoxKey
+gemem_box_by_area (const GememBox *box, gpointer unused G_GNUC_UNUSED)
 {
-  const guint64 length = life->safe_end - life->begin;
-  const __uint128_t area = (__uint128_t) life->size * length;
+  const unsigned __int128 area = (unsigned __int128) box->size * box->life;
 
-  switch (order)
-    {
-    case ORDER_SIZE:
-      return (Key){ ~life->size, ~length, 0, number };
-    case ORDER_AREA:
-      return (Key){ ~(guint64) (area >> 64), ~(guint64) area, ~life->size, number };
-    case ORDER_LIFETIME:
-      return (Key){ ~length, ~life->size, 0, number };
-    default:
-      return (Key){ life->begin, 0, 0, number };
-    }
+  return (GememBoxKey){ ~(guint64) (area >> 64), ~(guint64) area, ~(guint64) box->size };
 }
 
-/* ---- time columns: nothing changes within a column, between one begin or end and the next */
-
-typedef struct
+GememBoxKey
+gemem_box_by_life (const GememBox *box, gpointer unused G_GNUC_UNUSED)
 {
-  guint64 *steps; /* ascending, distinct */
-  guint32 n;
-} Columns;
-
-static Columns
-find_columns (const GememLifetimes *lifetimes)
-{
-  const gsize n = lifetimes->items->len;
-  Columns columns = { g_new (guint64, 2 * n + 1), 0 };
-
-  for (gsize i = 0; i < n; i++)
-    {
-      columns.steps[2 * i] = gemem_lifetimes_get (lifetimes, i)->begin;
-      columns.steps[2 * i + 1] = gemem_lifetimes_get (lifetimes, i)->safe_end;
-    }
-  qsort (columns.steps, 2 * n, sizeof (guint64), gemem_compare_uint64);
-  for (gsize i = 0; i < 2 * n; i++)
-    if (columns.n == 0 || columns.steps[i] != columns.steps[columns.n - 1])
-      columns.steps[columns.n++] = columns.steps[i];
-  return columns;
+  return (GememBoxKey){ ~box->life, ~(guint64) box->size, 0 };
 }
 
-static guint32
-column_of (const Columns *columns, guint64 step)
+GememBoxKey
+gemem_box_by_begin (const GememBox *box, gpointer unused G_GNUC_UNUSED)
 {
-  const guint64 *found = bsearch (&step, columns->steps, columns->n, sizeof (guint64),
-                                  gemem_compare_uint64);
-
-  return (guint32) (found - columns->steps);
+  return (GememBoxKey){ box->first, 0, 0 };
 }
 
 /* ---- planning */
 
-typedef guint64 (*Fit) (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 size,
-                        guint64 alignment);
-
-/* Places the items of one space in the order of @keys. */
-static guint64
-place_space (const GememPlanInput *input, const Columns *columns, const Key *keys, guint n, Fit fit,
-             guint64 alignment, GememPlan *plan)
+void
+gemem_boxes_fit (GememBoxes *boxes, GememFit fit, const GememPlanInput *input)
 {
-  const GememLifetimes *lifetimes = input->lifetimes;
-  g_autoptr (GememOccupancy) occupancy = gemem_occupancy_new (MAX (columns->n, 1));
-  guint64 top = 0;
+  g_autoptr (GememOccupancy) occupancy = gemem_occupancy_new (MAX (boxes->columns, 1));
 
-  for (guint i = 0; i < n && !gemem_plan_is_unwanted (input->interrupted); i++)
+  for (guint32 i = 0; i < boxes->n && !gemem_plan_is_unwanted (input->interrupted); i++)
     {
-      if (input->share != NULL)
-        g_atomic_int_set (input->share, (gint) ((guint64) i * 1000 / n));
-      const guint32 item = keys[i].number;
-      const GememLifetime *life = gemem_lifetimes_get (lifetimes, item);
-      const guint32 first = column_of (columns, life->begin),
-                    last = column_of (columns, life->safe_end);
-      const guint64 unit = life->alignment != 0 ? life->alignment : alignment;
-      const guint64 offset = fit (occupancy, first, last, life->size, unit);
+      GememBox *box = &boxes->boxes[i];
+      const guint64 size = (guint64) box->size,
+                    offset = fit (occupancy, box->first, box->last, size, (guint64) box->unit);
 
-      gemem_occupancy_take (occupancy, first, last, offset, offset + life->size);
-      plan->offsets[item] = offset;
-      plan->sizes[item] = life->size;
-      plan->spaces[item] = life->space;
-      top = MAX (top, offset + life->size);
+      if (input->share != NULL)
+        g_atomic_int_set (input->share, (gint) ((guint64) i * 1000 / boxes->n));
+      gemem_occupancy_take (occupancy, box->first, box->last, offset, offset + size);
+      box->offset = (gint64) offset;
     }
-  return gemem_round_up (top, alignment);
 }
 
-static int
-compare_spaces (gconstpointer a, gconstpointer b, gpointer lifetimes)
+typedef struct
 {
-  const guint32 x =
-      gemem_lifetimes_get ((const GememLifetimes *) lifetimes, ((const Key *) a)->number)->space;
-  const guint32 y =
-      gemem_lifetimes_get ((const GememLifetimes *) lifetimes, ((const Key *) b)->number)->space;
+  const GememPlanInput *input;
+  GememBoxOrder key;
+  GememFit fit;
+} Fitting;
 
-  return x != y ? (x < y ? -1 : 1) : compare_keys (a, b);
+static gboolean
+place (GememBoxes *boxes, gpointer data, GError **error G_GNUC_UNUSED)
+{
+  const Fitting *fitting = data;
+
+  gemem_boxes_sort (boxes, fitting->key, boxes);
+  gemem_boxes_fit (boxes, fitting->fit, fitting->input);
+  return TRUE;
+}
+
+GememPlan *
+gemem_fit_plan (const GememPlanInput *input, guint64 alignment, GememBoxOrder key, GememFit fit,
+                GError **error)
+{
+  Fitting fitting = { input, key, fit };
+
+  return gemem_boxes_plan (input, alignment, 1, place, &fitting, error);
 }
 
 static GememPlan *
-plan_fit (const GememPlanInput *input, Order order, Fit fit, guint64 alignment)
+plan_fit (const GememPlanInput *input, Order order, GememFit fit, guint64 alignment, GError **error)
 {
-  const GememLifetimes *lifetimes = input->lifetimes;
-  const guint n = lifetimes->items->len;
-  GememPlan *plan = gemem_plan_new ("fit", n);
-  g_autofree Key *keys = g_new (Key, (gsize) n + 1);
-  Columns columns = find_columns (lifetimes);
+  static const GememBoxOrder keys[] = { gemem_box_by_begin, gemem_box_by_size, gemem_box_by_area,
+                                        gemem_box_by_life };
 
-  for (guint i = 0; i < n; i++)
-    keys[i] = key_of (gemem_lifetimes_get (lifetimes, i), i, order);
-  g_qsort_with_data (keys, (int) n, sizeof (Key), compare_spaces, (gpointer) lifetimes);
-  plan->spaces = g_new0 (guint64, (gsize) n + 1);
-  plan->alignment = alignment;
-  for (guint i = 0, next; i < n; i = next)
-    {
-      const guint32 space = gemem_lifetimes_get (lifetimes, keys[i].number)->space;
-
-      for (next = i; next < n && gemem_lifetimes_get (lifetimes, keys[next].number)->space == space;
-           next++)
-        ;
-      gemem_plan_add_total (
-          plan, space, place_space (input, &columns, keys + i, next - i, fit, alignment, plan));
-    }
-  g_free (columns.steps);
-  return plan;
+  return gemem_fit_plan (input, alignment, keys[order], fit, error);
 }
 
 /* ---- the planners */
 
-#define FIT_ITEM_BYTES 1000
-
 static GememPlan *
-plan_first_fit (gconstpointer params, const GememPlanInput *input, GError **error G_GNUC_UNUSED)
+plan_first_fit (gconstpointer params, const GememPlanInput *input, GError **error)
 {
-  return plan_fit (input, (Order) ((const Params *) params)->order, gemem_occupancy_first_fit,
-                   ((const Params *) params)->alignment);
+  return plan_fit (input, (Order) ((const GememFitParams *) params)->order,
+                   gemem_occupancy_first_fit, ((const GememFitParams *) params)->alignment, error);
 }
 
 static GememPlan *
-plan_best_fit (gconstpointer params, const GememPlanInput *input, GError **error G_GNUC_UNUSED)
+plan_best_fit (gconstpointer params, const GememPlanInput *input, GError **error)
 {
-  return plan_fit (input, (Order) ((const Params *) params)->order, gemem_occupancy_best_fit,
-                   ((const Params *) params)->alignment);
+  return plan_fit (input, (Order) ((const GememFitParams *) params)->order,
+                   gemem_occupancy_best_fit, ((const GememFitParams *) params)->alignment, error);
 }
 
 #define IN_ORDER(fit, word, ORDER, text, source) \
   static GememPlan *plan_##fit##_fit_by_##word (gconstpointer params, const GememPlanInput *input, \
-                                                GError **error G_GNUC_UNUSED) \
+                                                GError **error) \
   { \
     return plan_fit (input, ORDER_##ORDER, gemem_occupancy_##fit##_fit, \
-                     ((const Params *) params)->alignment); \
+                     ((const GememFitParams *) params)->alignment, error); \
   } \
   const GememPlanner gemem_##fit##_fit_by_##word = { { #fit "-fit-by-" #word, NULL, text, source, \
-                                                       params_in_order, sizeof (Params) }, \
+                                                       params_in_order, sizeof (GememFitParams) }, \
                                                      0, \
                                                      512, \
                                                      plan_##fit##_fit_by_##word, \
-                                                     FIT_ITEM_BYTES }
+                                                     GEMEM_FIT_ITEM_BYTES }
 
 const GememPlanner gemem_first_fit = {
   { "first-fit", NULL,
     "Each item at the lowest offset that is free all its life, in an order to choose",
-    "offline-planning.md 3", params_any_order, sizeof (Params) },
+    "offline-planning.md 3", params_any_order, sizeof (GememFitParams) },
   0,
   512,
   plan_first_fit,
-  FIT_ITEM_BYTES
+  GEMEM_FIT_ITEM_BYTES
 };
 IN_ORDER (first, allocation, ALLOCATION, "First fit in the order of allocation",
           "offline-planning.md 3");
@@ -260,11 +176,11 @@ IN_ORDER (first, lifetime, LIFETIME, "First fit, longest-lived first", "offline-
 const GememPlanner gemem_best_fit = {
   { "best-fit", NULL,
     "Each item in the smallest gap that is large enough all its life, in an order to choose",
-    "offline-planning.md 3", params_any_order, sizeof (Params) },
+    "offline-planning.md 3", params_any_order, sizeof (GememFitParams) },
   0,
   512,
   plan_best_fit,
-  FIT_ITEM_BYTES
+  GEMEM_FIT_ITEM_BYTES
 };
 IN_ORDER (best, allocation, ALLOCATION,
           "Best fit in the order of allocation, as MLIR's static planning does",
@@ -277,3 +193,9 @@ IN_ORDER (best, area, AREA,
           "offline-planning.md 3");
 IN_ORDER (best, lifetime, LIFETIME, "Best fit, longest-lived first, as XLA's kTemporal does",
           "offline-planning.md 3");
+
+const GememPlanner *const gemem_fit_planners[] = {
+  &gemem_first_fit_by_allocation, &gemem_first_fit_by_size,      &gemem_first_fit_by_area,
+  &gemem_first_fit_by_lifetime,   &gemem_best_fit_by_allocation, &gemem_best_fit_by_size,
+  &gemem_best_fit_by_area,        &gemem_best_fit_by_lifetime,   NULL
+};

@@ -14,13 +14,7 @@ typedef struct
 } Params;
 
 static const GememParam params[] = {
-  { .name = "alignment",
-    .type = GEMEM_PARAM_SIZE,
-    .default_text = "512",
-    .min = "1",
-    .max = "1GiB",
-    .help = "Offsets are multiples of this.",
-    .offset = G_STRUCT_OFFSET (Params, alignment) },
+  GEMEM_PLANNER_ALIGNMENT (Params),
   { NULL },
 };
 

@@ -153,8 +153,8 @@ look_at (GememOccupancy *occupancy, const Ranges *set)
 }
 
 /* Sets cursors on all sets of bytes taken in columns [first, last). */
-static void
-look (GememOccupancy *occupancy, guint32 first, guint32 last)
+void
+gemem_occupancy_look (GememOccupancy *occupancy, guint32 first, guint32 last)
 {
   guint32 low = first + occupancy->width, high = last + occupancy->width;
   guint32 above_low = low / 2, above_high = (high - 1) / 2;
@@ -217,7 +217,7 @@ guint64
 gemem_occupancy_first_fit (GememOccupancy *occupancy, guint32 first, guint32 last, guint64 size,
                            guint64 alignment)
 {
-  look (occupancy, first, last);
+  gemem_occupancy_look (occupancy, first, last);
   return next_hole (occupancy, 0, size, alignment);
 }
 
@@ -227,7 +227,7 @@ gemem_occupancy_best_fit (GememOccupancy *occupancy, guint32 first, guint32 last
 {
   guint64 best = G_MAXUINT64, best_offset = 0, from = 0;
 
-  look (occupancy, first, last);
+  gemem_occupancy_look (occupancy, first, last);
   for (;;)
     {
       const guint64 offset = next_hole (occupancy, from, size, alignment),
@@ -242,4 +242,13 @@ gemem_occupancy_best_fit (GememOccupancy *occupancy, guint32 first, guint32 last
         }
       from = end;
     }
+}
+
+guint64
+gemem_occupancy_gap (GememOccupancy *occupancy, guint64 from, guint64 *end)
+{
+  const guint64 start = next_hole (occupancy, from, 1, 1);
+
+  *end = hole_end (occupancy);
+  return start;
 }

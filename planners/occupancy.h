@@ -39,4 +39,9 @@ guint64 gemem_occupancy_first_fit (GememOccupancy *occupancy, guint32 first, gui
 guint64 gemem_occupancy_best_fit (GememOccupancy *occupancy, guint32 first, guint32 last,
                                   guint64 size, guint64 alignment);
 
+/* Walks over the gaps in columns [first, last): the first gap that reaches above @from begins at the
+ * result (at @from or above) and ends before *end; above all taken bytes, G_MAXUINT64. */
+void gemem_occupancy_look (GememOccupancy *occupancy, guint32 first, guint32 last);
+guint64 gemem_occupancy_gap (GememOccupancy *occupancy, guint64 from, guint64 *end);
+
 GEMEM_END_DECLS

@@ -74,6 +74,36 @@ gemem_plan_add_candidate (GememPlan *plan, const char *name, guint64 total)
   g_array_append_val (plan->candidates, candidate);
 }
 
+static void
+swap_candidates (GememPlan *a, GememPlan *b)
+{
+  GArray *kept = a->candidates;
+
+  a->candidates = b->candidates;
+  b->candidates = kept;
+}
+
+GememPlan *
+gemem_plan_keep_best (GememPlan *best, GememPlan *other, const char *name, guint64 margin)
+{
+  const guint64 total = other != NULL ? other->arena : 0;
+  const gboolean better = other != NULL && (best == NULL || total + margin < best->arena);
+
+  if (better && best != NULL)
+    swap_candidates (best, other);
+  gemem_plan_free (better || other == NULL ? best : other);
+  if (better)
+    {
+      best = other;
+      g_free (best->winner);
+      best->winner = g_strdup (name);
+    }
+  if (other == NULL)
+    return NULL;
+  gemem_plan_add_candidate (best, name, total);
+  return best;
+}
+
 void
 gemem_plan_add_log (GememPlan *plan, const char *format, ...)
 {

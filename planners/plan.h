@@ -96,9 +96,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPlan, gemem_plan_free)
 /* Appends a memset of @node. */
 void gemem_plan_add_memset (GememPlan *plan, const char *node, guint64 space, guint64 base,
                             guint64 size);
-/* Append a candidate that was tried, with its total in bytes; append a line of the planner's
- * log. */
+/* Appends a candidate that was tried, with its total in bytes. */
 void gemem_plan_add_candidate (GememPlan *plan, const char *name, guint64 total);
+/* The smaller of @best (NULL: none yet) and @other, which must save more than @margin bytes; the other
+ * one is freed.  @name with the total of @other is a candidate of the result, and its winner where it
+ * is @other.  NULL if @other is NULL. */
+GememPlan *gemem_plan_keep_best (GememPlan *best, GememPlan *other, const char *name,
+                                 guint64 margin);
+/* Appends a line of the planner's log. */
 void gemem_plan_add_log (GememPlan *plan, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* The total of @space, added with 0 bytes if missing; valid until the next call.  O(spaces). */
 GememPlanTotal *gemem_plan_total (GememPlan *plan, guint64 space);

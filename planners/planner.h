@@ -53,6 +53,14 @@ gemem_plan_is_unwanted (const gint *interrupted)
   return interrupted != NULL && g_atomic_int_get (interrupted) != 0;
 }
 
+/* The row of a planner's parameters that its offsets are multiples of. */
+#define GEMEM_PLANNER_ALIGNMENT(Type) \
+  { \
+    .name = "alignment", .type = GEMEM_PARAM_SIZE, .default_text = "512", .min = "1", \
+    .max = "1GiB", .help = "Offsets are multiples of this.", \
+    .offset = G_STRUCT_OFFSET (Type, alignment) \
+  }
+
 typedef struct
 {
   GememNamed base;

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "planners/optimal/boxes.h"
+#include "planners/boxes.h"
 
 typedef struct
 {

@@ -226,12 +226,6 @@ raise_run (GememDive *dive, guint32 start)
   return TRUE;
 }
 
-static gint64
-align_up (gint64 offset, gint64 unit)
-{
-  return unit > 1 ? (offset + unit - 1) / unit * unit : offset;
-}
-
 /* Puts @box on the run at @start; returns its end. */
 static gint64
 put (GememDive *dive, guint32 start, const GememBox *box, gint64 *offset)
@@ -239,7 +233,7 @@ put (GememDive *dive, guint32 start, const GememBox *box, gint64 *offset)
   const Run run = dive->runs[start];
   guint32 previous = run.previous;
 
-  *offset = align_up (run.height, box->unit);
+  *offset = gemem_box_align (run.height, box->unit);
   if (box->first > start)
     {
       set_run (dive, start, box->first, run.height, previous);

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "planners/optimal/boxes.h"
+#include "planners/boxes.h"
 
 GEMEM_BEGIN_DECLS
 

@@ -11,12 +11,9 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
-
-#include "base/compare.h"
 #include "base/units.h"
+#include "planners/fit.h"
 #include "planners/optimal/parts.h"
-#include "planners/planner.h"
 
 typedef struct
 {
@@ -24,13 +21,7 @@ typedef struct
 } Params;
 
 static const GememParam params_optimal[] = {
-  { .name = "alignment",
-    .type = GEMEM_PARAM_SIZE,
-    .default_text = "512",
-    .min = "1",
-    .max = "1GiB",
-    .help = "Offsets are multiples of this.",
-    .offset = G_STRUCT_OFFSET (Params, alignment) },
+  GEMEM_PLANNER_ALIGNMENT (Params),
   { .name = "effort",
     .type = GEMEM_PARAM_UINT,
     .default_text = "normal",
@@ -41,85 +32,11 @@ static const GememParam params_optimal[] = {
   { NULL },
 };
 
-/* Up to here the planners of fit.c take milliseconds; and sums of sizes stay below 2^62. */
+/* Up to here the planners of fit.c take milliseconds. */
 #define FIT_ITEMS 2000
-#define MAX_SUM (G_GUINT64_CONSTANT (1) << 62)
 
 static const char *const stage_names[GEMEM_STAGE_COUNT] = { "stack", "dive", "local-search",
                                                             "corner-search", "fit" };
-
-static guint64
-alignment_of (const GememLifetime *life, guint64 alignment)
-{
-  return life->alignment != 0 ? life->alignment : alignment;
-}
-
-/* Bytes in a unit; 0 if the sizes add up to more than can be counted. */
-static guint64
-find_unit (const GememLifetimes *lifetimes, guint64 alignment)
-{
-  unsigned __int128 sum = 0;
-  guint64 unit = alignment;
-
-  for (guint i = 0; i < lifetimes->items->len; i++)
-    {
-      const GememLifetime *life = gemem_lifetimes_get (lifetimes, i);
-      const guint64 own = alignment_of (life, alignment);
-
-      unit = gemem_common_divisor (unit, own);
-      sum += (unsigned __int128) life->size + own;
-    }
-  return sum < MAX_SUM ? unit : 0;
-}
-
-/* ---- from lifetimes to boxes */
-
-static GememBox
-make_box (const GememLifetimes *lifetimes, guint32 item, guint64 unit, guint64 alignment)
-{
-  const GememLifetime *life = gemem_lifetimes_get (lifetimes, item);
-
-  return (GememBox){ .size = (gint64) ((life->size + unit - 1) / unit),
-                     .unit = (gint64) (alignment_of (life, alignment) / unit),
-                     .life = (double) (life->safe_end - life->begin),
-                     .item = item };
-}
-
-static guint32
-column_of (const guint64 *steps, guint32 n, guint64 step)
-{
-  const guint64 *found = bsearch (&step, steps, n, sizeof (guint64), gemem_compare_uint64);
-
-  return (guint32) (found - steps);
-}
-
-/* Gives each box the ranks of its steps among all steps as columns. */
-static void
-set_columns (GememBoxes *boxes, const GememLifetimes *lifetimes)
-{
-  g_autofree guint64 *steps = g_new (guint64, 2 * (gsize) boxes->n + 1);
-  guint32 n = 0;
-
-  for (guint32 i = 0; i < boxes->n; i++)
-    {
-      const GememLifetime *life = gemem_lifetimes_get (lifetimes, boxes->boxes[i].item);
-
-      steps[2 * (gsize) i] = life->begin;
-      steps[2 * (gsize) i + 1] = life->safe_end;
-    }
-  qsort (steps, 2 * (gsize) boxes->n, sizeof (guint64), gemem_compare_uint64);
-  for (gsize i = 0; i < 2 * (gsize) boxes->n; i++)
-    if (n == 0 || steps[i] != steps[n - 1])
-      steps[n++] = steps[i];
-  for (guint32 i = 0; i < boxes->n; i++)
-    {
-      const GememLifetime *life = gemem_lifetimes_get (lifetimes, boxes->boxes[i].item);
-
-      boxes->boxes[i].first = column_of (steps, n, life->begin);
-      boxes->boxes[i].last = column_of (steps, n, life->safe_end);
-    }
-  boxes->columns = n > 0 ? n - 1 : 0;
-}
 
 /* ---- a space */
 
@@ -128,12 +45,12 @@ typedef struct
   const GememPlanInput *input;
   guint64 alignment, unit;
   GememEffort effort;
-  GememPlan *plan;
+  guint64 least;    /* bytes, of the spaces so far */
   GememStage stage; /* of the part that decides */
 } Search;
 
 static void
-keep_offsets (Search *search, const GememBox *boxes, guint32 n, GArray *parts)
+lift_parts (const GArray *parts)
 {
   for (guint p = 0; p < parts->len; p++)
     {
@@ -142,8 +59,6 @@ keep_offsets (Search *search, const GememBox *boxes, guint32 n, GArray *parts)
       for (guint32 i = 0; i < part->boxes.n; i++)
         part->boxes.boxes[i].offset += part->base;
     }
-  for (guint32 i = 0; i < n; i++)
-    search->plan->offsets[boxes[i].item] = (guint64) boxes[i].offset * search->unit;
 }
 
 static void
@@ -160,96 +75,37 @@ note_stage (Search *search, const GArray *parts)
     }
 }
 
-static void
-place_space (Search *search, guint32 space, GememBox *boxes, guint32 n)
+static gboolean
+place_space (GememBoxes *boxes, gpointer data, GError **error G_GNUC_UNUSED)
 {
-  GememBoxes all = { boxes, n, 0 };
-
-  set_columns (&all, search->input->lifetimes);
-  g_autoptr (GArray) parts = gemem_parts_new (all);
+  Search *search = data;
+  g_autoptr (GArray) parts = gemem_parts_new (*boxes);
   const gint64 bound = gemem_parts_bound (parts);
 
   gemem_parts_dive (parts, bound, search->input->interrupted);
   gemem_parts_search (parts, bound, &search->effort);
   note_stage (search, parts);
-  gemem_plan_add_total (
-      search->plan, space,
-      gemem_round_up ((guint64) gemem_parts_top (parts) * search->unit, search->alignment));
-  search->plan->least += gemem_round_up ((guint64) gemem_parts_bound (parts) * search->unit,
-                                         search->alignment);
-  keep_offsets (search, boxes, n, parts);
-}
-
-static int
-compare_spaces (gconstpointer a, gconstpointer b, gpointer lifetimes)
-{
-  const guint32 x = ((const GememBox *) a)->item, y = ((const GememBox *) b)->item;
-  const guint32 space_x = gemem_lifetimes_get ((const GememLifetimes *) lifetimes, x)->space;
-  const guint32 space_y = gemem_lifetimes_get ((const GememLifetimes *) lifetimes, y)->space;
-
-  if (space_x != space_y)
-    return space_x < space_y ? -1 : 1;
-  return x < y ? -1 : x > y;
-}
-
-static void
-place_all (Search *search)
-{
-  const GememLifetimes *lifetimes = search->input->lifetimes;
-  const guint n = lifetimes->items->len;
-  g_autofree GememBox *boxes = g_new (GememBox, (gsize) n + 1);
-
-  for (guint i = 0; i < n; i++)
-    {
-      const GememLifetime *life = gemem_lifetimes_get (lifetimes, i);
-
-      boxes[i] = make_box (lifetimes, i, search->unit, search->alignment);
-      search->plan->sizes[i] = life->size;
-      search->plan->spaces[i] = life->space;
-    }
-  g_qsort_with_data (boxes, (int) n, sizeof (GememBox), compare_spaces, (gpointer) lifetimes);
-  for (guint i = 0, next; i < n; i = next)
-    {
-      const guint32 space = gemem_lifetimes_get (lifetimes, boxes[i].item)->space;
-
-      for (next = i; next < n && gemem_lifetimes_get (lifetimes, boxes[next].item)->space == space;
-           next++)
-        ;
-      place_space (search, space, boxes + i, next - i);
-    }
-}
-
-/* ---- the planners of fit.c */
-
-static GememPlan *
-plan_fit (const char *name, const GememPlanInput *input, guint64 alignment)
-{
-  g_autofree char *text = g_strdup_printf ("%s:alignment=%" G_GUINT64_FORMAT, name, alignment);
-  g_autoptr (GPtrArray)
-      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
-
-  return gemem_planner_parse (text, choices, NULL)
-             ? gemem_planner_run (choices->pdata[0], input, NULL)
-             : NULL;
+  search->least += gemem_round_up ((guint64) gemem_parts_bound (parts) * search->unit,
+                                   search->alignment);
+  lift_parts (parts);
+  return TRUE;
 }
 
 /* The smallest of @best and the plans of fit.c. */
 static GememPlan *
 compare_with_fits (GememPlan *best, const GememPlanInput *input, guint64 alignment)
 {
-  static const char *const names[] = { "best-fit-by-allocation",  "first-fit-by-size",
-                                       "first-fit-by-allocation", "first-fit-by-lifetime",
-                                       "first-fit-by-area",       "best-fit-by-size",
-                                       "best-fit-by-area",        "best-fit-by-lifetime" };
+  const GememFitParams params = { .alignment = alignment };
 
-  for (guint i = 0; i < G_N_ELEMENTS (names) && best->arena > best->least; i++)
+  for (const GememPlanner *const *fit = gemem_fit_planners;
+       *fit != NULL && best->arena > best->least; fit++)
     {
-      GememPlan *plan = plan_fit (names[i], input, alignment);
+      GememPlan *plan = (*fit)->plan (&params, input, NULL);
 
       if (plan != NULL && plan->arena < best->arena)
         {
           plan->least = best->least;
-          plan->winner = g_strdup (names[i]);
+          plan->winner = g_strdup ((*fit)->base.name);
           gemem_plan_free (best);
           best = plan;
         }
@@ -260,27 +116,24 @@ compare_with_fits (GememPlan *best, const GememPlanInput *input, guint64 alignme
 }
 
 static GememPlan *
-plan_optimal (gconstpointer params, const GememPlanInput *input, GError **error G_GNUC_UNUSED)
+plan_optimal (gconstpointer params, const GememPlanInput *input, GError **error)
 {
   const Params *given = params;
-  const guint n = input->lifetimes->items->len;
-  Search search = { input,
-                    given->alignment,
-                    find_unit (input->lifetimes, given->alignment),
-                    { given->effort, input->interrupted },
-                    gemem_plan_new ("optimal", n),
-                    GEMEM_STAGE_STACK };
+  const GememFitParams fit = { .alignment = given->alignment };
+  const guint64 unit = gemem_boxes_unit (input->lifetimes, given->alignment);
+  Search search = { .input = input,
+                    .alignment = given->alignment,
+                    .unit = unit,
+                    .effort = { given->effort, input->interrupted } };
 
-  search.plan->spaces = g_new0 (guint64, (gsize) n + 1);
-  search.plan->alignment = given->alignment;
-  if (search.unit == 0) /* too large to be counted in steps of one byte */
-    {
-      gemem_plan_free (search.plan);
-      return plan_fit ("best-fit-by-size", input, given->alignment);
-    }
-  place_all (&search);
-  search.plan->winner = g_strdup (stage_names[search.stage]);
-  return n <= FIT_ITEMS ? compare_with_fits (search.plan, input, given->alignment) : search.plan;
+  if (unit == 0) /* sizes that the searches cannot add up */
+    return gemem_best_fit_by_size.plan (&fit, input, error);
+  GememPlan *plan = gemem_boxes_plan (input, given->alignment, unit, place_space, &search, error);
+  if (plan == NULL)
+    return NULL;
+  plan->least = search.least;
+  plan->winner = g_strdup (stage_names[search.stage]);
+  return plan->n_items <= FIT_ITEMS ? compare_with_fits (plan, input, given->alignment) : plan;
 }
 
 const GememPlanner gemem_planner_optimal = {

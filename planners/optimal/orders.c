@@ -46,7 +46,7 @@ key_of (char letter, const GememBox *box, double load)
   switch (letter)
     {
     case 'A':
-      return size * box->life;
+      return size * (double) box->life;
     case 'L':
       return -(double) box->first;
     case 'Q':
@@ -54,7 +54,7 @@ key_of (char letter, const GememBox *box, double load)
     case 'T':
       return load;
     case 'W':
-      return box->life;
+      return (double) box->life;
     case 'X':
       return columns;
     default:

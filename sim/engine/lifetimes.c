@@ -115,13 +115,17 @@ gemem_trace_lifetimes (GememTraceReader *reader, int device, GError **error)
   const Pass pass = { gemem_lifetimes_new (path), gemem_idmap_new (sizeof (guint64)), path,
                       device };
   const GememTraceEvent *events;
-  guint64 number = 0;
+  const gboolean has_steps = reader->format != NULL && reader->format->has_steps;
+  guint64 number = 0, step = 0;
   gboolean ok = TRUE;
   gssize n = 0;
 
   while (ok && (n = gemem_trace_next (reader, &events, error)) > 0)
     for (gssize i = 0; i < n && ok; i++)
-      ok = on_event (&pass, &events[i], number++, error);
+      {
+        step = has_steps ? events[i].time : number++;
+        ok = on_event (&pass, &events[i], step, error);
+      }
   gemem_idmap_free (pass.live);
   if (!ok || n < 0)
     {
@@ -130,7 +134,7 @@ gemem_trace_lifetimes (GememTraceReader *reader, int device, GError **error)
     }
   for (guint i = 0; i < pass.lifetimes->items->len; i++)
     if (gemem_lifetimes_get (pass.lifetimes, i)->end == 0)
-      end_item (&pass, i, number);
-  pass.lifetimes->steps = number;
+      end_item (&pass, i, step + 1);
+  pass.lifetimes->steps = step + 1;
   return pass.lifetimes;
 }

@@ -1,7 +1,8 @@
 /* lifetimes.h - the lifetimes of a trace's allocations: the input of off-line planners and of the
  * `plan` allocator.
  *
- * Time is the number of an event in the trace, counted from 0 over all events of all devices.  An
+ * Time is the number of an event in the trace, counted from 0 over all events of all devices; in
+ * formats that list lifetimes, the time of the event.  An
  * allocation is alive from its ALLOC to its FREE (to FREE_COMPLETED where frees come in two steps:
  * until then streams may use it); an allocation never freed lives to one past the last event; a
  * block of the initial state lives from 0.  A request that ran out of memory when it was recorded is one

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "sim/report/plan-overall.h"
 #include "sim/report/plan-report.h"
 #include "sim/report/rows.h"
 
@@ -135,6 +136,21 @@ n_columns (const GememPlanReportOptions *options)
   return G_N_ELEMENTS (columns) - (options->time ? 0 : 1);
 }
 
+/* How far the plan is above the best bound known, rounded up, so that no plan counts as the least
+ * that may not be. */
+static const char *
+percent_text (const GememPlanResult *result, char *buffer)
+{
+  const guint64 bound = result->bound, arena = result->plan->arena,
+                over = arena > bound ? arena - bound : 0;
+  const guint64 tenths = bound > 0
+                             ? (guint64) (((unsigned __int128) over * 1000 + bound - 1) / bound)
+                             : 0;
+
+  g_snprintf (buffer, TEXT_MAX, "%" G_GUINT64_FORMAT ".%u %%", tenths / 10, (guint) (tenths % 10));
+  return bound > 0 ? buffer : "";
+}
+
 /* Text for people; "" if there is no value. */
 static const char *
 people_text (const PlanColumn *column, const GememPlanResult *result, char *buffer)
@@ -148,9 +164,7 @@ people_text (const PlanColumn *column, const GememPlanResult *result, char *buff
     case UNIT_NS:
       return gemem_format_time (buffer, value);
     case UNIT_RATIO:
-      g_snprintf (buffer, TEXT_MAX, "%" G_GUINT64_FORMAT ".%03u", (value + 500) / 1000000,
-                  (guint) ((value + 500) % 1000000 / 1000));
-      return value > 0 ? buffer : "";
+      return percent_text (result, buffer);
     case UNIT_TEXT:
       return column->text (result) != NULL ? column->text (result) : "";
     case UNIT_COUNT:
@@ -198,6 +212,48 @@ group_end (const GememPlanResult *results, guint n, guint start)
   while (end < n && strcmp (results[end].input, results[start].input) == 0)
     end++;
   return end;
+}
+
+/* ---- for people: the smallest first, compared with what was proved of the input */
+
+static int
+compare_arenas (gconstpointer a, gconstpointer b)
+{
+  const guint64 x = ((const GememPlanResult *) a)->plan->arena,
+                y = ((const GememPlanResult *) b)->plan->arena;
+
+  return (x > y) - (x < y);
+}
+
+/* A bound at an alignment holds for plans at multiples of it. */
+static guint64
+best_bound (const GememPlanResult *result, const GememPlanResult *group, guint n)
+{
+  guint64 bound = result->plan->lower_bound;
+
+  for (guint i = 0; i < n; i++)
+    if (result->plan->alignment % MAX (group[i].plan->alignment, 1) == 0)
+      bound = MAX (bound, group[i].plan->least);
+  return bound;
+}
+
+static GArray *
+arrange (const GememPlanResult *results, guint n)
+{
+  GArray *arranged = g_array_new (FALSE, FALSE, sizeof (GememPlanResult));
+
+  for (guint start = 0, end; start < n; start = end)
+    {
+      end = group_end (results, n, start);
+      g_autoptr (GArray) group = g_array_new (FALSE, FALSE, sizeof (GememPlanResult));
+      g_array_append_vals (group, results + start, end - start);
+      for (guint i = 0; i < group->len; i++)
+        g_array_index (group, GememPlanResult, i).bound = best_bound (&results[start + i],
+                                                                      results + start, end - start);
+      g_array_sort (group, compare_arenas); /* stable */
+      g_array_append_vals (arranged, group->data, group->len);
+    }
+  return arranged;
 }
 
 /* ---- table */
@@ -305,6 +361,7 @@ append_table (GString *out, const GememPlanResult *results, guint n,
         }
       append_proofs (out, results + start, end - start);
     }
+  gemem_plan_overall (out, results, n);
 }
 
 /* ---- Markdown */
@@ -413,25 +470,32 @@ append_json_result (GString *out, const GememPlanResult *result,
   g_string_append_c (out, '}');
 }
 
+static void
+append_json (GString *out, const GememPlanResult *results, guint n,
+             const GememPlanReportOptions *options)
+{
+  g_string_append (out, "{\n  \"schema\": \"gemem-plans\",\n  \"version\": 1,\n  \"plans\": [\n");
+  for (guint i = 0; i < n; i++)
+    {
+      append_json_result (out, &results[i], options);
+      g_string_append (out, i + 1 < n ? ",\n" : "\n");
+    }
+  g_string_append (out, "  ]\n}\n");
+}
+
 void
 gemem_plan_report (GString *out, GememReportFormat format, const GememPlanResult *results, guint n,
                    const GememPlanReportOptions *options)
 {
+  g_autoptr (GArray) arranged = arrange (results, n);
+  const GememPlanResult *rows = (const GememPlanResult *) (gconstpointer) arranged->data;
+
   if (format == GEMEM_FORMAT_TABLE)
-    append_table (out, results, n, options);
+    append_table (out, rows, n, options);
   else if (format == GEMEM_FORMAT_MARKDOWN)
-    append_markdown (out, results, n, options);
+    append_markdown (out, rows, n, options);
   else if (format == GEMEM_FORMAT_CSV)
     append_csv (out, results, n, options);
   else
-    {
-      g_string_append (out,
-                       "{\n  \"schema\": \"gemem-plans\",\n  \"version\": 1,\n  \"plans\": [\n");
-      for (guint i = 0; i < n; i++)
-        {
-          append_json_result (out, &results[i], options);
-          g_string_append (out, i + 1 < n ? ",\n" : "\n");
-        }
-      g_string_append (out, "  ]\n}\n");
-    }
+    append_json (out, results, n, options);
 }

@@ -1,7 +1,7 @@
 /* plan-report.h - reports about plans: tables, JSON, CSV, Markdown.
  *
- * A row per plan, a group of rows per input.  One list of columns (plan-report.c) feeds all
- * formats.  Planning time is measured on the host: it is a column only when asked for, and no other
+ * A row per plan, a group of rows per input; for people the smallest first, and over several inputs a last group of means
+ * (plan-overall.c).  One list of columns (plan-report.c) feeds all formats.  Planning time is measured on the host: it is a column only when asked for, and no other
  * number depends on it.
  */
 #pragma once
@@ -18,6 +18,7 @@ typedef struct
   const GememPlanInput *of; /* the planner's input */
   const char *planner;      /* name; the plan has the label */
   GememPlan *plan;          /* checked */
+  guint64 bound;            /* set by the report */
 } GememPlanResult;
 
 typedef struct

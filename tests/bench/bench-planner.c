@@ -8,7 +8,7 @@
  * backward), "random" (sizes over five decades, random fan-out), "streams" (the same on four
  * streams). One thread. One JSON line per plan, and one per planner and shape with the exponent of
  * the growth between the smallest and the largest graph. By default also each lowering, with its
- * defaults, of some 10 000 operators.
+ * defaults, of some 10 000 operators; and every planner on one random graph.
  */
 #include "config.h"
 
@@ -224,6 +224,14 @@ measure_lowerings (const Shape *shape)
     measure_lowering (*lowering, shape, graph, operators);
 }
 
+/* One row for each planner. */
+static void
+measure_all (const Shape *shape)
+{
+  for (const GememPlanner *const *planner = gemem_planners (); *planner != NULL; planner++)
+    measure ((*planner)->base.name, shape, bench_size (2000, 100));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -240,5 +248,7 @@ main (int argc, char **argv)
         if (argc == 1)
           measure_lowerings (&shapes[i]);
       }
+  if (argc == 1)
+    measure_all (&shapes[1]);
   return 0;
 }

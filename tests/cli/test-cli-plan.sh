@@ -32,7 +32,7 @@ run 0 gemem-sim plan graph.json --no-time
 check 'without times nothing differs between two runs' sh -c "gemem-sim plan graph.json --no-time | cmp - $out"
 check 'nor with another number of threads' sh -c "gemem-sim plan graph.json --no-time --threads=1 | cmp - $out"
 run 0 gemem-sim plan graph.json trace.gmt -p ge-binary-block -p ge-max-block --no-time
-check 'a group per input' sh -c "test \$(grep -c '^ge-' $out) = 4 && test \$(grep -c '^planner' $out) = 2"
+check 'a group per input, and one of means' sh -c "test \$(grep -c '^ge-' $out) = 6 && test \$(grep -c '^planner' $out) = 3"
 run 0 env COLUMNS=48 gemem-sim plan graph.json -p ge-max-block
 check 'a narrow terminal takes columns, never a broken line' sh -c "test \$(wc -L < $out) -le 48 && grep -q overhead $out"
 

@@ -158,7 +158,7 @@ packing (guint64 seed, guint n)
 
       all.boxes[i] = (GememBox){ .size = (gint64) life->size,
                                  .unit = 1,
-                                 .life = (double) (life->end - life->begin),
+                                 .life = life->end - life->begin,
                                  .first = (guint32) life->begin,
                                  .last = (guint32) life->end,
                                  .item = i };

@@ -66,9 +66,15 @@ static void
 test_meanwhile (void)
 {
   g_autoptr (GememLifetimes) lifetimes = many_lifetimes ();
-  static const char *const slow[] = { "first-fit-by-size", "best-fit-by-lifetime",
+  static const char *const slow[] = { "first-fit-by-size",
+                                      "best-fit-by-lifetime",
                                       "ge-hybrid:memory_priority=yes",
-                                      "ge-range-binary-block-ascending-frlr", NULL };
+                                      "ge-range-binary-block-ascending-frlr",
+                                      "xla-heap",
+                                      "tvm-usmp-hill-climb",
+                                      "mindspore-somas",
+                                      "minimalloc",
+                                      NULL };
 
   for (const char *const *planner = slow; *planner != NULL; planner++)
     {

@@ -194,6 +194,7 @@ const GememTraceFormat gemem_format_minimalloc_csv = {
   .extensions = "csv",
   .summary = "lifetimes of buffers for offline planning (MiniMalloc)",
   .origin = "peers.md 2.4",
+  .has_steps = TRUE,
   .probe = gemem_minimalloc_probe,
   .open = minimalloc_open,
 };
