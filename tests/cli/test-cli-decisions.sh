@@ -46,4 +46,8 @@ printf '%s\n' '{"name": "loop", "nodes": [{"name": "w", "type": "while", "blocks
   '{"name": "t", "block": 1, "inputs": [["s", 0]], "outputs": [{"size": 32}]}, {"name": "u", "block": 1, "inputs": [["t", 0]], "outputs": [{"size": 32}]}]}' >loop.json
 run 0 gemem-sim plan loop.json -p paddle-memory-optimize:print_log=yes --no-time
 says out '^!!! 0,  u:0\[32\] => s:0\[32\], '; check 'and nothing else' test "$(grep -c '^!!!' "$out")" = 1
+
+# a plan's file has workspaces, too: it is safe as it is read again
+printf '%s' '{"name": "g", "nodes": [{"name": "a", "outputs": [{"size": 512}], "workspaces": [1024]}, {"name": "b", "inputs": [["a", 0]], "outputs": [{"size": 512}]}]}' >ws.json
+run 0 gemem-sim plan ws.json -p first-fit --plan plan.json -o /dev/null; run 0 gemem-sim plan --check plan.json ws.json; says out ': safe: 3 items in 1\.500 KiB'
 done_testing
