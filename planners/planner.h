@@ -74,6 +74,9 @@ typedef struct
   /* host memory that a plan of lifetimes takes, per lifetime; somewhat less than measured
    * (test-cli-memory.sh) */
   guint item_bytes;
+  /* What of @params means nothing for @graph; NULL: there is nothing of the kind. */
+  void (*graph_notes) (gconstpointer params, const GememGraph *graph, GememNoteFunc func,
+                       gpointer data);
 } GememPlanner;
 
 /* In the order of planners.def; NULL-terminated. */

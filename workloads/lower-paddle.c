@@ -9,9 +9,9 @@
  *   parallel   fraction by size, in-place pass, fused gradients; every input counts
  * fast_eager_deletion_mode=no: a host callback frees when the stream has reached it.  `host_ahead`,
  * which is no flag of Paddle, is the host's lead: garbage of operator i is freed before operator
- * i + 1 + host_ahead allocates.  ParallelExecutor collects on its own stream (the number after the
- * graph's highest), which waits for an event: EVENT_RECORD and EVENT_WAIT, ids above those of the
- * nodes.  The frees are plain FREEs at that time, because allocators are not called earlier.
+ * i + 1 + host_ahead allocates.  The work queued so far is marked by EVENT_RECORD, ids above those
+ * of the nodes.  ParallelExecutor collects on its own stream (the number after the graph's highest),
+ * which waits for it: EVENT_WAIT.  The frees are plain FREEs at that time, because allocators are not called earlier.
  * Workspaces in P13 and P14 come from the temporary allocator (temporary.h); the wait at the end of
  * a run empties its queue.  place=cpu: as on a GPU, but without waiting or that queue, with the
  * host's alignment of fused gradients, and requested bytes as sizes, which the host's buddy and
@@ -77,18 +77,20 @@ stream_now (const GememLower *lower)
       gemem_lower_stream (lower->graph, gemem_graph_node (lower->graph, lower->moment - 1)), 0);
 }
 
-/* ParallelExecutor's collector: its own stream waits for the work queued so far. */
+/* Marks the work queued so far, behind which memory is freed.  ParallelExecutor's collector has its
+ * own stream, which waits for it. */
 static void
 record_event (Reader *reader)
 {
   GememLower *lower = &reader->parent;
   const guint64 event = (guint64) gemem_graph_n_nodes (lower->graph) + lower->moment;
 
-  if (!reader->params.parallel || reader->recorded == lower->moment)
+  if (reader->recorded == lower->moment)
     return;
   reader->recorded = lower->moment;
   gemem_lower_event (lower, GEMEM_EVENT_EVENT_RECORD, event)->stream = stream_now (lower);
-  gemem_lower_event (lower, GEMEM_EVENT_EVENT_WAIT, event)->stream = reader->stream;
+  if (reader->params.parallel)
+    gemem_lower_event (lower, GEMEM_EVENT_EVENT_WAIT, event)->stream = reader->stream;
 }
 
 /* Queues the collector's callback. */

@@ -6,7 +6,7 @@
  *  - static graphs: a block each (0, 3), or memory that the session shares (2, 4): static.h, and
  *    engine-graphs.c for what surrounds it;
  *  - dynamic requests: pools over the device (0, 2), or over virtual ranges (3, 4): stack.h; HBM
- *    and P2P memory have pools of their own;
+ *    and P2P memory have pools of their own; rules=documented, 0 and 2: blocks of exact sizes;
  *  - others (other-blocks.h): variables a range of the session; RDMA a pool that never grows;
  *    weights a device call each; host memory nothing of the device.
  * The pool number of a request says which kind it is (memory_types); the default is dynamic HBM
@@ -55,7 +55,8 @@ static const GememParam params[] = {
             "static_memory_policy that is none counts as 0; static_model_addr_fixed leaves a "
             "graph's block behind when it is unloaded." },
   GE_RULES_ROW (GeEngineParams, rules,
-                "; GE_USE_STATIC_MEMORY takes the listed values alone, and not beside "
+                ". Under policies 0 and 2 dynamic memory has the actual size of each request. "
+                "GE_USE_STATIC_MEMORY takes the listed values alone, and not beside "
                 "static_memory_policy"),
   { .name = "check_free_memory",
     .type = GEMEM_PARAM_BOOL,
@@ -153,12 +154,21 @@ static_options (const GeEngine *ge, const GeEngineParams *p, guint64 total)
   return options;
 }
 
+/* Dynamic memory "based on the actual size": the manual's mode 0, and mode 2, which is for static
+ * shapes only. */
+static gboolean
+is_exact (const GeEngine *ge, const GeEngineParams *p)
+{
+  return p->rules == GEMEM_RULES_DOCUMENTED && ge->policy < 3 && !p->external;
+}
+
 static GeOtherOptions
 other_options (const GeEngine *ge, const GeEngineParams *p, guint64 total)
 {
   GeOtherOptions options = { .rdma_size = p->rdma_size,
                              .variable_option = (Ge1gOption) p->variable_option,
-                             .total = total };
+                             .total = total,
+                             .exact = is_exact (ge, p) };
 
   options.variable_page = p->variable_option != GE_1G_NO ? GE_HUGE_PAGE
                           : ge->policy >= 3              ? GE_LARGE_PAGE
@@ -246,7 +256,7 @@ create (gconstpointer data, GememDevice *device, GError **error)
   ge->base.device = device;
   ge->policy = gemem_ge_policy (p->environment, p->option);
   ge->strict = p->strict;
-  ge->external = p->external;
+  ge->external = p->external || is_exact (ge, p);
   ge->check_free_memory = p->check_free_memory && shares_static (ge) && !p->static_model_addr_fixed;
   if ((ge->types = gemem_ge_memory_types_parse (p->memory_types, WHAT, error)) == NULL
       || (ge->hccl = gemem_ge_ids_parse (p->hccl_graphs, "hccl_graphs", WHAT, error)) == NULL
@@ -310,6 +320,7 @@ trim (GememAllocator *allocator)
 {
   GeEngine *ge = (GeEngine *) allocator;
 
+  gemem_ge_other_trim (&ge->others);
   gemem_ge_stack_trim (&ge->hbm->base);
   if (ge->p2p != NULL)
     gemem_ge_stack_trim (&ge->p2p->base);

@@ -38,7 +38,8 @@ typedef struct
 {
   GememAllocator base;
   guint policy; /* 0, 2, 3 or 4 */
-  gboolean strict, check_free_memory, external;
+  gboolean strict, check_free_memory;
+  gboolean external;  /* dynamic HBM memory is in other-blocks.h */
   GeStack *hbm, *p2p; /* p2p: NULL where no pool is */
   GeStatic memory;
   GeOtherBlocks others;

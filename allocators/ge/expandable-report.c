@@ -4,7 +4,7 @@
  * none.  Memory that no pool uses waits in the page pool and is reported where it was used last.
  * The check includes what GE's own VA/PA self-check verifies (5.8): no page serves two blocks, and
  * each is mapped where its block is.
- * Cost: O(spans + pages of the range); not on the event path.
+ * Cost: O(spans + pages of the range that were ever used) to walk, and O(pages of the range) to check; not on the event path.
  * Origin: ge-runtime.md 5.
  */
 #include "config.h"
@@ -16,7 +16,7 @@
 
 /* TRUE if the address of page @i holds memory of the page pool that no user has. */
 static gboolean
-keeps_returned (const GeRange *range, guint32 i)
+keeps_returned (const GeRange *range, guint64 i)
 {
   const guint64 address = range->base + i * range->page_size;
   const guint32 page = gemem_ge_pages_at (range->pages, address);
@@ -29,7 +29,7 @@ keeps_returned (const GeRange *range, guint32 i)
 }
 
 static GememSpanState
-state_of (const GeRange *range, guint32 i)
+state_of (const GeRange *range, guint64 i)
 {
   const GeRecord *record = gemem_ge_range_record (range, i);
 
@@ -46,13 +46,14 @@ walk_idle (const GeRange *range, GememSpan *span, guint64 end, GememSpanFunc fun
 {
   while (span->address < end)
     {
-      guint32 i = (guint32) ((span->address - range->base) / range->page_size);
-      guint64 stop = range->base + (i + 1) * range->page_size;
+      guint64 i = (span->address - range->base) / range->page_size;
 
       span->state = state_of (range, i);
-      while (stop < end && state_of (range, ++i) == span->state)
-        stop += range->page_size;
-      span->size = MIN (stop, end) - span->address;
+      do
+        i = MAX (i + 1,
+                 span->state == GEMEM_SPAN_UNMAPPED ? gemem_ge_range_used_from (range, i) : 0);
+      while (range->base + i * range->page_size < end && state_of (range, i) == span->state);
+      span->size = MIN (range->base + i * range->page_size, end) - span->address;
       func (span, data);
       span->address += span->size;
     }

@@ -13,6 +13,8 @@ gemem_ge_other_init (GeOtherBlocks *others, GememDevice *device, const GeOtherOp
                              .blocks = gemem_idmap_new (sizeof (GeOtherBlock)),
                              .next_host = GEMEM_HOST_ADDRESS };
   others->rdma_size = options->rdma_size;
+  others->exact = options->exact;
+  gemem_slab_init (&others->idle_slab, sizeof (GememTreeNode));
   gemem_ge_rdma_init (&others->rdma, device);
   gemem_ge_variables_init (&others->variables, device, options->variable_page,
                            options->variable_option, options->total, TRUE);
@@ -57,9 +59,62 @@ take_variable (GeOtherBlocks *others, GeOtherBlock *other)
   return block.address;
 }
 
+/* A block that is kept, of exactly the request; 0: none. */
+static guint64
+take_idle (GeOtherBlocks *others, const GeOtherBlock *other)
+{
+  GememTreeNode *node = gemem_tree_fit (&others->idle, other->stream, other->size);
+  guint64 address;
+
+  if (node == NULL || node->group != other->stream || node->size != other->size)
+    return 0;
+  address = node->address;
+  gemem_tree_remove (&others->idle, node);
+  gemem_slab_free (&others->idle_slab, node);
+  return address;
+}
+
+static void
+keep (GeOtherBlocks *others, guint64 address, const GeOtherBlock *other)
+{
+  GememTreeNode *node = gemem_slab_alloc (&others->idle_slab);
+
+  *node = (GememTreeNode){ .size = other->size, .address = address, .group = other->stream };
+  gemem_tree_insert (&others->idle, node);
+}
+
+void
+gemem_ge_other_trim (GeOtherBlocks *others)
+{
+  GememTreeNode *node;
+
+  while ((node = gemem_tree_first (&others->idle)) != NULL)
+    {
+      gemem_tree_remove (&others->idle, node);
+      gemem_device_free (others->device, node->address, node->size);
+      gemem_slab_free (&others->idle_slab, node);
+    }
+}
+
+static guint64
+take_hbm (GeOtherBlocks *others, const GeOtherBlock *other)
+{
+  guint64 address = take_idle (others, other);
+
+  if (address == 0)
+    address = gemem_device_malloc (others->device, other->size, other->stream);
+  if (address != 0 || others->idle.count == 0)
+    return address;
+  others->retries++;
+  gemem_ge_other_trim (others);
+  return gemem_device_malloc (others->device, other->size, other->stream);
+}
+
 static guint64
 take (GeOtherBlocks *others, GeOtherBlock *other)
 {
+  if (other->type == GE_MEMORY_HBM)
+    return take_hbm (others, other);
   if (other->type == GE_MEMORY_VARIABLE)
     return take_variable (others, other);
   if (other->type == GE_MEMORY_HOST)
@@ -104,6 +159,13 @@ gemem_ge_other_free (GeOtherBlocks *others, const GememBlock *block)
       gemem_ge_variables_free (&others->variables,
                                &(GememBlock){ block->address, other.size, other.handle });
       return;
+    case GE_MEMORY_HBM:
+      if (others->exact)
+        {
+          keep (others, block->address, &other);
+          return;
+        }
+      G_GNUC_FALLTHROUGH;
     default:
       gemem_device_free (others->device, block->address, other.size);
     }
@@ -133,10 +195,29 @@ walk_plain (const GeOtherBlocks *others, GememSpanFunc func, gpointer data)
     }
 }
 
+static void
+walk_idle (const GeOtherBlocks *others, GememSpanFunc func, gpointer data)
+{
+  for (const GememTreeNode *node = gemem_tree_first (&others->idle); node != NULL;
+       node = gemem_tree_next (node))
+    {
+      const GememSpan span = { .address = node->address,
+                               .size = node->size,
+                               .segment = node->address,
+                               .segment_size = node->size,
+                               .stream = node->group,
+                               .state = GEMEM_SPAN_FREE,
+                               .flags = GEMEM_SPAN_RETURNABLE };
+
+      func (&span, data);
+    }
+}
+
 void
 gemem_ge_other_walk (const GeOtherBlocks *others, GememSpanFunc func, gpointer data)
 {
   walk_plain (others, func, data);
+  walk_idle (others, func, data);
   gemem_ge_block_set_walk (&others->rdma.set, func, data);
   gemem_ge_variables_walk (&others->variables, func, data);
 }
@@ -158,6 +239,9 @@ void
 gemem_ge_other_clear (GeOtherBlocks *others)
 {
   walk_plain (others, return_span, others->device);
+  gemem_ge_other_trim (others);
+  gemem_tree_clear (&others->idle);
+  gemem_slab_clear (&others->idle_slab);
   gemem_ge_rdma_clear (&others->rdma);
   gemem_ge_variables_clear (&others->variables);
   gemem_idmap_free (others->blocks);

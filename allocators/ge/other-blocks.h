@@ -4,7 +4,11 @@
  * Host memory is new[] of exactly the size in the real system.  Here it has addresses of its own
  * (GEMEM_HOST_ADDRESS) and is counted, but takes nothing of the device.  Blocks are found by their
  * address.
- * Cost: O(1).
+ * `exact`: a block of HBM that is freed is kept for a request of the same stream and size, until the
+ * device refuses memory or the program asks for it.  That is mode 0 by the manual's word, "based on
+ * the actual size"; that blocks of other sizes do not serve is our choice, without which the manual's
+ * "fragment problem" could not be.
+ * Cost: O(1); exact: O(log idle blocks).
  * Origin: ge-runtime.md 2.8, 7.2, 8.
  */
 #pragma once
@@ -14,6 +18,7 @@
 #include "allocators/ge/rdma-pool.h"
 #include "allocators/ge/variables.h"
 #include "base/idmap.h"
+#include "base/tree.h"
 
 typedef struct
 {
@@ -29,6 +34,10 @@ typedef struct
   GeRdma rdma;
   guint64 rdma_size;
   GeVariables variables;
+  gboolean exact;
+  GememTree idle; /* GememTreeNode of idle_slab, by stream: blocks that are kept */
+  GememSlab idle_slab;
+  guint64 retries;
   guint64 next_host;
   guint64 bytes[GE_MEMORY_TYPES], peak[GE_MEMORY_TYPES], count[GE_MEMORY_TYPES];
 } GeOtherBlocks;
@@ -39,6 +48,7 @@ typedef struct
   guint64 variable_page;
   Ge1gOption variable_option;
   guint64 total; /* addresses to reserve for variables */
+  gboolean exact;
 } GeOtherOptions;
 
 void gemem_ge_other_init (GeOtherBlocks *others, GememDevice *device,
@@ -50,6 +60,8 @@ void gemem_ge_other_clear (GeOtherBlocks *others);
 gboolean gemem_ge_other_alloc (GeOtherBlocks *others, GeMemoryType type,
                                const GememRequest *request, GememBlock *block);
 void gemem_ge_other_free (GeOtherBlocks *others, const GememBlock *block);
+/* Returns what is kept to the device. */
+void gemem_ge_other_trim (GeOtherBlocks *others);
 
 /* The blocks on the device, and what the RDMA pool and the variables have beside them; in no
  * order. */

@@ -43,20 +43,27 @@ chunks_of (guint32 n_records)
 static void
 grow (GeRange *range, guint32 n)
 {
-  const guint32 had = chunks_of (range->n_records), needed = chunks_of (n);
+  range->n_records = MAX (range->n_records, n);
+}
 
-  if (n <= range->n_records)
+static void
+grow_chunks (GeRange *range, guint32 needed)
+{
+  const guint32 had = range->n_chunks;
+
+  if (needed <= had)
     return;
-  range->chunks = g_renew (GeRecord *, range->chunks, needed);
-  for (guint32 i = had; i < needed; i++)
+  range->n_chunks = MIN (MAX (needed, 2 * had), chunks_of (range->n_records));
+  range->chunks = g_renew (GeRecord *, range->chunks, range->n_chunks);
+  for (guint32 i = had; i < range->n_chunks; i++)
     range->chunks[i] = NULL;
-  range->n_records = n;
 }
 
 /* Memory for the records @first to @last. */
 static void
 make_records (GeRange *range, guint32 first, guint32 last)
 {
+  grow_chunks (range, last / GE_CHUNK + 1);
   for (guint32 c = first / GE_CHUNK; c <= last / GE_CHUNK; c++)
     if (range->chunks[c] == NULL)
       {
@@ -70,7 +77,7 @@ make_records (GeRange *range, guint32 first, guint32 last)
 static void
 end_pages (GeRange *range, void (*end) (GePages *pages, guint32 page))
 {
-  for (guint32 c = 0; c < chunks_of (range->n_records); c++)
+  for (guint32 c = 0; c < range->n_chunks; c++)
     for (guint i = 0; range->chunks[c] != NULL && i < GE_CHUNK; i++)
       if (range->chunks[c][i].page != GE_NO_PAGE)
         {
@@ -84,10 +91,10 @@ gemem_ge_range_close (GeRange *range)
 {
   end_pages (range, gemem_ge_pages_lose);
   gemem_ge_pages_close (range->pages, range->base, range->size);
-  for (guint32 c = 0; c < chunks_of (range->n_records); c++)
+  for (guint32 c = 0; c < range->n_chunks; c++)
     g_free (range->chunks[c]);
   g_clear_pointer (&range->chunks, g_free);
-  range->n_records = 0;
+  range->n_chunks = range->n_records = 0;
   range->base = range->size = range->phys = 0;
 }
 
@@ -400,10 +407,9 @@ gemem_ge_range_recycle (GeRange *range, guint64 address, guint64 bytes)
 
   if (bytes == 0)
     return;
-  for (guint64 i = offset / range->page_size; i <= (offset + bytes - 1) / range->page_size; i++)
-    if (range->chunks[i / GE_CHUNK] == NULL)
-      i |= GE_CHUNK - 1; /* none of them was ever used */
-    else if (is_free (gemem_ge_range_record (range, i)))
+  for (guint64 i = gemem_ge_range_used_from (range, offset / range->page_size);
+       i <= (offset + bytes - 1) / range->page_size; i = gemem_ge_range_used_from (range, i + 1))
+    if (is_free (gemem_ge_range_record (range, i)))
       release (range, (guint32) i);
 }
 

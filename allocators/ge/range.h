@@ -40,6 +40,7 @@ typedef struct
   GePages *pages;
   guint64 base, size, page_size;
   GeRecord **chunks; /* of GE_CHUNK records each; NULL: none of them was ever used */
+  guint32 n_chunks;  /* no record above these was ever used, so that a large range costs nothing */
   guint32 n_records; /* what lies above them was never used */
   gboolean reuse;    /* takes pages that others returned; else only new ones and those it had */
   GArray *free;      /* guint32: stack of records */
@@ -83,9 +84,18 @@ gemem_ge_range_contains (const GeRange *range, guint64 address)
 static inline GeRecord *
 gemem_ge_range_record (const GeRange *range, guint64 i)
 {
-  GeRecord *chunk = range->chunks[i / GE_CHUNK];
+  GeRecord *chunk = i / GE_CHUNK < range->n_chunks ? range->chunks[i / GE_CHUNK] : NULL;
 
   return chunk != NULL ? &chunk[i % GE_CHUNK] : (GeRecord *) &gemem_ge_unused_record;
+}
+
+/* @i, or where its record was never used, the next page of which this may not be so. */
+static inline guint64
+gemem_ge_range_used_from (const GeRange *range, guint64 i)
+{
+  if (i / GE_CHUNK >= range->n_chunks)
+    return G_MAXUINT32;
+  return range->chunks[i / GE_CHUNK] != NULL ? i : (i / GE_CHUNK + 1) * GE_CHUNK;
 }
 
 /* MallocPhysicalMemory for the block of @bytes at @address. */

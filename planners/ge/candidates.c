@@ -307,6 +307,7 @@ plan_block (gconstpointer params, const GememPlanInput *input, GError **error)
                                 .capabilities = GEMEM_PLANNER_GRAPH | (capability), \
                                 .alignment = GE_ALIGN, \
                                 .plan = function, \
+                                .graph_notes = gemem_ge_options_graph_notes, \
                                 .item_bytes = 400 }
 PLANNER (gemem_planner_ge_hybrid, "ge-hybrid",
          "Ascend GE: all strategies at once, the smallest plan", gemem_ge_params, GeOptions,

@@ -231,3 +231,88 @@ gemem_ge_model_fill_kinds (GeModel *model)
   fill_labels (model);
   fill_reuse_flags (model);
 }
+
+/* ---- what means nothing for a graph */
+
+static gboolean
+has_input (const GememGraph *graph, guint64 index)
+{
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    {
+      const GememNode *node = gemem_graph_node (graph, id);
+
+      if ((kind_by_type (node) & GE_DATA) != 0 && node->index >= 0
+          && (guint64) node->index == index)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+static gboolean
+has_output (const GememGraph *graph, guint64 index)
+{
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    {
+      const GememNode *node = gemem_graph_node (graph, id);
+
+      if ((kind_by_type (node) & GE_NETOUTPUT) != 0 && index < node->n_inputs)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* @list has been checked: "0,1" or "[0,1]". */
+static void
+note_indexes (const char *name, const char *what, const char *list, const GememGraph *graph,
+              gboolean (*has) (const GememGraph *, guint64), GememNoteFunc func, gpointer data)
+{
+  const char *at = list != NULL ? list + (*list == '[') : "";
+
+  while (g_ascii_isdigit (*at))
+    {
+      char *end;
+      const guint64 index = g_ascii_strtoull (at, &end, 10);
+
+      if (!has (graph, index))
+        {
+          g_autofree char *note = g_strdup_printf (
+              "%s=%s: no %s of %s has the number %" G_GUINT64_FORMAT
+              ", so that this changes nothing; what GE says to it is not known",
+              name, list, what, gemem_graph_name (graph), index);
+
+          func (note, data);
+        }
+      at = *end == ',' ? end + 1 : "";
+    }
+}
+
+static gboolean
+has_node (const GememGraph *graph, const char *name)
+{
+  for (guint32 id = 0; id < gemem_graph_n_nodes (graph); id++)
+    if (strcmp (gemem_graph_node (graph, id)->name, name) == 0
+        || strcmp (gemem_graph_node (graph, id)->type, name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+void
+gemem_ge_options_graph_notes (gconstpointer data, const GememGraph *graph, GememNoteFunc func,
+                              gpointer to)
+{
+  const GeOptions *options = data;
+  g_auto (GStrv) names = split_no_reuse (options->op_no_reuse_mem);
+
+  note_indexes ("input_reuse", "input", options->input_reuse, graph, has_input, func, to);
+  note_indexes ("output_reuse", "output", options->output_reuse, graph, has_output, func, to);
+  for (char **name = names; name != NULL && *name != NULL; name++)
+    if (!has_node (graph, *name))
+      {
+        g_autofree char *note = g_strdup_printf (
+            "op_no_reuse_mem: no node or type of node of %s is called '%s', so that it changes "
+            "nothing; what GE says to it is not known",
+            gemem_graph_name (graph), *name);
+
+        func (note, to);
+      }
+}

@@ -3,6 +3,7 @@
 
 #include "base/named.h"
 #include "base/rules.h"
+#include "graphs/graph.h"
 
 #include <glib.h>
 
@@ -47,6 +48,9 @@ typedef struct
 /* check() and notes() of all of these (named.h). */
 gboolean gemem_ge_options_check (gconstpointer options, GError **error);
 void gemem_ge_options_notes (gconstpointer options, GememNoteFunc func, gpointer data);
+/* graph_notes() (planner.h): numbers and names that nothing in @graph has. */
+void gemem_ge_options_graph_notes (gconstpointer options, const GememGraph *graph,
+                                   GememNoteFunc func, gpointer data);
 
 /* TRUE if memory can be extended: the static bit of the policy (policy.h). */
 gboolean gemem_ge_options_extend (const GeOptions *options);

@@ -160,8 +160,8 @@ note_settings (const GPtrArray *choices, const GPtrArray *sources)
 
   for (guint s = 0; s < sources->len; s++)
     for (guint c = 0; c < choices->len; c++)
-      gemem_settings_note_choice (choices->pdata[c], "planner",
-                                  ((GememPlanSource *) sources->pdata[s])->input.graph, said);
+      gemem_settings_note_planner (choices->pdata[c],
+                                   ((GememPlanSource *) sources->pdata[s])->input.graph, said);
 }
 
 static gboolean

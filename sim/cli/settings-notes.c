@@ -1,4 +1,4 @@
-/* settings-notes.c - prints the notes of allocators on their settings (settings-notes.h).
+/* settings-notes.c - prints the notes of allocators and planners on their settings (settings-notes.h).
  *
  * Invariants: a note is printed once, whatever the number of files and specs; a file that cannot be opened is passed
  * over, for the command itself says so.
@@ -9,6 +9,7 @@
 
 #include "allocators/allocator.h"
 #include "base/named.h"
+#include "planners/planner.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/settings-notes.h"
 #include "sim/cli/source.h"
@@ -50,11 +51,20 @@ gemem_settings_note (const GPtrArray *specs, guint most, const GPtrArray *files,
 }
 
 void
-gemem_settings_note_choice (const GememChoice *choice, const char *kind, const GememGraph *graph,
-                            GHashTable *said)
+gemem_settings_note_planner (const GememChoice *choice, const GememGraph *graph, GHashTable *said)
 {
-  gemem_choice_notes (choice, kind, graph != NULL ? gemem_graph_settings (graph) : NULL, print_note,
-                      said);
+  const GememPlanner *planner = (const GememPlanner *) choice->named;
+  const GPtrArray *defaults = graph != NULL ? gemem_graph_settings (graph) : NULL;
+  gpointer params;
+
+  gemem_choice_notes (choice, "planner", defaults, print_note, said);
+  if (graph == NULL || planner->graph_notes == NULL)
+    return;
+  params = gemem_choice_params (choice, "planner", defaults, NULL);
+  if (params == NULL)
+    return;
+  planner->graph_notes (params, graph, print_note, said);
+  gemem_choice_params_free (choice, params);
 }
 
 void

@@ -11,10 +11,10 @@
 void gemem_settings_note (const GPtrArray *specs, guint most, const GPtrArray *files,
                           gboolean ignores_settings);
 
-/* The same for @choice of a planner or lowering (@kind); @graph, which has defaults for it, may be NULL.  @said: what has
- * been printed so far, a set of texts. */
-void gemem_settings_note_choice (const GememChoice *choice, const char *kind,
-                                 const GememGraph *graph, GHashTable *said);
+/* The same for @choice of a planner, and what of it means nothing for @graph; NULL: lifetimes.  @said: what has been printed so
+ * far, a set of texts. */
+void gemem_settings_note_planner (const GememChoice *choice, const GememGraph *graph,
+                                  GHashTable *said);
 
 /* The same of the latency of events in the text of a @device, for the first of @files that leaves it without effect: a
  * recording that says itself when streams were done with what was freed, and not which streams used it. */

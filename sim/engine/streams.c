@@ -1,7 +1,7 @@
 /* streams.c - the events of a trace about the order of streams: uses, counted references, events
  * recorded and waited for.
  *
- * The engine passes them on to the allocator.  It checks that a block exists before a stream uses
+ * The engine passes them on to the allocator; recording an event is a call of the device, too.  It checks that a block exists before a stream uses
  * it, and that an event is recorded before a stream waits for it.  Exceptions: a recording may
  * begin in the middle, and a request may have been refused.
  */
@@ -54,6 +54,7 @@ gemem_run_stream (GememRun *run, const GememTraceEvent *event, GError **error)
       break;
     case GEMEM_EVENT_EVENT_RECORD:
       gemem_idset_add (&run->recorded, event->id);
+      gemem_device_event_record (run->device, event->stream);
       if (run->klass->streams.record != NULL)
         run->klass->streams.record (run->allocator, event->id, event->stream, event->aux - 1);
       break;

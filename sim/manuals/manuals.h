@@ -25,8 +25,9 @@ typedef struct
 } GememSentence;
 
 /* A row with an example.  In @example, which is written as after "gemem-sim", "{rules}" stands for
- * rules=documented or rules=as-built, "{graphs}" for the folder of the bundled graphs; without
- * "{rules}" it runs once, for both.  @figure is one of
+ * rules=documented or rules=as-built, "{rules and slips}" the same with as_built=yes for the latter,
+ * "{graphs}" for the folder of the bundled graphs; without either of the first two it runs once, for
+ * both.  @figure is one of
  *   "json PATH"    the values at @PATH of standard output, joined with ", "; "$.results[*].x[0]"
  *   "line REGEX"   group 1 of the first match in standard output followed by standard error
  *   "count REGEX"  the number of lines there that match

@@ -15,6 +15,7 @@
 #include "sim/manuals/manuals.h"
 
 #define RULES "{rules}"
+#define SLIPS "{rules and slips}"
 #define GRAPHS "{graphs}"
 
 /* ---- commands */
@@ -37,6 +38,8 @@ words_of (const GememSentence *sentence, gboolean documented)
   char **words = NULL;
 
   g_string_replace (text, RULES, documented ? "rules=documented" : "rules=as-built", 0);
+  g_string_replace (text, SLIPS, documented ? "rules=documented" : "rules=as-built,as_built=yes",
+                    0);
   g_string_replace (text, GRAPHS, folder, 0);
   if (!g_shell_parse_argv (text->str, NULL, &words, NULL))
     g_error ("%s: the example is no command line: %s", sentence->id, sentence->example);
@@ -257,7 +260,7 @@ run_row (gpointer data, guint i)
   if (shown->sentence->example == NULL)
     return;
   shown->built = run_once (program, shown->sentence, FALSE, &shown->built_error);
-  if (strstr (shown->sentence->example, RULES) != NULL)
+  if (strstr (shown->sentence->example, "{rules") != NULL)
     shown->documented = run_once (program, shown->sentence, TRUE, &shown->documented_error);
   else
     {

@@ -18,9 +18,11 @@ static const GememSentence sentences[] = {
                   GE_THREE_GRAPHS, "replay - -a ge:{rules},static_memory_policy=4 -f json", GE_MODE,
                   "", "4", "4", "the option alone"),
 #include "sim/manuals/sentences-ge-modes.def"
-  GEMEM_SENTENCE (ID ("other-values"), "The modes are 0, 2, 3 and 4 (and 1).", GE_THREE_GRAPHS,
-                  "replay - -a ge:{rules},static_memory_policy=5", "status", "", "2", "2",
-                  "status 2: refused; as_built=yes counts it as 0, as GE does, silently"),
+  GEMEM_SENTENCE (
+      ID ("other-values"), "The modes are 0, 2, 3 and 4 (and 1).", GE_THREE_GRAPHS,
+      "replay - -a 'ge:{rules and slips},static_memory_policy=5'", "status", "", "2", "0",
+      "status 2: refused; GE counts it as 0, silently: as_built=yes, without which it is "
+      "refused here, too"),
   GEMEM_UNSEEN (ID ("returns"), "It returns an object that NPURunConfig takes as an argument.",
                 "an object of Python"),
   GEMEM_UNSEEN (ID ("restrictions"), "There are no restrictions.",

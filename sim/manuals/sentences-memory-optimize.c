@@ -87,9 +87,11 @@ static const GememSentence sentences[] = {
                   "The memory of variables in skip_opt_set is not used by others.", TRAINING,
                   PLAN "skip_opt_set=[fc]", "count => fc", "reuses", "0", "0",
                   "a@GRAD, which takes fc without the setting, finds nothing else that is dead"),
-  GEMEM_UNSEEN ("memory_optimize.skip_opt_set.example", "skip_opt_set may be given as (\"fc\").",
-                "as built this is an error (ValueError): in Python (\"fc\") is a text, no "
-                "collection of names; settings of gemem have no such types"),
+  GEMEM_SENTENCE (
+      "memory_optimize.skip_opt_set.example", "skip_opt_set may be given as (\"fc\").", TRAINING,
+      PLAN "'skip_opt_set=(\"fc\"),{rules}'", "count => fc", "reuses", "0", "0",
+      "read as [fc]; a Python program gets a ValueError, as (\"fc\") is a text there and no "
+      "collection of names"),
   GEMEM_SENTENCE ("memory_optimize.skip_grads",
                   "With skip_grads=True nothing of the backward part is reused.", TRAINING,
                   PLAN "skip_grads=True,{rules}", REUSES, "reuses", "0", "1",

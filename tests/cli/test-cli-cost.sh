@@ -22,6 +22,10 @@ for allocator in paddle-auto-growth paddle-vmm-auto-growth; do
   within gemem-sim replay fail.txt -a $allocator -d sim:capacity=80GiB -f csv -o f.csv
 done
 
+# ---- ranges of addresses, of which little has memory
+streams 4000 4096 >s.txt
+within gemem-sim replay s.txt -a ge-expandable -d sim:capacity=4TiB -f csv -o s.csv
+
 # ---- memory does not grow with the capacity of the device
 if ! is_sanitized; then
   streams 4000 1048576 >s.txt

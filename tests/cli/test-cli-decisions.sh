@@ -23,9 +23,31 @@ printf 'a 1 1073741824\na 2 1073741824\na 3 1073741824\n' >three.ops
 run 0 gemem-sim replay three.ops -a paddle-thread-local; says out '^every request was served'
 run 0 gemem-sim replay three.ops -a paddle-thread-local:gpu_memory_limit_mb=2048; says out '^does not fit: 2 of 3 requests failed'
 
+# a device may be free as a whole when the program begins
+run 0 gemem-sim replay smaller.ops -d sim:total=1GiB,available=1GiB; says out '^every request was served'
+run 2 gemem-sim replay smaller.ops -d sim:total=1GiB,available=1025MiB
+
+# QuickPool has what it would coalesce to as soon as the idle block is gone: no request for what is missing, which is nothing
+{ seq 13 | sed 's/.*/a & 16/'; seq 2 2 12 | sed 's/^/f /'; echo 'a 20 32'; echo 'f 20'; } >gaps.ops
+run 0 gemem-sim replay gaps.ops -a umpire-quick:first=208B,next=1B,coalesce=blocks_releasable_hwm:1 -f json
+says out '"calls_malloc": 2,$'; says out '"device_frees": 1,$'
+
 # a node that waits for itself, without data and with
 printf '{"name": "g", "nodes": [{"name": "a", "outputs": [{"size": 512}], "controls": ["a"]}]}' >self.json
 run 3 gemem-sim validate self.json; says err "node 'a': is part of a cycle: 'a' -> 'a'$"
 printf '{"name": "g", "nodes": [{"name": "a", "inputs": [["a", 0]], "outputs": [{"size": 512}]}]}' >fed.json
 run 3 gemem-sim validate fed.json; says err "node 'a': is part of a cycle: 'a' -> 'a'$"
+
+# memory_optimize joins the blocks of a loop and of its gradient only where they come in that order: else the loop's alone is gone through
+printf '%s\n' '{"name": "loop", "nodes": [{"name": "w", "type": "while", "blocks": ["f"], "outputs": [{"size": 32}]},' \
+  '{"name": "wg", "type": "while_grad", "blocks": ["b"], "inputs": [["w", 0]], "outputs": [{"size": 32}]},' \
+  '{"name": "gs", "block": 2, "outputs": [{"size": 32}]}, {"name": "gt", "block": 2, "inputs": [["gs", 0]], "outputs": [{"size": 32}]},' \
+  '{"name": "gu", "block": 2, "inputs": [["gt", 0]], "outputs": [{"size": 32}]}, {"name": "s", "block": 1, "outputs": [{"size": 32}]},' \
+  '{"name": "t", "block": 1, "inputs": [["s", 0]], "outputs": [{"size": 32}]}, {"name": "u", "block": 1, "inputs": [["t", 0]], "outputs": [{"size": 32}]}]}' >loop.json
+run 0 gemem-sim plan loop.json -p paddle-memory-optimize:print_log=yes --no-time
+says out '^!!! 0,  u:0\[32\] => s:0\[32\], '; check 'and nothing else' test "$(grep -c '^!!!' "$out")" = 1
+
+# a plan's file has workspaces, too: it is safe as it is read again
+printf '%s' '{"name": "g", "nodes": [{"name": "a", "outputs": [{"size": 512}], "workspaces": [1024]}, {"name": "b", "inputs": [["a", 0]], "outputs": [{"size": 512}]}]}' >ws.json
+run 0 gemem-sim plan ws.json -p first-fit --plan plan.json -o /dev/null; run 0 gemem-sim plan --check plan.json ws.json; says out ': safe: 3 items in 1\.500 KiB'
 done_testing

@@ -14,6 +14,9 @@ refused () {
   run 2 "$@"; says err "^gemem-sim: error: $pattern"; lines 1
 }
 
+echo '{"name": "io", "nodes": [{"name": "d", "type": "Data", "index": 0, "outputs": [{"size": 512}]}, {"name": "r", "type": "Relu", "inputs": [["d", 0]],
+  "outputs": [{"size": 512}]}, {"name": "o", "type": "NetOutput", "inputs": [["r", 0]]}]}' > io.json
+
 # ---- numbers
 refused '--threads=0: out of range; give a number from 1 on$' gemem-sim plan one.json -p first-fit --threads 0
 refused '--threads=-1: out of range' gemem-sim plan one.json -p first-fit --threads=-1
@@ -32,6 +35,22 @@ for a in ge ge-scalable ge-expandable ge-active ge-fixed-base ge-streams; do
 done
 refused ".*memory_optimize_debug: 'none' is no variable of one.json; write names of its variables" gemem-sim plan one.json -p paddle-inplace-pass:memory_optimize_debug=none
 run 0 gemem-sim plan one.json -p paddle-inplace-pass:memory_optimize_debug=A:0
+
+# ---- numbers and names that nothing in a graph has
+for setting in 'input_reuse=[0,9]' 'output_reuse=[9]'; do
+  run 0 gemem-sim plan io.json -p "ge-hybrid:$setting" -p "ge-max-block:$setting" --no-time
+  what=${setting%%_*} list=${setting#*=}
+  says err "^gemem-sim: note: ${setting%%=*}=\\[.*9\\]: no $what of io has the number 9, so that this changes nothing; what GE says to it is not known$"
+  check 'which is said once' test "$(grep -c note: "$err")" = 1
+done
+run 0 gemem-sim plan io.json -p 'ge-hybrid:input_reuse=[0],output_reuse=0,op_no_reuse_mem=Relu' --no-time; silent err
+run 0 gemem-sim plan io.json -p 'ge-hybrid:op_no_reuse_mem=nobody' --no-time
+says err "^gemem-sim: note: op_no_reuse_mem: no node or type of node of io is called 'nobody', so that it changes nothing; what GE says to it is not known$"
+
+# ---- the host's memory since 3.x is no buddy's
+refused 'paddle-buddy: memory of the host is plain malloc since 3\.x; choose version=2\.6, or paddle:version=3\.x,place=cpu' gemem-sim replay one.txt -a paddle-buddy:version=3.x,place=cpu
+run 0 gemem-sim replay -v one.txt -a paddle:version=3.x,place=cpu; says out 'place=cpu \(direct\)'
+run 0 gemem-sim replay -v one.txt -a paddle-buddy:version=2.6,place=cpu
 
 # ---- what fails says so once
 refused 'batch_label=x: no node of one.json has this label; leave it out to run the largest$' gemem-sim replay one.json --lower zero-clear:batch_label=x -a direct

@@ -322,6 +322,57 @@ test_ladder (void)
   test_allocator_destroy (a);
 }
 
+static guint64
+address_of (GememAllocator *a, guint64 size, guint64 stream)
+{
+  GememBlock block = { 0 };
+
+  return a->klass->alloc (a, &(GememRequest){ .size = size, .stream = stream }, &block)
+             ? block.address
+             : 0;
+}
+
+static void
+free_at (GememAllocator *a, guint64 address, guint64 size)
+{
+  a->klass->free (a, &(GememBlock){ .address = address, .size = size }, FALSE);
+}
+
+/* Mode 0 by the manual's word: dynamic memory has the actual size, and only a request of the same
+ * size and stream finds it again; so too under mode 2, which is for static shapes. */
+static void
+test_actual_size (void)
+{
+  static const char *const specs[] = { "ge:rules=documented",
+                                       "ge:static_memory_policy=2,rules=documented" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
+    {
+      GememAllocator *a = test_allocator_new (specs[i], "sim:capacity=8000");
+      const guint64 first = address_of (a, 1000, 0);
+
+      g_assert_cmpuint (held (a), ==, 1000);
+      free_at (a, first, 1000);
+      g_assert_true (test_allocator_verify (a, 0, 0));
+      g_assert_cmpuint (address_of (a, 999, 0), !=, first);
+      g_assert_cmpuint (address_of (a, 1000, 1), !=, first);
+      g_assert_cmpuint (held (a), ==, 2999);
+      g_assert_cmpuint (address_of (a, 1000, 0), ==, first);
+      g_assert_cmpuint (held (a), ==, 2999);
+      /* what is kept goes when the device has no more, or when the program asks for it */
+      free_at (a, first, 1000);
+      g_assert_cmpuint (address_of (a, 6000, 0), !=, 0);
+      g_assert_cmpuint (held (a), ==, 7999);
+      g_assert_cmpuint (a->retries, ==, 1);
+      g_assert_cmpuint (address_of (a, 2, 0), ==, 0);
+      g_assert_cmpuint (a->retries, ==, 1);
+      free_at (a, address_of (a, 1, 0), 1);
+      a->klass->trim (a);
+      g_assert_cmpuint (held (a), ==, 7999);
+      test_allocator_destroy (a);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -337,5 +388,6 @@ main (int argc, char **argv)
   g_test_add_func ("/ge/huge-variables", test_huge_variables);
   g_test_add_func ("/ge/unload-synchronises", test_unload_synchronises);
   g_test_add_func ("/ge/ladder", test_ladder);
+  g_test_add_func ("/ge/actual-size", test_actual_size);
   return g_test_run ();
 }

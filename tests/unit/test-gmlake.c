@@ -168,6 +168,24 @@ test_g7_collection (void)
   rig_done (&rig);
 }
 
+/* A fused block that its stream may still use is not collected. */
+static void
+test_g7_busy (void)
+{
+  Rig rig = rig_new (LAKE ",reuseLimit=1.2,autoGC=16MiB", "sim:capacity=1GiB,event_latency=1h");
+
+  get (&rig, 0, 10 * MIB, R (0));
+  get (&rig, 1, 10 * MIB, R (1));
+  put (&rig, 0);
+  put (&rig, 1);
+  get (&rig, 0, 16 * MIB, R (2));
+  put (&rig, 0);
+  get (&rig, 0, 12 * MIB, R (3));
+  g_assert_cmpuint (rig_stat (&rig, "stitched_bytes"), ==, 28 * MIB);
+  g_assert_cmpuint (rig_stat (&rig, "sblocks_collected"), ==, 0);
+  rig_done (&rig);
+}
+
 /* Memory that a fused block shows but does not use goes back, too. */
 static void
 test_g8_release (void)
@@ -295,6 +313,7 @@ main (int argc, char **argv)
   g_test_add_func ("/gmlake/G5", test_g5_limits);
   g_test_add_func ("/gmlake/G6", test_g6_pressure);
   g_test_add_func ("/gmlake/G7", test_g7_collection);
+  g_test_add_func ("/gmlake/G7-busy", test_g7_busy);
   g_test_add_func ("/gmlake/G8", test_g8_release);
   g_test_add_func ("/gmlake/G9", test_g9_threshold);
   g_test_add_func ("/gmlake/half-mapped", test_half_mapped);

@@ -175,11 +175,11 @@ test_fast_mode (void)
   test_lowered (CHAIN, "paddle:fast_eager_deletion_mode=yes",
                 "S1 a1:100 a2:200 f1 a3:300 f2 a4:400 f3 f4");
   test_lowered (CHAIN, "paddle:fast_eager_deletion_mode=no",
-                "S1 a1:100 a2:200 a3:300 f1 a4:400 f2 f3 f4");
+                "S1 a1:100 a2:200 e6 a3:300 e7 f1 a4:400 e8 f2 f3 f4");
   test_lowered (CHAIN, "paddle:fast_eager_deletion_mode=no,host_ahead=0",
-                "S1 a1:100 a2:200 f1 a3:300 f2 a4:400 f3 f4");
+                "S1 a1:100 a2:200 e6 f1 a3:300 e7 f2 a4:400 e8 f3 f4");
   test_lowered (CHAIN, "paddle:fast_eager_deletion_mode=no,host_ahead=4294967295",
-                "S1 a1:100 a2:200 a3:300 a4:400 f1 f2 f3 f4");
+                "S1 a1:100 a2:200 e6 a3:300 e7 a4:400 e8 f1 f2 f3 f4");
   /* ParallelExecutor: a stream of its own waits for an event */
   test_lowered (CHAIN, "paddle:fast_eager_deletion_mode=no,executor=parallel",
                 "S1 a1:100 a2:200 e6 w6@1 a3:300 e7 w7@1 f1 a4:400 e8 w8@1 f2 f3 f4");

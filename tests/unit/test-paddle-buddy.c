@@ -602,7 +602,7 @@ test_host_by_hand (void)
   } rows[] = {
     { "paddle-buddy:place=cpu,preset=P13", 2, 524288000 - 2 * 4096,
       2 * 524288000 + G_GUINT64_CONSTANT (524292096) },
-    { "paddle-buddy:place=cpu,preset=P3", 2, 524288000 - 4096,
+    { "paddle-buddy:place=cpu,preset=P2", 2, 524288000 - 4096,
       2 * 524288000 + G_GUINT64_CONSTANT (524292096) },
     { "paddle-buddy:place=pinned", 1, 134217728 - 65536, 524288000 + 524353536 + 134217728 },
   };

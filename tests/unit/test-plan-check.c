@@ -138,6 +138,10 @@ test_reference (void)
   expect ("A out=512\nB out=512\nM:Merge in=A,B out=512\n", "A=0 B=0 M=0", 512, "");
   expect ("A out=512\nB out=512\nM:Merge in=A,B out=512\n", "A=0 B=512 M=0", 1024,
           "reference A:output 0, B:output 0");
+  /* a sound pair before the one that is not */
+  expect (
+      "A out=512\nB in=A out=512 reuse=0.0\nC in=B\nD out=512\nE in=D out=512 reuse=0.0\nF in=E\n",
+      "A=0 B=0 D=0 E=512", 1024, "reference D:output 0, E:output 0");
   expect ("A out=512\nB in=A out=512 reference=1 _input_name_key=x _output_name_key=x\n",
           "A=0 B=512", 1024, "reference A:output 0, B:output 0");
   expect ("A out=1024\nB in=A out=512 reuse=0.0 0._inner_offset=100\n", "A=0 B=100", 1024, "");

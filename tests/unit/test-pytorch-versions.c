@@ -65,6 +65,10 @@ static const Decision decisions[] = {
   { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
     "a 1 26793422; u 1 3; C; B 8; f 1; t 10; E 8; c; t 55; a 2 25275615; t 60; a 3 25275615; t 110; a 4 25275615",
     "0:53248 53248:49367 106496:49367 0:49367 = 159744" },
+  /* D4: what a capture used is forgotten when the block is served again; follows from the two above */
+  { 0xff, "", "sim:capacity=1073741824,event_latency=50s",
+    "a 1 26793422; C; B 8; u 1 1; f 1; E 8; c; a 2 25275615; u 2 1; C; B 8; f 2; E 8; c; a 3 25275615",
+    "0:53248 0:49367 53248:49367 = 106496" },
   /* D4: freed in a pool without a capture: 2.6, 2.8, 2.9, 2.10, 2.11, 2.12.1 */
   { 0x3f, "", "sim:capacity=1073741824,event_latency=50s",
     "a 1 26793422; u 1 3; B 8; f 1; t 10; E 8; t 65; a 2 25275615; t 120; a 3 25275615",

@@ -14,7 +14,8 @@ typedef struct
   guint32 id;
   NaiveKind kind;
   guint64 address, size; /* of the device's block, of a variable's piece, or as the pool returned */
-  gboolean plain;        /* allocated by a device call of its own */
+  guint64 stream;
+  gboolean plain; /* allocated by a device call of its own */
 } Piece;
 
 void
@@ -22,6 +23,7 @@ naive_kinds_init (NaiveKinds *k, NaiveDevice *device, guint64 variable_page)
 {
   k->device = device;
   k->pieces = g_array_new (FALSE, FALSE, sizeof (Piece));
+  k->kept = g_array_new (FALSE, FALSE, sizeof (Piece));
   k->private = naive_pages_new (device, variable_page);
   k->private->fresh = TRUE;
   naive_session_init (&k->variables);
@@ -36,6 +38,7 @@ naive_kinds_clear (NaiveKinds *k)
   naive_pages_destroy (k->private);
   naive_free (k->rdma);
   g_array_unref (k->pieces);
+  g_array_unref (k->kept);
 }
 
 /* 7.4: the visible address is the piece's address plus 512 bytes. */
@@ -93,16 +96,59 @@ take_plain (NaiveKinds *k, Piece *piece, guint64 bytes)
   return piece->address != 0;
 }
 
+void
+naive_kinds_trim (NaiveKinds *k)
+{
+  for (guint i = 0; i < k->kept->len; i++)
+    naive_device_free (k->device, g_array_index (k->kept, Piece, i).address);
+  g_array_set_size (k->kept, 0);
+}
+
+/* The kept piece of the stream and size with the lowest address. */
+static gboolean
+take_kept (NaiveKinds *k, Piece *piece, guint64 bytes)
+{
+  guint found = k->kept->len;
+
+  for (guint i = 0; i < k->kept->len; i++)
+    {
+      const Piece *kept = &g_array_index (k->kept, Piece, i);
+
+      if (kept->stream == k->stream && kept->size == bytes
+          && (found == k->kept->len
+              || kept->address < g_array_index (k->kept, Piece, found).address))
+        found = i;
+    }
+  if (found == k->kept->len)
+    return FALSE;
+  piece->address = g_array_index (k->kept, Piece, found).address;
+  piece->size = bytes;
+  piece->plain = TRUE;
+  g_array_remove_index (k->kept, found);
+  return TRUE;
+}
+
+static gboolean
+take_hbm (NaiveKinds *k, Piece *piece, guint64 bytes)
+{
+  if (take_kept (k, piece, bytes) || take_plain (k, piece, bytes))
+    return TRUE;
+  if (k->kept->len == 0)
+    return FALSE;
+  naive_kinds_trim (k);
+  return take_plain (k, piece, bytes);
+}
+
 gboolean
 naive_kinds_alloc (NaiveKinds *k, guint32 id, NaiveKind kind, guint64 bytes, guint64 *address,
                    guint64 *size)
 {
-  gboolean (*const take[]) (NaiveKinds *, Piece *, guint64) = { [NAIVE_HBM] = take_plain,
+  gboolean (*const take[]) (NaiveKinds *, Piece *, guint64) = { [NAIVE_HBM] = take_hbm,
                                                                 [NAIVE_HOST] = take_host,
                                                                 [NAIVE_VARIABLE] = take_variable,
                                                                 [NAIVE_WEIGHT] = take_plain,
                                                                 [NAIVE_RDMA] = take_rdma };
-  Piece piece = { .id = id, .kind = kind };
+  Piece piece = { .id = id, .kind = kind, .stream = k->stream };
 
   if (!take[kind](k, &piece, bytes))
     return FALSE;
@@ -140,7 +186,9 @@ naive_kinds_free (NaiveKinds *k, guint32 id)
   piece = g_array_index (k->pieces, Piece, i);
   g_array_remove_index (k->pieces, i);
   k->bytes[piece.kind] -= piece.size;
-  if (piece.plain)
+  if (piece.kind == NAIVE_HBM && k->keeps)
+    g_array_append_val (k->kept, piece);
+  else if (piece.plain)
     naive_device_free (k->device, piece.address);
   else if (piece.kind == NAIVE_RDMA)
     naive_ge_rdma.free (k->rdma, id, FALSE);

@@ -101,6 +101,9 @@ typedef struct
   guint ranged; /* number of variables in the range */
   Naive *rdma;  /* NULL before the first request */
   guint64 rdma_base, host, bytes[NAIVE_KINDS];
+  gboolean keeps; /* HBM: the manual's mode 0, in which a freed block waits for its like */
+  guint64 stream; /* of the next request */
+  GArray *kept;   /* pieces */
 } NaiveKinds;
 
 void naive_kinds_init (NaiveKinds *k, NaiveDevice *device, guint64 variable_page);
@@ -109,5 +112,6 @@ gboolean naive_kinds_alloc (NaiveKinds *k, guint32 id, NaiveKind kind, guint64 b
                             guint64 *address, guint64 *size);
 /* FALSE: no such block exists. */
 gboolean naive_kinds_free (NaiveKinds *k, guint32 id);
+void naive_kinds_trim (NaiveKinds *k);
 guint64 naive_kinds_size (const NaiveKinds *k, guint32 id);
 gboolean naive_kinds_figure (const NaiveKinds *k, const char *name, guint64 *value);

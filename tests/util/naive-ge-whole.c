@@ -173,8 +173,9 @@ alloc (Naive *naive, guint32 id, const NaiveRequest *request, guint64 *address, 
       g_array_append_val (w->p2p_ids, id);
       return TRUE;
     }
-  if (kind == NAIVE_HBM && !w->setting->external)
+  if (kind == NAIVE_HBM && !w->setting->external && !w->kinds.keeps)
     return naive_ge_alloc (naive, id, request, address, size);
+  w->kinds.stream = request->stream;
   return naive_kinds_alloc (&w->kinds, id, kind, request->size, address, size);
 }
 
@@ -197,6 +198,7 @@ release (Naive *naive, guint32 id, gboolean completion_follows)
 static void
 trim (Naive *naive)
 {
+  naive_kinds_trim (&((Whole *) naive)->kinds);
   naive_ge_trim (naive);
   naive_ge_trim (&((Whole *) naive)->p2p.base);
 }
@@ -581,6 +583,7 @@ start (Naive *naive)
                      w->small != NULL ? w->small : naive_ge_pages (&w->hbm), mode, fixed);
   w->graphs.leaky = set->leaky;
   naive_kinds_init (&w->kinds, &naive->device, (w->dynamic_bit ? 8 : 2) * MIB);
+  w->kinds.keeps = set->documented && !w->dynamic_bit && !set->external;
 }
 
 static void
