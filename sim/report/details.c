@@ -36,7 +36,7 @@ append_measures (GString *out, const GememResult *result, gboolean verbose)
         if (strcmp (measure->key, "peak_live") == 0)
           g_string_append_printf (out, ", after event %" G_GUINT64_FORMAT, result->peak_live_seq);
         g_string_append_c (out, '\n');
-        if (strcmp (measure->key, "peak_reserved") == 0 && result->peak_asked > 0)
+        if (strcmp (measure->key, "peak_reserved") == 0 && gemem_report_counts_pages (result))
           g_string_append_printf (
               out, "  (in CUDA's pages of 2 MiB; %s asked for %s, and reports that)\n",
               result->allocator, gemem_format_size (text, result->peak_asked));

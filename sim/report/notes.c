@@ -413,6 +413,13 @@ add_not_run (GememReportNotes *notes, GememResult *const *results, guint n)
     }
 }
 
+gboolean
+gemem_report_counts_pages (const GememResult *result)
+{
+  return result->peak_asked > 0
+         && result->peak_reserved - result->peak_asked >= result->peak_reserved / 100;
+}
+
 /* Where peaks count pages and allocators count what they asked for: which of the two is shown. */
 static void
 add_pages (GememReportNotes *notes, GememResult *const *results, guint n)
@@ -421,7 +428,7 @@ add_pages (GememReportNotes *notes, GememResult *const *results, guint n)
   guint less = 0;
 
   for (guint i = 0; i < n; i++)
-    if (results[i]->peak_asked > 0 && less++ < PAGES_MAX)
+    if (gemem_report_counts_pages (results[i]) && less++ < PAGES_MAX)
       {
         char size[GEMEM_FORMAT_MAX];
         g_string_append_printf (text, "%s%s %s", less > 1 ? ", " : "", results[i]->label,

@@ -19,6 +19,9 @@ void gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *
 /* Adds how many costs behind the modelled times of @result are guesses, if any are. */
 void gemem_report_notes_add_guesses (GememReportNotes *notes, const GememResult *result);
 
+/* Whether the peak reserved, in pages, is a hundredth or more above what the allocator reports. */
+gboolean gemem_report_counts_pages (const GememResult *result);
+
 /* "reproduces the recording exactly: 9 of 9 decisions, 4 of 4 device calls", or how far not.  NULL: the
  * run was not to reproduce it, with other settings or addresses of its own; g_free(). */
 char *gemem_report_fidelity (const GememResult *result);
