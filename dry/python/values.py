@@ -152,6 +152,12 @@ def _set(address, size, number, each=0):
     return True
 
 
+def _has_memory(tensor):
+    """Not so a FakeTensor, which does not want to be asked where it is.  PyTorch before 2.0 has no such function."""
+    storage = getattr(tensor, "untyped_storage", None)
+    return storage is None or storage().device.type == "cuda"
+
+
 def _arrays(address, size):
     """The types that the arrays of Python at an address of the GPU have, of SIZE bytes: a letter as NumPy's dtype.kind, bytes of an element."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
@@ -160,7 +166,7 @@ def _arrays(address, size):
         try:
             kind = type(one)
             if tensor and issubclass(kind, tensor):
-                if one.is_cuda and one.untyped_storage().device.type == "cuda" and one.data_ptr() == address and one.numel() * one.element_size() == size:
+                if one.is_cuda and _has_memory(one) and one.data_ptr() == address and one.numel() * one.element_size() == size:
                     yield "b" if one.dtype == torch.bool else "f" if one.is_floating_point() or one.is_complex() else "i", one.element_size()
             elif array and issubclass(kind, array):
                 if one.data.ptr == address and one.nbytes == size:

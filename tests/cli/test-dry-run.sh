@@ -150,6 +150,15 @@ says out '"needed": 1048576, "needed_most": 1074790400, "fits": true'
 check "the second trace is kept" test "$(events two.workspaces.gmt)" = 'alloc 1 size=1048576;alloc 2 size=1073741824'
 run 0 gemem-dry-run --capacity 8GiB --workspaces 8GiB "$program" workspace; says err '^ +- workspaces take less than 8\.000 GiB each, with which it does not fit'
 run 0 gemem-dry-run --capacity 8GiB --workspaces 7.5GiB "$program" workspace; says err "^ +- CUDA's context and kernels.* 511\.0 MiB"; says err '^ +up to 7\.501 GiB'
+# a bound that fits is no condition
+bounded () { printf '%s\n' "for note in $1; do echo \"workspace \$note\" >>\"\$GEMEM_DRY_NOTES\"; done" "$2" "exec '$program' runtime" >bounded.sh; }
+bounded "'f 0..134217728' 'g 0..1000'" ''
+run 0 gemem-dry-run sh bounded.sh; says err '^  h100 +fits: 2\.000 MiB of'; says err '^ +with 128\.0 MiB each, in another run, it needs no more$'; says err 'runs sh again, with workspaces of 128\.0 MiB each'
+run 0 gemem-dry-run --once sh bounded.sh; says err '^ +- .* are enough for workspaces'; lacks err 'runs sh again'
+bounded "'f 0..134217728' 'g 0..unknown'" ''; run 0 gemem-dry-run sh bounded.sh; says err '^ +- .* are enough for workspaces'; lacks err 'runs sh again'
+bounded "'f 0..134217728'" "[ \$GEMEM_DRY_WORKSPACES = 0 ] || exec '$program' batch 4"
+run 0 gemem-dry-run sh bounded.sh; says err '^  h100 +fits: '; says err '^ +up to 4\.000 GiB .* with workspaces of 128\.0 MiB each$'
+run 0 gemem-dry-run --capacity 3GiB sh bounded.sh; says err '^  h100 +fits only if'; says err '^ +- workspaces take less than 128\.0 MiB each, with which it does not fit$'
 # CUDA's context, where it was measured
 run 0 "$GEMEM_BUILDDIR/gemem-dry-run" --json - "$program" runtime; says err '^  h100 +fits: 528\.8 MiB of 79\.18 GiB \(554500096 of 85017493504 bytes\)$'
 says err "^ +of these 526\.8 MiB for CUDA's context, measured on an H100, driver .*; kernels and libraries come on top \(--context=SIZE\)$"; says out '"context": 552402944, .*"needed": 554500096'
