@@ -2,6 +2,8 @@
  * freeing a spec, destroying. */
 #include "config.h"
 
+#include <string.h>
+
 #include "allocators/allocator.h"
 #include "allocators/registry.h"
 
@@ -60,4 +62,18 @@ gemem_allocator_spec_free (GememAllocatorSpec *spec)
   g_clear_pointer (&spec->variables, g_ptr_array_unref);
   g_clear_pointer (&spec->left_out, g_ptr_array_unref);
   g_free (spec);
+}
+
+char *
+gemem_allocator_without_brackets (const char *text)
+{
+  char *inner = g_strstrip (g_strdup (text));
+  const gsize length = strlen (inner);
+
+  if (length >= 2 && inner[0] == '[' && inner[length - 1] == ']')
+    {
+      inner[length - 1] = '\0';
+      memmove (inner, inner + 1, length - 1);
+    }
+  return inner;
 }

@@ -19,7 +19,7 @@
  */
 #include "config.h"
 
-#include "allocators/allocator.h"
+#include "allocators/spans.h"
 #include "base/idmap.h"
 #include "planners/plan-file.h"
 #include "planners/plan-places.h"
@@ -87,7 +87,7 @@ typedef struct
   guint32 n_places;
   GememIdMap *turns; /* id -> Turn; NULL: not prepared */
   guint64 arena, size;
-  guint64 planner_bound, live, live_bytes, served, refused;
+  guint64 planner_bound, least, live, live_bytes, served, refused;
 } Plan;
 
 extern const GememAllocatorClass gemem_plan_class;
@@ -234,6 +234,7 @@ plan_prepare (GememAllocator *allocator, const GememPlanInput *input, GError **e
     add_place (plan, i, places, gemem_lifetimes_get (input->lifetimes, i));
   plan->size = places->arena;
   plan->planner_bound = places->lower_bound;
+  plan->least = places->least;
   plan->arena = plan->size > 0 ? gemem_device_malloc (allocator->device, plan->size, 0) : 0;
   return TRUE;
 }
@@ -303,102 +304,55 @@ plan_free (GememAllocator *allocator, const GememBlock *block, gboolean completi
 
 /* ---- looking at it */
 
-static int
-compare_offset (gconstpointer a, gconstpointer b)
+/* The live places, as spans. */
+static GArray *
+live_spans (const Plan *plan)
 {
-  const Place *x = *(const Place *const *) a, *y = *(const Place *const *) b;
-
-  return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-/* The live places in address order. */
-static GPtrArray *
-live_places (const Plan *plan)
-{
-  GPtrArray *live = g_ptr_array_sized_new ((guint) plan->live);
+  GArray *live = g_array_sized_new (FALSE, FALSE, sizeof (GememSpan), (guint) plan->live);
 
   for (guint32 i = 0; i < plan->n_places; i++)
-    if (plan->places[i].live)
-      g_ptr_array_add (live, &plan->places[i]);
-  g_ptr_array_sort (live, compare_offset);
-  return live;
-}
-
-static void
-report_gap (const Plan *plan, guint64 from, guint64 to, GememSpanFunc func, gpointer data)
-{
-  const GememSpan span = { plan->arena + from, to - from, plan->arena, plan->size, 0, 0,
-                           GEMEM_SPAN_FREE,    0 };
-
-  if (to > from)
-    func (&span, data);
-}
-
-static void
-walk_arena (const Plan *plan, GememSpanFunc func, gpointer data)
-{
-  g_autoptr (GPtrArray) live = live_places (plan);
-  guint64 end = 0;
-
-  for (guint i = 0; i < live->len; i++)
     {
-      const Place *place = live->pdata[i];
+      const Place *place = &plan->places[i];
       const guint64 address = plan->arena + place->offset;
       const GememSpan span = { address,       place->size, plan->arena,     plan->size,
                                place->stream, place->pool, GEMEM_SPAN_LIVE, address };
 
-      report_gap (plan, end, place->offset, func, data);
-      func (&span, data);
-      end = place->offset + place->size;
+      if (place->live)
+        g_array_append_val (live, span);
     }
-  report_gap (plan, end, plan->size, func, data);
+  return live;
 }
 
-typedef struct
-{
-  const Plan *plan; /* NULL: the arena has been reported */
-  GememSpanFunc func;
-  gpointer data;
-} Walk;
-
 static void
-walk_direct (const GememSpan *span, gpointer data)
+append_arena (const Plan *plan, GArray *spans)
 {
-  Walk *walk = data;
+  g_autoptr (GArray) live = live_spans (plan);
 
-  if (walk->plan != NULL && walk->plan->arena < span->address)
-    walk_arena (g_steal_pointer (&walk->plan), walk->func, walk->data);
-  walk->func (span, walk->data);
+  if (plan->arena != 0)
+    gemem_spans_append_arena (spans, live, plan->arena, plan->size);
 }
 
 static void
 plan_walk (GememAllocator *allocator, GememSpanFunc func, gpointer data)
 {
   const Plan *plan = (const Plan *) allocator;
-  Walk walk = { plan->arena != 0 ? plan : NULL, func, data };
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
 
-  gemem_direct_class.walk (plan->direct, walk_direct, &walk);
-  if (walk.plan != NULL)
-    walk_arena (plan, func, data);
-}
-
-static void
-keep_largest (const GememSpan *span, gpointer data)
-{
-  guint64 *largest = data;
-
-  if (span->state == GEMEM_SPAN_FREE)
-    *largest = MAX (*largest, span->size);
+  gemem_direct_class.walk (plan->direct, gemem_spans_append, spans);
+  append_arena (plan, spans);
+  gemem_spans_report (spans, func, data);
 }
 
 static guint64
 plan_largest_free (GememAllocator *allocator, guint64 stream)
 {
-  const Plan *plan = (const Plan *) allocator;
+  g_autoptr (GArray) spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
   guint64 largest = 0;
 
-  if (plan->arena != 0)
-    walk_arena (plan, keep_largest, &largest);
+  append_arena ((const Plan *) allocator, spans);
+  for (guint i = 0; i < spans->len; i++)
+    if (g_array_index (spans, GememSpan, i).state == GEMEM_SPAN_FREE)
+      largest = MAX (largest, g_array_index (spans, GememSpan, i).size);
   return largest;
 }
 
@@ -406,24 +360,13 @@ static gboolean
 plan_check (GememAllocator *allocator, GError **error)
 {
   const Plan *plan = (const Plan *) allocator;
-  g_autoptr (GPtrArray) live = live_places (plan);
-  guint64 end = 0, bytes = 0;
+  g_autoptr (GArray) live = live_spans (plan);
+  guint64 bytes = 0;
 
+  if (!gemem_spans_check_arena (live, plan->arena, plan->size, error))
+    return FALSE;
   for (guint i = 0; i < live->len; i++)
-    {
-      const Place *place = live->pdata[i];
-
-      if (place->offset < end || place->size > plan->size - place->offset)
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
-                       "plan: block at offset %" G_GUINT64_FORMAT
-                       " overlaps its neighbour or the end of the arena",
-                       place->offset);
-          return FALSE;
-        }
-      end = place->offset + place->size;
-      bytes += place->size;
-    }
+    bytes += g_array_index (live, GememSpan, i).size;
   if (live->len == plan->live && bytes == plan->live_bytes)
     return gemem_direct_class.check (plan->direct, error);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
@@ -440,6 +383,8 @@ plan_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 
   func ("arena", plan->size, "B", data);
   func ("arena_lower_bound", plan->planner_bound, "B", data);
+  if (plan->least > 0) /* the planner proves it */
+    func ("arena_least", plan->least, "B", data);
   func ("planned_allocations", plan->n_places, "", data);
   func ("planned_requests", plan->served, "", data);
   func ("refused_requests", plan->refused, "", data);

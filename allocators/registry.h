@@ -23,6 +23,10 @@ const GememNamed *const *gemem_named_choices (void);
 /* FALSE, with the reason (GEMEM_ERROR_USAGE), if @name is that of a skipped plugin. */
 gboolean gemem_check_not_skipped (const char *name, GError **error);
 
+/* "[TEXT]", as an allocator is written within the settings of another, without its brackets;
+ * g_free(). */
+char *gemem_allocator_without_brackets (const char *text);
+
 /* What a class that stands on another one needs of spec.c and the registry, which know all classes:
  * a class that called them itself would need every other. */
 typedef struct

@@ -60,3 +60,58 @@ gemem_spans_report (GArray *spans, GememSpanFunc func, gpointer data)
   for (guint i = 0; i < spans->len; i++)
     func (&g_array_index (spans, GememSpan, i), data);
 }
+
+/* ---- arenas */
+
+static void
+append_gap (GArray *spans, guint64 from, guint64 to, guint64 segment, guint64 segment_size)
+{
+  const GememSpan span = { .address = from,
+                           .size = to - from,
+                           .segment = segment,
+                           .segment_size = segment_size,
+                           .state = GEMEM_SPAN_FREE };
+
+  if (to > from)
+    g_array_append_val (spans, span);
+}
+
+void
+gemem_spans_append_arena (GArray *spans, GArray *live, guint64 address, guint64 size)
+{
+  guint64 end = address;
+
+  gemem_spans_sort (live);
+  for (guint i = 0; i < live->len; i++)
+    {
+      const GememSpan *span = &g_array_index (live, GememSpan, i);
+
+      append_gap (spans, end, span->address, address, size);
+      g_array_append_vals (spans, span, 1);
+      end = span->address + span->size;
+    }
+  append_gap (spans, end, address + size, address, size);
+}
+
+gboolean
+gemem_spans_check_arena (GArray *live, guint64 address, guint64 size, GError **error)
+{
+  guint64 end = address;
+
+  gemem_spans_sort (live);
+  for (guint i = 0; i < live->len; i++)
+    {
+      const GememSpan *span = &g_array_index (live, GememSpan, i);
+
+      if (span->address < end || span->size > address + size - span->address)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
+                       "block at offset %" G_GUINT64_FORMAT
+                       " overlaps its neighbour or the end of the arena",
+                       span->address - address);
+          return FALSE;
+        }
+      end = span->address + span->size;
+    }
+  return TRUE;
+}

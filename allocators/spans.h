@@ -18,3 +18,9 @@ void gemem_spans_sort (GArray *spans);
 /* Calls @func for each: segments in address order, spans in address order within a segment.  Sorts
  * @spans. */
 void gemem_spans_report (GArray *spans, GememSpanFunc func, gpointer data);
+/* Appends all of the arena [@address, @address + @size), one segment: the blocks in it, @live, and
+ * the free gaps between them.  Sorts @live. */
+void gemem_spans_append_arena (GArray *spans, GArray *live, guint64 address, guint64 size);
+/* FALSE with GEMEM_ERROR_INVARIANT if two of @live overlap, or one is not within that arena.  Sorts
+ * @live. */
+gboolean gemem_spans_check_arena (GArray *live, guint64 address, guint64 size, GError **error);

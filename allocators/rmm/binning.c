@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "allocators/registry.h"
 #include "allocators/rmm/passing.h"
 #include "allocators/rmm/upstream.h"
 #include "allocators/spans.h"
@@ -165,7 +166,7 @@ end_of_word (const char *text)
 static gboolean
 add_words (Binning *self, const Params *own, GError **error)
 {
-  g_autofree char *inner = gemem_rmm_without_brackets (own->bins);
+  g_autofree char *inner = gemem_allocator_without_brackets (own->bins);
 
   for (const char *at = inner;; at++)
     {
@@ -184,7 +185,7 @@ add_words (Binning *self, const Params *own, GError **error)
 static gboolean
 names_bins (const Params *own)
 {
-  g_autofree char *inner = own->bins != NULL ? gemem_rmm_without_brackets (own->bins) : NULL;
+  g_autofree char *inner = own->bins != NULL ? gemem_allocator_without_brackets (own->bins) : NULL;
 
   return inner != NULL && *g_strstrip (inner) != '\0' && strcmp (inner, "none") != 0;
 }

@@ -20,20 +20,6 @@ row_of (const GememAllocatorClass *klass, const char *name)
   return gemem_params_find (klass->params, name);
 }
 
-char *
-gemem_rmm_without_brackets (const char *text)
-{
-  char *inner = g_strstrip (g_strdup (text));
-  const gsize length = strlen (inner);
-
-  if (length >= 2 && inner[0] == '[' && inner[length - 1] == ']')
-    {
-      inner[length - 1] = '\0';
-      memmove (inner, inner + 1, length - 1);
-    }
-  return inner;
-}
-
 static gboolean
 is_device (const GememAllocatorClass *klass)
 {
@@ -109,7 +95,7 @@ parse_one (const char *text, const GememAllocatorClass *klass, GError **error)
 {
   g_autoptr (GPtrArray)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
-  g_autofree char *inner = gemem_rmm_without_brackets (text);
+  g_autofree char *inner = gemem_allocator_without_brackets (text);
 
   if (!check_name (inner, klass, error))
     return NULL;

@@ -64,8 +64,6 @@ typedef struct
   gboolean both_names;      /* `device` takes GEMEM_RMM_LEGACY */
 } GememRmmUpstream;
 
-/* "[TEXT]" without its brackets; g_free(). */
-char *gemem_rmm_without_brackets (const char *text);
 /* The resource that @text names, "rmm-pool" or "[rmm-pool:KEY=VALUE,...]", beneath @above, whose
  * class, device and @params are set; NULL without @error: the device itself.  GEMEM_ERROR_USAGE:
  * there is no such resource, it is none of RMM's, its settings are wrong, or it leads back to

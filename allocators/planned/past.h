@@ -1,0 +1,57 @@
+/* past.h - what a program asked for and gave back, in its order: what a plan for its next steps
+ * is made from.
+ *
+ * It comes from the running program, a call at a time, or from a recording.  Only requests of no
+ * private pool are in it: memory that a graph captured keeps its addresses.
+ *
+ * Invariants: `live` of a request is the sum of the sizes of those before it that were not released
+ * by then.  Cost: 32 bytes a request, O(1) each.
+ */
+#pragma once
+
+#include <glib.h>
+
+#define GEMEM_NEVER G_MAXUINT32
+
+typedef struct
+{
+  guint64 size; /* bytes as requested */
+  guint64 stream;
+  guint64 live;     /* bytes, just before it */
+  guint32 released; /* how many requests came before its release; GEMEM_NEVER: none is known */
+} GememPastRequest;
+
+/* A moment that the recording names: a step or phase begins, or a phase ends. */
+typedef struct
+{
+  guint32 request; /* the first after it */
+  guint32 name;    /* equal for moments of one name and kind; GEMEM_MARK_STEP */
+} GememPastMark;
+
+#define GEMEM_MARK_STEP 0
+
+typedef struct
+{
+  GArray *requests; /* GememPastRequest */
+  GArray *marks;    /* GememPastMark, of recordings */
+  guint64 live;     /* bytes, now */
+} GememPast;
+
+/* Most requests of a past; asking for more is not allowed. */
+#define GEMEM_MOST_PAST (1u << 24)
+
+GememPast *gemem_past_new (void);
+/* @past may be NULL. */
+void gemem_past_free (GememPast *past);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPast, gemem_past_free)
+
+/* Appends a request of @size bytes on @stream, and returns its number. */
+guint32 gemem_past_ask (GememPast *past, guint64 size, guint64 stream);
+/* Request @number, which was not released before, is released. */
+void gemem_past_release (GememPast *past, guint32 number);
+
+#define gemem_past_get(past, i) (&g_array_index ((past)->requests, GememPastRequest, (i)))
+
+/* The past of the recording in @path, of any format: of the device of its first request.
+ * GEMEM_ERROR_INPUT: it cannot be read, or has no request. */
+GememPast *gemem_past_read (const char *path, GError **error);

@@ -1,0 +1,36 @@
+/* steps.h - where the steps of a program begin: what repeats in what it asked for.
+ *
+ * A recording with marks of steps has them there.  Elsewhere two moments are in the same place of
+ * two steps if about as many bytes were live at both, and the next requests are the same; what lies between
+ * may differ.  Of all such moments those count that lie as evenly as steps do and cover the most of
+ * the history.  Where none cover a quarter of it, the phases that the recording names are steps: those
+ * that begin or end with the least memory live.
+ *
+ * Where a step is cut does not matter to a plan, but for blocks that last from one to the next; so it
+ * is cut where the least memory is live.
+ *
+ * Cost: O(n), and a table with an entry a request while it looks.
+ */
+#pragma once
+
+#include "allocators/planned/past.h"
+
+typedef enum
+{
+  GEMEM_STEPS_MARKED, /* the recording says where they begin */
+  GEMEM_STEPS_PERIOD, /* the requests repeat */
+  GEMEM_STEPS_PHASES, /* a phase of the recording repeats */
+} GememStepsKind;
+
+typedef struct
+{
+  GememStepsKind kind;
+  guint32 count;            /* steps that are whole */
+  guint32 first, first_end; /* requests of the first */
+  guint32 begin, end;       /* of the one with the largest peak */
+  guint32 last_end;         /* the first request that is of no whole step */
+  guint32 cut;              /* requests of a step before the moment at which the least is live */
+} GememSteps;
+
+/* FALSE: fewer than @least steps are found. */
+gboolean gemem_steps_find (const GememPast *past, guint32 least, GememSteps *steps);
