@@ -3,7 +3,7 @@
  *
  * Several orders of rank (preorders) take turns, with at most 2n nodes each, then 4n, 8n, ...; the
  * first answer counts.  Without a capacity the planner bisects between the largest load and the
- * height found, and stops at the height.  A capacity at which the steps ended counts as too small;
+ * height found, beginning with first fit by size, which MiniMalloc does not try.  A capacity at which the steps ended counts as too small;
  * only where none did is the plan proven least.
  *
  * A preorder is a word of keys, each descending, then the id: A area, C sections, L begin, O boxes
@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "planners/fit.h"
 #include "planners/minimalloc/search.h"
-#include "planners/planner.h"
 
 #define KEYS "ACLOTUWZ"
 #define MOST_KEYS 8
@@ -220,20 +220,19 @@ decide (Space *space, gint64 capacity, guint64 steps)
   return answer;
 }
 
-/* Bisects between the load and the height found.  With a capacity at which all fits the first answer
- * needs one node a box. */
+/* Bisects between the load and the height found, which first fit by size begins with. */
 static void
 minimise (Space *space)
 {
   const guint32 n = space->boxes->n;
-  gint64 low = gemem_boxes_load (space->boxes), high = 0;
-  guint64 free_steps = G_MAXUINT64;
-
-  for (guint32 i = 0; i < n; i++)
-    high += space->boxes->boxes[i].size + space->boxes->boxes[i].unit;
-  try_order (space, 0, high, n, &free_steps);
   g_autofree GememBox *best = g_memdup2 (space->boxes->boxes, sizeof (GememBox) * n);
-  for (high = gemem_boxes_top (space->boxes) - 1; low <= high;)
+  GememBoxes start = { best, n, space->boxes->columns };
+  gint64 low = gemem_boxes_load (space->boxes), high;
+
+  gemem_boxes_sort (&start, gemem_box_by_size, NULL);
+  gemem_boxes_fit (&start, gemem_occupancy_first_fit, space->search->input);
+  for (high = gemem_boxes_top (&start) - 1;
+       low <= high && !gemem_plan_is_unwanted (space->search->input->interrupted);)
     {
       const gint64 capacity = low + (high - low) / 2;
 
@@ -312,5 +311,5 @@ const GememPlanner gemem_planner_minimalloc = {
   0,
   512,
   plan_minimalloc,
-  600
+  GEMEM_FIT_ITEM_BYTES
 };

@@ -200,17 +200,21 @@ raise_others (GememMinimallocSearch *search, Frame *frame, guint32 *from, guint3
 static void
 raise_floors (GememMinimallocSearch *search, const Frame *frame, guint32 from, guint32 to)
 {
+  guint64 work = 0;
+
   for (guint32 s = from; s < to; s++)
     search->lowest[s] = search->left[s] > 0 ? G_MAXINT64 : 0;
   for (guint32 i = search->starts[frame->first]; i < search->starts[to]; i++)
     {
       const GememBox *box = box_at (search, i);
 
-      for (guint32 s = MAX (box->first, from); !search->placed[i] && s < MIN (box->last, to); s++)
+      for (guint32 s = MAX (box->first, from); !search->placed[i] && s < MIN (box->last, to);
+           s++, work++)
         search->lowest[s] = MIN (search->lowest[s], search->low[i]);
     }
   for (guint32 s = from; s < to; s++)
     raise_to (search, FLOOR, search->floor, s, search->lowest[s]);
+  search->steps -= MIN (search->steps, work);
 }
 
 /* FALSE if what is left of a section does not fit. */
@@ -325,6 +329,7 @@ static void
 begin (GememMinimallocSearch *search, gint64 capacity)
 {
   const Frame root = { .last = search->sections, .placed = NONE, .low = -1 };
+  guint64 work = search->boxes->n;
 
   search->capacity = capacity;
   g_array_set_size (search->trail, 0);
@@ -337,7 +342,9 @@ begin (GememMinimallocSearch *search, gint64 capacity)
       search->low[i] = 0;
       search->placed[i] = FALSE;
       count (search, i, 1);
+      work += box_at (search, i)->last - box_at (search, i)->first;
     }
+  search->steps -= MIN (search->steps, work);
 }
 
 /* Takes the last frame away, and what the one before it placed; FALSE if that is the root. */

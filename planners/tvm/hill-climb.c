@@ -9,6 +9,8 @@
  *
  * Not known, and chosen: which random numbers; from which buffer of the first level the second is
  * reached (a random one); that nothing happens where a level is empty; that percents are whole.
+ * `effort` ends the rounds early where there are more than 2000 buffers, so that all planners together
+ * take seconds; TVM goes on.
  * Levels are found by looking at all buffers, never listed: memory stays linear.
  * Cost: first fit of all buffers for each round.  Origin: offline-planning.md 3.
  */
@@ -22,7 +24,7 @@
 
 typedef struct
 {
-  guint64 seed, rounds, memory_pressure, alignment;
+  guint64 seed, rounds, effort, memory_pressure, alignment;
 } Params;
 
 static const GememParam params_climb[] = {
@@ -37,6 +39,14 @@ static const GememParam params_climb[] = {
     .max = "1000000",
     .help = "Orders tried; each takes as long as first fit.",
     .offset = G_STRUCT_OFFSET (Params, rounds) },
+  { .name = "effort",
+    .type = GEMEM_PARAM_UINT,
+    .default_text = "normal",
+    .max = "1000000000000000",
+    .special = "quick=100000|normal=1000000|thorough=100000000",
+    .help =
+        "Buffers placed in all rounds; ends the rounds of large inputs early, which TVM does not.",
+    .offset = G_STRUCT_OFFSET (Params, effort) },
   { .name = "memory_pressure",
     .type = GEMEM_PARAM_SIZE,
     .default_text = "0",
@@ -147,13 +157,13 @@ place (GememBoxes *boxes, gpointer data, GError **error G_GNUC_UNUSED)
   gint64 now = fit (climb, boxes), best = now;
   g_autofree GememBox *current = g_memdup2 (boxes->boxes, bytes),
                       *least = g_memdup2 (boxes->boxes, bytes);
-  for (guint64 round = 1;
-       round <= climb->params->rounds && (guint64) best > climb->params->memory_pressure
-       && !gemem_plan_is_unwanted (climb->input.interrupted);
+  const guint64 rounds = MIN (climb->params->rounds, climb->params->effort / boxes->n);
+  for (guint64 round = 1; round <= rounds && (guint64) best > climb->params->memory_pressure
+                          && !gemem_plan_is_unwanted (climb->input.interrupted);
        round++)
     {
       if (climb->share != NULL)
-        g_atomic_int_set (climb->share, (gint) (round * 1000 / climb->params->rounds));
+        g_atomic_int_set (climb->share, (gint) (round * 1000 / rounds));
       swap_two (climb, boxes, now);
       const gint64 next = fit (climb, boxes);
 
