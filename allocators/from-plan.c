@@ -87,7 +87,7 @@ typedef struct
   guint32 n_places;
   GememIdMap *turns; /* id -> Turn; NULL: not prepared */
   guint64 arena, size;
-  guint64 planner_bound, live, live_bytes, served, refused;
+  guint64 planner_bound, least, live, live_bytes, served, refused;
 } Plan;
 
 extern const GememAllocatorClass gemem_plan_class;
@@ -234,6 +234,7 @@ plan_prepare (GememAllocator *allocator, const GememPlanInput *input, GError **e
     add_place (plan, i, places, gemem_lifetimes_get (input->lifetimes, i));
   plan->size = places->arena;
   plan->planner_bound = places->lower_bound;
+  plan->least = places->least;
   plan->arena = plan->size > 0 ? gemem_device_malloc (allocator->device, plan->size, 0) : 0;
   return TRUE;
 }
@@ -382,6 +383,8 @@ plan_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 
   func ("arena", plan->size, "B", data);
   func ("arena_lower_bound", plan->planner_bound, "B", data);
+  if (plan->least > 0) /* the planner proves it */
+    func ("arena_least", plan->least, "B", data);
   func ("planned_allocations", plan->n_places, "", data);
   func ("planned_requests", plan->served, "", data);
   func ("refused_requests", plan->refused, "", data);

@@ -97,6 +97,7 @@ place_all (const GememPlan *plan, const GememPlanInput *input)
   gemem_plan_add_total (places, 0, behind.end);
   places->alignment = 1; /* the planner's alignment was checked against its own input */
   places->lower_bound = gemem_lifetimes_lower_bound (lifetimes, 1);
+  places->least = input->graph == NULL ? plan->least : 0;
   gemem_idmap_free (behind.places);
   return places;
 }

@@ -41,10 +41,13 @@ static gboolean touch;
 static gboolean measure;
 static gboolean use_environment;
 static gboolean zoo;
+static gboolean optimal;
 
 const GOptionEntry gemem_rows_entries[] = {
   { "zoo", 0, 0, G_OPTION_ARG_NONE, &zoo,
     "Every allocator of 'gemem-sim list', also of other systems than the recorded one", NULL },
+  { "optimal", 0, 0, G_OPTION_ARG_NONE, &optimal,
+    "A row for the least that is possible, by the planner optimal", NULL },
   { NULL }
 };
 
@@ -270,8 +273,8 @@ append_choices (GPtrArray *specs, GememSourceFile *first)
 /* The allocators of -a; else @fallback; else the one that recorded the first trace.  *@choices: whether
  * they are the choices of the recorded program. */
 static GPtrArray *
-choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray *variables,
-                   gboolean *choices, GError **error)
+choose_rows (GememSourceFile *first, const char *fallback, const GPtrArray *variables,
+             gboolean *choices, GError **error)
 {
   g_autoptr (GPtrArray)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
@@ -291,6 +294,20 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
           || !leave_planned_out (specs, first, error)))
     return NULL;
   if (specs->len == 0 && !add_recorder (first, variables, specs, error))
+    return NULL;
+  return g_steal_pointer (&specs);
+}
+
+/* The same, and with --optimal the row of the least that is possible. */
+static GPtrArray *
+choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray *variables,
+                   gboolean *choices, GError **error)
+{
+  g_autoptr (GPtrArray) specs = choose_rows (first, fallback, variables, choices, error);
+
+  if (specs == NULL
+      || (optimal
+          && !gemem_allocator_spec_parse ("plan:planner=\"optimal:alignment=1\"", specs, error)))
     return NULL;
   return g_steal_pointer (&specs);
 }

@@ -43,8 +43,6 @@ const GememCommand gemem_command_compare = {
       "  gemem-sim compare step.gmt -a 'paddle-*' -a "
       "'pytorch-caching:max_split_size_mb=64|128|256'\n"
       "      a family, and one allocator with three settings\n"
-      "  gemem-sim compare model.json --lower=inplace:steps=3 -a 'ge-*' -a pytorch-caching\n"
-      "      three runs of a graph whose operators write in place\n"
       "  gemem-sim compare model.json --lower='paddle:eager_delete_tensor_gb=-1|0|1' -a "
       "paddle-auto-growth --plots plots\n"
       "      what PaddlePaddle's garbage collection saves: a row and a line for each threshold\n",

@@ -320,6 +320,38 @@ cut_short (GememResult *const *results, guint n)
                    : NULL;
 }
 
+/* The least that is possible, as a planner among @results proved; 0: none did. */
+static guint64
+proven_least (GememResult *const *results, guint n)
+{
+  guint64 least = 0;
+
+  for (guint i = 0; i < n; i++)
+    for (guint k = 0; results[i]->stats != NULL && k < results[i]->stats->len; k++)
+      {
+        const GememSetting *stat = results[i]->stats->pdata[k];
+
+        if (strcmp (stat->key, "arena_least") == 0)
+          least = MAX (least, g_ascii_strtoull (stat->value, NULL, 10));
+      }
+  return least;
+}
+
+/* How far the best is from the least that is possible. */
+static void
+append_least (GString *out, const Standings *s, guint64 least)
+{
+  char size[GEMEM_FORMAT_MAX], share[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (least == 0 || s->capacity || s->as_recorded)
+    return;
+  g_ascii_formatd (share, sizeof share, "%.1f",
+                   100 * ((double) s->best->peak_reserved / (double) least - 1));
+  g_string_append_printf (
+      out, " It is at most %s %% above the least possible: no placement needs less than %s.", share,
+      gemem_format_size (size, least));
+}
+
 char *
 gemem_report_verdict (GememResult *const *results, guint n)
 {
@@ -351,6 +383,7 @@ gemem_report_verdict (GememResult *const *results, guint n)
     }
   append_costs (out, &s);
   g_string_append_c (out, '.');
+  append_least (out, &s, proven_least (results, n));
   return g_string_free (out, FALSE);
 }
 
