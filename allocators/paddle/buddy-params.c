@@ -151,11 +151,11 @@ gemem_paddle_buddy_params_resolve (Params *params, GError **error)
     { "use_pinned_memory", !params->use_pinned_memory, cpu,
       "locks pages of the CPU allocator; choose place=cpu" },
   };
-  if (cpu && version == GEMEM_PADDLE_3_X)
+  if (cpu && version == GEMEM_PADDLE_3_X && params->chunk.rules == GEMEM_RULES_AS_BUILT)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                    "paddle-buddy: memory of the host is plain malloc since 3.x; choose "
-                   "version=2.6, or paddle:version=3.x,place=cpu");
+                   "version=2.6 or rules=documented, or paddle:version=3.x,place=cpu");
       return FALSE;
     }
   if (!gemem_check_flags ("paddle-buddy", flags, G_N_ELEMENTS (flags), error)

@@ -48,9 +48,9 @@ run 0 gemem-sim plan io.json -p 'ge-hybrid:op_no_reuse_mem=nobody' --no-time
 says err "^gemem-sim: note: op_no_reuse_mem: no node or type of node of io is called 'nobody', so that it changes nothing; what GE says to it is not known$"
 
 # ---- the host's memory since 3.x is no buddy's
-refused 'paddle-buddy: memory of the host is plain malloc since 3\.x; choose version=2\.6, or paddle:version=3\.x,place=cpu' gemem-sim replay one.txt -a paddle-buddy:version=3.x,place=cpu
+refused 'paddle-buddy: memory of the host is plain malloc since 3\.x; choose version=2\.6 or rules=documented, or paddle:version=3\.x,place=cpu' gemem-sim replay one.txt -a paddle-buddy:version=3.x,place=cpu
 run 0 gemem-sim replay -v one.txt -a paddle:version=3.x,place=cpu; says out 'place=cpu \(direct\)'
-run 0 gemem-sim replay -v one.txt -a paddle-buddy:version=2.6,place=cpu
+run 0 gemem-sim replay -v one.txt -a paddle-buddy:version=2.6,place=cpu; run 0 gemem-sim replay -v one.txt -a paddle-buddy:version=3.x,place=cpu,rules=documented
 
 # ---- what fails says so once
 refused 'batch_label=x: no node of one.json has this label; leave it out to run the largest$' gemem-sim replay one.json --lower zero-clear:batch_label=x -a direct
