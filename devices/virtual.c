@@ -46,10 +46,10 @@ place_range (GememSimulated *self, guint64 size, guint64 alignment, guint64 *kep
   return gemem_arenas_reserve (self->arenas, size, alignment);
 }
 
-/* Where a range of @size bytes begins that is just as long as what was mapped last; 0: nowhere, or
- * where it would be placed anyway, which then counts as taken by those placed later. */
+/* Where a range of @size bytes begins that is just as long as what was mapped last; 0: nowhere, or at
+ * a step, where ranges are placed anyway: one that comes before it may never have been mapped. */
 static guint64
-whole_range (const GememSimulated *self, guint64 size, guint64 alignment)
+whole_range (const GememSimulated *self, guint64 size)
 {
   const GememRegion *ranges = &self->ranges;
   const guint64 whole = gemem_align_up (size, self->params.granularity),
@@ -57,11 +57,7 @@ whole_range (const GememSimulated *self, guint64 size, guint64 alignment)
 
   if (self->mapped_end - self->mapped < whole)
     return 0;
-  return gemem_space_find (&self->space, ranges->floor, gemem_align_up (size, ranges->step),
-                           MAX (ranges->step, alignment))
-                 == address
-             ? 0
-             : address;
+  return (address - ranges->floor) % ranges->step == 0 ? 0 : address;
 }
 
 /* Where the recording has a range of @size bytes; 0: nowhere, or that is not free. */
@@ -73,7 +69,7 @@ take_recorded (GememSimulated *self, guint64 size, guint64 alignment, guint64 *o
   if (self->answers != NULL)
     return gemem_simulated_take_expected (self, &self->expected_ranges, size);
   if (mapped != 0 && self->mapped_whole)
-    mapped = whole_range (self, size, alignment);
+    mapped = whole_range (self, size);
   self->mapped = 0;
   if (mapped != 0 && mapped == gemem_align_up (mapped, MAX (alignment, 1))
       && lay_out (self, mapped, size, own))

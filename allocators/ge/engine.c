@@ -6,7 +6,7 @@
  *  - static graphs: a block each (0, 3), or memory that the session shares (2, 4): static.h, and
  *    engine-graphs.c for what surrounds it;
  *  - dynamic requests: pools over the device (0, 2), or over virtual ranges (3, 4): stack.h; HBM
- *    and P2P memory have pools of their own; rules=documented, 0 and 2: blocks of exact sizes;
+ *    and P2P memory have pools of their own; rules=documented, 0: blocks of exact sizes;
  *  - others (other-blocks.h): variables a range of the session; RDMA a pool that never grows;
  *    weights a device call each; host memory nothing of the device.
  * The pool number of a request says which kind it is (memory_types); the default is dynamic HBM
@@ -55,7 +55,7 @@ static const GememParam params[] = {
             "static_memory_policy that is none counts as 0; static_model_addr_fixed leaves a "
             "graph's block behind when it is unloaded." },
   GE_RULES_ROW (GeEngineParams, rules,
-                ". Under policies 0 and 2 dynamic memory has the actual size of each request. "
+                ". Under policy 0 dynamic memory has the actual size of each request. "
                 "GE_USE_STATIC_MEMORY takes the listed values alone, and not beside "
                 "static_memory_policy"),
   { .name = "check_free_memory",
@@ -154,12 +154,11 @@ static_options (const GeEngine *ge, const GeEngineParams *p, guint64 total)
   return options;
 }
 
-/* Dynamic memory "based on the actual size": the manual's mode 0, and mode 2, which is for static
- * shapes only. */
+/* Dynamic memory "based on the actual size": the manual's mode 0. */
 static gboolean
 is_exact (const GeEngine *ge, const GeEngineParams *p)
 {
-  return p->rules == GEMEM_RULES_DOCUMENTED && ge->policy < 3 && !p->external;
+  return p->rules == GEMEM_RULES_DOCUMENTED && ge->policy == 0 && !p->external;
 }
 
 static GeOtherOptions

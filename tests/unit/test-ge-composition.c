@@ -339,38 +339,32 @@ free_at (GememAllocator *a, guint64 address, guint64 size)
 }
 
 /* Mode 0 by the manual's word: dynamic memory has the actual size, and only a request of the same
- * size and stream finds it again; so too under mode 2, which is for static shapes. */
+ * size and stream finds it again. */
 static void
 test_actual_size (void)
 {
-  static const char *const specs[] = { "ge:rules=documented",
-                                       "ge:static_memory_policy=2,rules=documented" };
+  GememAllocator *a = test_allocator_new ("ge:rules=documented", "sim:capacity=8000");
+  const guint64 first = address_of (a, 1000, 0);
 
-  for (guint i = 0; i < G_N_ELEMENTS (specs); i++)
-    {
-      GememAllocator *a = test_allocator_new (specs[i], "sim:capacity=8000");
-      const guint64 first = address_of (a, 1000, 0);
-
-      g_assert_cmpuint (held (a), ==, 1000);
-      free_at (a, first, 1000);
-      g_assert_true (test_allocator_verify (a, 0, 0));
-      g_assert_cmpuint (address_of (a, 999, 0), !=, first);
-      g_assert_cmpuint (address_of (a, 1000, 1), !=, first);
-      g_assert_cmpuint (held (a), ==, 2999);
-      g_assert_cmpuint (address_of (a, 1000, 0), ==, first);
-      g_assert_cmpuint (held (a), ==, 2999);
-      /* what is kept goes when the device has no more, or when the program asks for it */
-      free_at (a, first, 1000);
-      g_assert_cmpuint (address_of (a, 6000, 0), !=, 0);
-      g_assert_cmpuint (held (a), ==, 7999);
-      g_assert_cmpuint (a->retries, ==, 1);
-      g_assert_cmpuint (address_of (a, 2, 0), ==, 0);
-      g_assert_cmpuint (a->retries, ==, 1);
-      free_at (a, address_of (a, 1, 0), 1);
-      a->klass->trim (a);
-      g_assert_cmpuint (held (a), ==, 7999);
-      test_allocator_destroy (a);
-    }
+  g_assert_cmpuint (held (a), ==, 1000);
+  free_at (a, first, 1000);
+  g_assert_true (test_allocator_verify (a, 0, 0));
+  g_assert_cmpuint (address_of (a, 999, 0), !=, first);
+  g_assert_cmpuint (address_of (a, 1000, 1), !=, first);
+  g_assert_cmpuint (held (a), ==, 2999);
+  g_assert_cmpuint (address_of (a, 1000, 0), ==, first);
+  g_assert_cmpuint (held (a), ==, 2999);
+  /* what is kept goes when the device has no more, or when the program asks for it */
+  free_at (a, first, 1000);
+  g_assert_cmpuint (address_of (a, 6000, 0), !=, 0);
+  g_assert_cmpuint (held (a), ==, 7999);
+  g_assert_cmpuint (a->retries, ==, 1);
+  g_assert_cmpuint (address_of (a, 2, 0), ==, 0);
+  g_assert_cmpuint (a->retries, ==, 1);
+  free_at (a, address_of (a, 1, 0), 1);
+  a->klass->trim (a);
+  g_assert_cmpuint (held (a), ==, 7999);
+  test_allocator_destroy (a);
 }
 
 int

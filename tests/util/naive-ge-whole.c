@@ -583,7 +583,7 @@ start (Naive *naive)
                      w->small != NULL ? w->small : naive_ge_pages (&w->hbm), mode, fixed);
   w->graphs.leaky = set->leaky;
   naive_kinds_init (&w->kinds, &naive->device, (w->dynamic_bit ? 8 : 2) * MIB);
-  w->kinds.keeps = set->documented && !w->dynamic_bit && !set->external;
+  w->kinds.keeps = set->documented && !w->static_bit && !w->dynamic_bit && !set->external;
 }
 
 static void
@@ -643,11 +643,14 @@ static const guint32 hccl_graphs[] = { 10, 20, 30, 60, 110, 200, 410, 0 };
 
 #define AS_BUILT "GE_USE_STATIC_MEMORY=1,hccl_graphs=[10,20,30,60,110,200,410]"
 #define DOCUMENTED "static_memory_policy=2,rules=documented"
+#define ACTUAL "static_memory_policy=0,rules=documented"
 #define APART "static_memory_policy=3,feature_base_refreshable=yes"
 #define ADDR_FIXED "static_memory_policy=2,static_model_addr_fixed=yes,as_built=yes"
 
 WHOLE (whole_0, "static_memory_policy=0", 0, .option = "0");
 WHOLE (whole_0_faulty, "static_memory_policy=0", 7, .option = "0");
+WHOLE (whole_actual, ACTUAL, 0, .option = "0", .documented = TRUE);
+WHOLE (whole_actual_faulty, ACTUAL, 7, .option = "0", .documented = TRUE);
 WHOLE (whole_1, AS_BUILT, 0, .environment = "1", .hccl = hccl_graphs);
 WHOLE (whole_1_faulty, AS_BUILT, 7, .environment = "1", .hccl = hccl_graphs);
 WHOLE (whole_2, DOCUMENTED, 0, .option = "2", .documented = TRUE);

@@ -123,6 +123,8 @@ extern const NaiveClass naive_ge_policy4_faulty;
 extern const NaiveClass naive_ge_policy4_poor;
 extern const NaiveClass naive_ge_whole_0; /* naive-ge-whole.c */
 extern const NaiveClass naive_ge_whole_0_faulty;
+extern const NaiveClass naive_ge_whole_actual;
+extern const NaiveClass naive_ge_whole_actual_faulty;
 extern const NaiveClass naive_ge_whole_1;
 extern const NaiveClass naive_ge_whole_1_faulty;
 extern const NaiveClass naive_ge_whole_2;

@@ -284,6 +284,8 @@ const NaiveClass *const naive_classes[] = {
   &naive_ge_policy4_poor,
   &naive_ge_whole_0,
   &naive_ge_whole_0_faulty,
+  &naive_ge_whole_actual,
+  &naive_ge_whole_actual_faulty,
   &naive_ge_whole_1,
   &naive_ge_whole_1_faulty,
   &naive_ge_whole_2,
