@@ -301,7 +301,9 @@ look_for_steps (Planned *self)
   if (gemem_steps_find (self->past, STEPS_ALIKE, &steps)
       && steps.last_end - steps.first >= self->past->requests->len / 3)
     plan_from (self, &steps);
-  else if (self->look >= LAST_LOOK)
+  if (self->schedule != NULL)
+    return;
+  if (self->look >= LAST_LOOK)
     end_learning (self);
   else
     self->look *= 2;

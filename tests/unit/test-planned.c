@@ -550,6 +550,20 @@ test_shared (void)
   program_end (&self);
 }
 
+/* A step that the planner cannot plan is served without a plan. */
+static void
+test_no_plan (void)
+{
+  Program self;
+
+  program_begin (&self, "planned:planner=\"minimalloc:capacity=1MiB\"", NULL);
+  for (guint i = 0; i < 200; i++)
+    short_step (&self, FALSE);
+  equal (stat_of (&self, "plans"), 0);
+  equal (stat_of (&self, "other_requests"), 200 * 8);
+  program_end (&self);
+}
+
 /* Where the device has no memory for the plan, or later for what is beside it, the plan goes. */
 static void
 test_no_memory (void)
@@ -707,6 +721,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planned/skipping", test_skipping);
   g_test_add_func ("/planned/learns", test_learns);
   g_test_add_func ("/planned/shared", test_shared);
+  g_test_add_func ("/planned/no-plan", test_no_plan);
   g_test_add_func ("/planned/no-memory", test_no_memory);
   g_test_add_func ("/planned/departures", test_departures);
   return g_test_run ();
