@@ -303,7 +303,7 @@ find_cut (const GememPast *past, const GememSteps *steps)
 gboolean
 gemem_steps_find (const GememPast *past, guint32 least, GememSteps *steps)
 {
-  if (!use_marks (past, GEMEM_MARK_STEP, least, steps) && !find_periods (past, least, steps)
+  if (!find_periods (past, least, steps) && !use_marks (past, GEMEM_MARK_STEP, least, steps)
       && !find_phases (past, least, steps))
     return FALSE;
   steps->cut = find_cut (past, steps);
