@@ -1,10 +1,10 @@
 /* steps.h - where the steps of a program begin: what repeats in what it asked for.
  *
- * A recording with marks of steps has them there.  Elsewhere two moments are in the same place of
- * two steps if about as many bytes were live at both, and the next requests are the same; what lies between
- * may differ.  Of all such moments those count that lie as evenly as steps do and cover the most of
- * the history.  Where none cover a quarter of it, the phases that the recording names are steps: those
- * that begin or end with the least memory live.
+ * Two moments are in the same place of two steps if about as many bytes were live at both, and the
+ * next requests are the same; what lies between may differ.  Of all such moments those count that lie
+ * as evenly as steps do and cover the most of the history.  Where none cover a quarter of it, steps are
+ * where the recording marks them, else between the phases that it names: those that begin or end with
+ * the least memory live.
  *
  * Where a step is cut does not matter to a plan, but for blocks that last from one to the next; so it
  * is cut where the least memory is live.

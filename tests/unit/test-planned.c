@@ -216,7 +216,7 @@ add_mark (GememPast *past, guint32 name)
   g_array_append_val (past->marks, mark);
 }
 
-/* Steps of other sizes each time repeat nowhere; marks, else phases, say where they begin. */
+/* Steps of other sizes each time repeat nowhere: marks, else phases, say where they begin. */
 static void
 test_marks (void)
 {
@@ -241,6 +241,25 @@ test_marks (void)
       equal (steps.begin, 30);
       equal (steps.end, 40);
     }
+}
+
+/* What repeats counts more than marks: the first step makes what stays, so it is unlike the others. */
+static void
+test_period_before_marks (void)
+{
+  g_autoptr (GememPast) past = gemem_past_new ();
+  GememSteps steps;
+
+  for (guint i = 0; i < 4; i++)
+    {
+      add_mark (past, GEMEM_MARK_STEP);
+      add_wave (past, forward, LENGTH);
+      for (guint k = 0; i == 0 && k < 30; k++)
+        gemem_past_ask (past, 3000 + k, 0);
+    }
+  g_assert_true (gemem_steps_find (past, 1, &steps));
+  equal (steps.kind, GEMEM_STEPS_PERIOD);
+  equal (steps.end - steps.begin, LENGTH);
 }
 
 static void
@@ -716,6 +735,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planned/kept", test_kept);
   g_test_add_func ("/planned/largest-step", test_largest_step);
   g_test_add_func ("/planned/marks", test_marks);
+  g_test_add_func ("/planned/period-before-marks", test_period_before_marks);
   g_test_add_func ("/planned/no-steps", test_no_steps);
   g_test_add_func ("/planned/sequence", test_sequence);
   g_test_add_func ("/planned/skipping", test_skipping);
