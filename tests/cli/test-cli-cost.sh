@@ -23,8 +23,9 @@ for allocator in paddle-auto-growth paddle-vmm-auto-growth; do
 done
 
 # ---- ranges of addresses, of which little has memory
-streams "$(is_sanitized && echo 400 || echo 4000)" 4096 >s.txt # full checks look at every page of every range
-within gemem-sim replay s.txt -a ge-expandable -d sim:capacity=4TiB -f csv -o s.csv
+if is_sanitized; then few=100 much=16GiB; else few=4000 much=4TiB; fi # full checks look at every page of every range, at every event
+streams $few 4096 >s.txt
+within gemem-sim replay s.txt -a ge-expandable -d sim:capacity=$much -f csv -o s.csv
 
 # ---- memory does not grow with the capacity of the device
 if ! is_sanitized; then
