@@ -13,6 +13,14 @@
 
 #define GEMEM_NEVER G_MAXUINT32
 
+/* A hash of @hash, of what came before, and @value. */
+static inline guint64
+gemem_past_mix (guint64 hash, guint64 value)
+{
+  hash = (hash ^ value) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
+  return hash ^ hash >> 29;
+}
+
 typedef struct
 {
   guint64 size; /* bytes as requested */

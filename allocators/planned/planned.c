@@ -387,7 +387,7 @@ retire (Planned *self)
 static void
 serve (const Planned *self, GememPlannedPlace *place, GememBlock *block)
 {
-  *block = (GememBlock){ self->arena + place->offset, place->taken, place };
+  *block = (GememBlock){ self->arena + place->offset, place->size, place };
 }
 
 /* A place in a gap of the arena. */
@@ -609,7 +609,7 @@ live_spans (const Planned *self)
       const GememPlannedPlace *place = gemem_schedule_place (self->schedule, i);
       const guint64 address = self->arena + place->offset;
       const GememSpan span = { .address = address,
-                               .size = place->taken,
+                               .size = place->size,
                                .segment = self->arena,
                                .segment_size = bytes,
                                .stream = place->stream,

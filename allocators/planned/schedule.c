@@ -6,6 +6,7 @@
 
 #include "allocators/planned/schedule.h"
 #include "base/idmap.h"
+#include "base/units.h"
 #include "planners/check.h"
 
 struct _GememSchedule
@@ -28,12 +29,6 @@ struct _GememSchedule
   gboolean departs;
   guint32 departed; /* requests since */
 };
-
-static guint64
-rounded (guint64 size)
-{
-  return (size + GEMEM_PLANNED_UNIT - 1) & ~(GEMEM_PLANNED_UNIT - 1);
-}
 
 /* ---- making it */
 
@@ -63,14 +58,14 @@ add_place (Making *making, guint32 i, guint32 position, guint32 begin, guint32 d
 {
   const GememPastRequest *request = gemem_past_get (making->past, i);
   GememPlannedPlace *place = &making->schedule->places[position];
+  const guint64 size = gemem_align_up (request->size, GEMEM_PLANNED_UNIT);
   const guint32 end = due != GEMEM_NEVER ? due : making->schedule->n;
 
-  *place = (GememPlannedPlace){ .size = rounded (request->size),
-                                .stream = request->stream,
+  *place = (GememPlannedPlace){ .stream = request->stream,
                                 .part = part_of (making->schedule, request->stream),
                                 .due = due };
-  gemem_sequence_set (making->schedule->sequence, position, place->size, place->stream);
-  gemem_lifetimes_add (making->lifetimes, begin, end, place->size);
+  gemem_sequence_set (making->schedule->sequence, position, size, place->stream);
+  gemem_lifetimes_add (making->lifetimes, begin, end, size);
   gemem_lifetimes_get (making->lifetimes, position)->space = place->part;
 }
 
@@ -128,7 +123,7 @@ set_offsets (GememSchedule *schedule, const GememPlan *plan)
     {
       const GememPlanTotal *total = &g_array_index (plan->totals, GememPlanTotal, t);
 
-      schedule->parts[total->space + 1] = rounded (total->bytes);
+      schedule->parts[total->space + 1] = gemem_align_up (total->bytes, GEMEM_PLANNED_UNIT);
     }
   for (guint32 part = 0; part < n_parts; part++)
     schedule->parts[part + 1] += schedule->parts[part];
@@ -253,7 +248,7 @@ depart (GememSchedule *schedule)
       const GememPlannedPlace *place = &schedule->places[i];
 
       if (place->live)
-        gemem_gaps_take (&schedule->gaps, place->part, place->offset, place->taken);
+        gemem_gaps_take (&schedule->gaps, place->part, place->offset, place->size);
     }
 }
 
@@ -307,7 +302,7 @@ take_bytes (GememSchedule *schedule, GememPlannedPlace *place, guint64 size)
 {
   if (G_UNLIKELY (place->live))
     return FALSE;
-  place->taken = size;
+  place->size = size;
   return G_LIKELY (!schedule->departs)
          || gemem_gaps_take (&schedule->gaps, place->part, place->offset, size);
 }
@@ -315,7 +310,7 @@ take_bytes (GememSchedule *schedule, GememPlannedPlace *place, guint64 size)
 GememPlannedPlace *
 gemem_schedule_take (GememSchedule *schedule, guint64 size, guint64 stream)
 {
-  const guint64 own = rounded (size);
+  const guint64 own = gemem_align_up (size, GEMEM_PLANNED_UNIT);
   const guint32 position = gemem_sequence_follow (schedule->sequence, own, stream);
   GememPlannedPlace *place;
 
@@ -337,7 +332,7 @@ gemem_schedule_take (GememSchedule *schedule, guint64 size, guint64 stream)
 GememPlannedPlace *
 gemem_schedule_fit (GememSchedule *schedule, guint64 size, guint64 stream)
 {
-  const guint64 own = rounded (size);
+  const guint64 own = gemem_align_up (size, GEMEM_PLANNED_UNIT);
   const guint64 *part = gemem_idmap_lookup (schedule->streams, stream);
   GememPlannedPlace *place;
   guint64 offset;
@@ -351,7 +346,6 @@ gemem_schedule_fit (GememSchedule *schedule, guint64 size, guint64 stream)
   place = gemem_slab_alloc (&schedule->slab);
   *place = (GememPlannedPlace){ .offset = offset,
                                 .size = own,
-                                .taken = own,
                                 .stream = stream,
                                 .part = (guint32) *part,
                                 .due = schedule->extra->len,
@@ -377,7 +371,7 @@ gemem_schedule_release (GememSchedule *schedule, GememPlannedPlace *place)
 {
   schedule->live--;
   if (G_UNLIKELY (schedule->departs))
-    gemem_gaps_add (&schedule->gaps, place->part, place->offset, place->taken);
+    gemem_gaps_add (&schedule->gaps, place->part, place->offset, place->size);
   schedule->late -= place->is_late;
   if (place->is_extra)
     remove_extra (schedule, place);

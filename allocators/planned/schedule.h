@@ -27,8 +27,8 @@
 /* Of a request of the sequence, or of a block that is elsewhere than planned. */
 typedef struct
 {
-  guint64 offset, size; /* bytes, rounded up */
-  guint64 taken;        /* live: how many of these the request needs */
+  guint64 offset;
+  guint64 size; /* live: bytes that the request needs, rounded up */
   guint64 stream;
   guint32 part; /* of the arena: that of the stream */
   /* it is released before the request at this position; GEMEM_NEVER: not in a step; is_extra: its

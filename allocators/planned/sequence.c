@@ -37,10 +37,7 @@ struct _GememSequence
 static guint64
 word_of (guint64 size, guint64 stream)
 {
-  const guint64 word = (size ^ stream << 48 ^ stream >> 16)
-                       * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
-
-  return word ^ word >> 32;
+  return gemem_past_mix (gemem_past_mix (0, size), stream);
 }
 
 static guint64
@@ -49,7 +46,7 @@ hash_of (const guint64 *newest_first)
   guint64 hash = 0;
 
   for (guint i = TOGETHER; i-- > 0;)
-    hash = (hash ^ newest_first[i]) * G_GUINT64_CONSTANT (0xff51afd7ed558ccd) + i;
+    hash = gemem_past_mix (hash, newest_first[i]);
   return hash;
 }
 

@@ -16,13 +16,6 @@ typedef struct
   guint64 live;
 } Alike;
 
-static guint64
-mix (guint64 hash, guint64 value)
-{
-  hash = (hash ^ value) * G_GUINT64_CONSTANT (0x9e3779b97f4a7c15);
-  return hash ^ hash >> 29;
-}
-
 /* Live memory is compared in units of 2 to this power, a few thousand of which are the largest of
  * all: the little that a program keeps of each step, a loss or a count, makes no other moment. */
 static guint
@@ -39,12 +32,12 @@ coarseness (const GememPast *past)
 static guint64
 look (const GememPast *past, guint32 i, guint coarse)
 {
-  guint64 hash = mix (0, gemem_past_get (past, i)->live >> coarse);
+  guint64 hash = gemem_past_mix (0, gemem_past_get (past, i)->live >> coarse);
 
   for (guint32 k = 0; k < AHEAD; k++)
     {
-      hash = mix (hash, gemem_past_get (past, i + k)->size);
-      hash = mix (hash, gemem_past_get (past, i + k)->stream);
+      hash = gemem_past_mix (hash, gemem_past_get (past, i + k)->size);
+      hash = gemem_past_mix (hash, gemem_past_get (past, i + k)->stream);
     }
   return hash;
 }
@@ -172,28 +165,6 @@ add_step (const GememPast *past, GememSteps *steps, guint32 begin, guint32 end, 
   steps->last_end = end;
 }
 
-/* The steps are those between the marks of @name. */
-static gboolean
-use_marks (const GememPast *past, guint32 name, guint32 least, GememSteps *steps)
-{
-  guint32 begin = GEMEM_NEVER;
-  guint64 peak = 0;
-
-  *steps = (GememSteps){ .kind = name == GEMEM_MARK_STEP ? GEMEM_STEPS_MARKED
-                                                         : GEMEM_STEPS_PHASES };
-  for (guint i = 0; i < past->marks->len; i++)
-    {
-      const GememPastMark *mark = &g_array_index (past->marks, GememPastMark, i);
-
-      if (mark->name != name)
-        continue;
-      if (begin != GEMEM_NEVER && mark->request > begin)
-        add_step (past, steps, begin, mark->request, &peak);
-      begin = mark->request;
-    }
-  return steps->count >= least && steps->count > 0;
-}
-
 static void
 use_alike (const GememPast *past, const Alike *alike, guint coarse, GememSteps *steps)
 {
@@ -243,46 +214,76 @@ find_periods (const GememPast *past, guint32 least, GememSteps *steps)
   return TRUE;
 }
 
-/* Bytes live on average at the marks of @name. */
-static guint64
-live_at (const GememPast *past, guint32 name)
+/* ---- marks */
+
+static int
+compare_marks (gconstpointer a, gconstpointer b)
 {
-  guint64 sum = 0, n = 0;
+  const GememPastMark *x = a, *y = b;
 
-  for (guint i = 0; i < past->marks->len; i++)
-    {
-      const GememPastMark *mark = &g_array_index (past->marks, GememPastMark, i);
-
-      if (mark->name == name && mark->request < past->requests->len)
-        {
-          sum += gemem_past_get (past, mark->request)->live;
-          n++;
-        }
-    }
-  return n > 0 ? sum / n : G_MAXUINT64;
+  if (x->name != y->name)
+    return x->name < y->name ? -1 : 1;
+  return (x->request > y->request) - (x->request < y->request);
 }
 
-/* The phases that are steps: they cover half of the history, and have the least memory live. */
+/* The steps are those between @marks, @n of one name in order; FALSE: fewer than @least. */
 static gboolean
-find_phases (const GememPast *past, guint32 least, GememSteps *steps)
+use_marks (const GememPast *past, const GememPastMark *marks, guint n, guint32 least,
+           GememSteps *steps)
 {
+  guint64 peak = 0;
+
+  *steps = (GememSteps){ .kind = marks->name == GEMEM_MARK_STEP ? GEMEM_STEPS_MARKED
+                                                                : GEMEM_STEPS_PHASES };
+  for (guint i = 1; i < n; i++)
+    if (marks[i].request > marks[i - 1].request)
+      add_step (past, steps, marks[i - 1].request, marks[i].request, &peak);
+  return steps->count >= least && steps->count > 0;
+}
+
+/* Bytes live on average at @marks. */
+static guint64
+live_at (const GememPast *past, const GememPastMark *marks, guint n)
+{
+  guint64 sum = 0, counted = 0;
+
+  for (guint i = 0; i < n; i++)
+    if (marks[i].request < past->requests->len)
+      {
+        sum += gemem_past_get (past, marks[i].request)->live;
+        counted++;
+      }
+  return counted > 0 ? sum / counted : G_MAXUINT64;
+}
+
+/* The marks of steps if there are any; else those phases which cover a quarter of the past, with the
+ * least memory live. */
+static gboolean
+find_marks (const GememPast *past, guint32 least, GememSteps *steps)
+{
+  g_autoptr (GArray) sorted = g_array_copy (past->marks);
+  const GememPastMark *marks = (const GememPastMark *) (gpointer) sorted->data;
   guint64 best = G_MAXUINT64;
-  GHashTable *seen = g_hash_table_new (NULL, NULL);
-  GememSteps one;
 
-  for (guint i = 0; i < past->marks->len; i++)
+  g_array_sort (sorted, compare_marks); /* GEMEM_MARK_STEP is the first name */
+  for (guint i = 0, n; i < sorted->len; i += n)
     {
-      const guint32 name = g_array_index (past->marks, GememPastMark, i).name;
+      GememSteps one;
+      guint64 live;
 
-      if (g_hash_table_add (seen, GUINT_TO_POINTER (name)) && live_at (past, name) < best
-          && use_marks (past, name, least, &one)
-          && one.last_end - one.first >= past->requests->len / 4)
-        {
-          *steps = one;
-          best = live_at (past, name);
-        }
+      for (n = 1; i + n < sorted->len && marks[i + n].name == marks[i].name;)
+        n++;
+      if (!use_marks (past, marks + i, n, least, &one))
+        continue;
+      live = one.kind == GEMEM_STEPS_MARKED ? 0 : live_at (past, marks + i, n);
+      if (live >= best
+          || (one.kind == GEMEM_STEPS_PHASES && one.last_end - one.first < past->requests->len / 4))
+        continue;
+      *steps = one;
+      if (one.kind == GEMEM_STEPS_MARKED)
+        return TRUE;
+      best = live;
     }
-  g_hash_table_unref (seen);
   return best != G_MAXUINT64;
 }
 
@@ -303,8 +304,7 @@ find_cut (const GememPast *past, const GememSteps *steps)
 gboolean
 gemem_steps_find (const GememPast *past, guint32 least, GememSteps *steps)
 {
-  if (!find_periods (past, least, steps) && !use_marks (past, GEMEM_MARK_STEP, least, steps)
-      && !find_phases (past, least, steps))
+  if (!find_periods (past, least, steps) && !find_marks (past, least, steps))
     return FALSE;
   steps->cut = find_cut (past, steps);
   return TRUE;
