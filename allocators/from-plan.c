@@ -93,38 +93,25 @@ typedef struct
 extern const GememAllocatorClass gemem_plan_class;
 extern const GememAllocatorClass gemem_direct_class;
 
-static gboolean
-parse_planner (const char *text, GPtrArray *choices, GError **error)
-{
-  if (!gemem_planner_parse (text, choices, error))
-    return FALSE;
-  if (choices->len == 1)
-    return TRUE;
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "allocator plan: planner=%s: stands for %u planners; name one", text, choices->len);
-  return FALSE;
-}
-
 static void
 plan_notes (gconstpointer data, GememNoteFunc func, gpointer to)
 {
   const Params *p = data;
-  g_autoptr (GPtrArray)
-      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GememChoice)
+      choice = p->file == NULL ? gemem_planner_parse_one (p->planner, "plan", NULL) : NULL;
 
-  if (p->file == NULL && parse_planner (p->planner, choices, NULL))
-    gemem_choice_notes (choices->pdata[0], "planner", NULL, func, to);
+  if (choice != NULL)
+    gemem_choice_notes (choice, "planner", NULL, func, to);
 }
 
 static GememAllocator *
 plan_create (gconstpointer data, GememDevice *device, GError **error)
 {
   const Params *p = data;
-  g_autoptr (GPtrArray)
-      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GememChoice) choice = NULL;
   Plan *plan;
 
-  if (p->file == NULL && !parse_planner (p->planner, choices, error))
+  if (p->file == NULL && (choice = gemem_planner_parse_one (p->planner, "plan", error)) == NULL)
     return NULL;
   if (p->file != NULL && g_file_test (p->file, G_FILE_TEST_EXISTS)
       && !g_file_test (p->file, G_FILE_TEST_IS_REGULAR))
@@ -179,18 +166,13 @@ plans_graph (const Plan *plan, const GememChoice *choice, const GememGraph *grap
 static GememPlan *
 obtain (const Plan *plan, const GememPlanInput *input, GError **error)
 {
-  g_autoptr (GPtrArray)
-      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
   GememPlanInput trace = *input, own = *input;
-  const GememChoice *choice = NULL;
+  g_autoptr (GememChoice) choice = NULL;
   GememPlan *made;
 
-  if (plan->params.file == NULL)
-    {
-      if (!parse_planner (plan->params.planner, choices, error))
-        return NULL;
-      choice = choices->pdata[0];
-    }
+  if (plan->params.file == NULL
+      && (choice = gemem_planner_parse_one (plan->params.planner, "plan", error)) == NULL)
+    return NULL;
   if (!plans_graph (plan, choice, input->graph))
     trace.graph = own.graph = NULL;
   else

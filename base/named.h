@@ -68,6 +68,7 @@ gboolean gemem_named_expand (const GememNamed *const *list, const char *kind, co
 gboolean gemem_choice_multiply (const GememChoice *choice, const GememParam *const *tables,
                                 GPtrArray *choices, GError **error);
 void gemem_choice_free (GememChoice *choice);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememChoice, gemem_choice_free)
 
 /* An array of arrays of GememSetting, one for each combination of the values of @settings, the last
  * key varying fastest.  A value is one, a list "a|b|c", or "*": what gemem_param_sweep() says of

@@ -71,6 +71,13 @@ gemem_box_align (gint64 offset, gint64 unit)
 
 /* ---- columns and parts */
 
+/* Whether @box, of @boxes, lives for all of the time. */
+static inline gboolean
+gemem_box_is_whole (const GememBox *box, const GememBoxes *boxes)
+{
+  return box->first == 0 && box->last == boxes->columns;
+}
+
 /* The largest sum of sizes in a column: no placement has a smaller top. */
 gint64 gemem_boxes_load (const GememBoxes *boxes);
 /* The highest end of any box. */

@@ -27,7 +27,7 @@ typedef enum
   ORDER_LIFETIME,
 } Order;
 
-static const GememParam params_in_order[] = {
+const GememParam gemem_fit_params_in_order[] = {
   GEMEM_PLANNER_ALIGNMENT (GememFitParams),
   { NULL },
 };
@@ -150,7 +150,8 @@ plan_best_fit (gconstpointer params, const GememPlanInput *input, GError **error
                      ((const GememFitParams *) params)->alignment, error); \
   } \
   const GememPlanner gemem_##fit##_fit_by_##word = { { #fit "-fit-by-" #word, NULL, text, source, \
-                                                       params_in_order, sizeof (GememFitParams) }, \
+                                                       gemem_fit_params_in_order, \
+                                                       sizeof (GememFitParams) }, \
                                                      0, \
                                                      512, \
                                                      plan_##fit##_fit_by_##word, \

@@ -27,7 +27,7 @@ void gemem_boxes_fit (GememBoxes *boxes, GememFit fit, const GememPlanInput *inp
 GememPlan *gemem_fit_plan (const GememPlanInput *input, guint64 alignment, GememBoxOrder key,
                            GememFit fit, GError **error);
 
-/* Orders for gemem_boxes_sort(): begin;: size and life descending; size x life and size descending; life
+/* Orders for gemem_boxes_sort(): begin; size and life descending; size x life and size descending; life
  * and size descending. */
 GememBoxKey gemem_box_by_begin (const GememBox *box, gpointer unused);
 GememBoxKey gemem_box_by_size (const GememBox *box, gpointer unused);
@@ -43,5 +43,7 @@ typedef struct
 /* The planners of one order each, NULL-terminated; they take GememFitParams. */
 extern const GememPlanner *const gemem_fit_planners[];
 extern const GememPlanner gemem_best_fit_by_size;
+/* GememFitParams of planners that have the alignment alone. */
+extern const GememParam gemem_fit_params_in_order[];
 
 GEMEM_END_DECLS

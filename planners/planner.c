@@ -44,6 +44,22 @@ gemem_planner_parse (const char *text, GPtrArray *choices, GError **error)
   return gemem_named_parse (named (), "planner", text, choices, error);
 }
 
+GememChoice *
+gemem_planner_parse_one (const char *text, const char *owner, GError **error)
+{
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+
+  if (!gemem_planner_parse (text, choices, error))
+    return NULL;
+  if (choices->len == 1)
+    return g_ptr_array_steal_index (choices, 0);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+               "allocator %s: planner=%s: stands for %u planners; name one", owner, text,
+               choices->len);
+  return NULL;
+}
+
 /* ---- running */
 
 static GememPlan *

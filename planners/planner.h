@@ -85,6 +85,9 @@ const GememPlanner *gemem_planner_find (const char *name, GError **error);
 /* Appends a GememChoice for each planner and setting that @text names: "NAME[:key=value,...]", with
  * globs and value lists.  Errors: GEMEM_ERROR_USAGE. */
 gboolean gemem_planner_parse (const char *text, GPtrArray *choices, GError **error);
+/* The one planner that @text, the setting `planner` of allocator @owner, names; gemem_choice_free().
+ * Errors: GEMEM_ERROR_USAGE, also where it names several. */
+GememChoice *gemem_planner_parse_one (const char *text, const char *owner, GError **error);
 
 /* Runs the planner of @choice; the graph's own settings are its defaults.  The plan has an entry
  * per item of the graph if there is one, else per lifetime.  The plan is complete but NOT yet

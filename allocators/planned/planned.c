@@ -142,22 +142,6 @@ make_fallback (const char *text, GememDevice *device, GError **error)
   return made;
 }
 
-static GememChoice *
-parse_planner (const char *text, GError **error)
-{
-  g_autoptr (GPtrArray)
-      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
-
-  if (!gemem_planner_parse (text, choices, error))
-    return NULL;
-  if (choices->len == 1)
-    return g_ptr_array_steal_index (choices, 0);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-               "allocator " WHAT ": planner=%s: stands for %u planners; name one", text,
-               choices->len);
-  return NULL;
-}
-
 /* What is in @path, and its steps. */
 static GememPast *
 read_steps (const char *path, GememSteps *steps, GError **error)
@@ -259,7 +243,7 @@ planned_create (gconstpointer data, GememDevice *device, GError **error)
   self->base.device = device;
   self->waiting = g_ptr_array_new ();
   self->learns = p->learn == NULL;
-  self->planner = parse_planner (p->planner, error);
+  self->planner = gemem_planner_parse_one (p->planner, WHAT, error);
   if (self->planner != NULL)
     self->fallback = make_fallback (p->fallback, device, error);
   if (self->fallback == NULL || (!self->learns && !learn_file (self, p->learn, error)))

@@ -11,16 +11,6 @@
 
 #include "planners/fit.h"
 
-typedef struct
-{
-  guint64 alignment;
-} Params;
-
-static const GememParam params_slices[] = {
-  GEMEM_PLANNER_ALIGNMENT (Params),
-  { NULL },
-};
-
 static GememBoxKey
 by_id (const GememBox *box G_GNUC_UNUSED, gpointer boxes G_GNUC_UNUSED)
 {
@@ -30,13 +20,13 @@ by_id (const GememBox *box G_GNUC_UNUSED, gpointer boxes G_GNUC_UNUSED)
 static GememPlan *
 plan_slices (gconstpointer data, const GememPlanInput *input, GError **error)
 {
-  return gemem_fit_plan (input, ((const Params *) data)->alignment, by_id, gemem_occupancy_best_fit,
-                         error);
+  return gemem_fit_plan (input, ((const GememFitParams *) data)->alignment, by_id,
+                         gemem_occupancy_best_fit, error);
 }
 
 const GememPlanner gemem_planner_iree_slices = {
   { "iree-slices", NULL, "IREE's layout of slices: the order of the program, best fit",
-    "offline-planning.md 3", params_slices, sizeof (Params), "LayoutSlices" },
+    "offline-planning.md 3", gemem_fit_params_in_order, sizeof (GememFitParams), "LayoutSlices" },
   0,
   512,
   plan_slices,

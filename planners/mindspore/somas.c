@@ -144,7 +144,7 @@ put (Run *run, GememBox *box)
 static GememBoxKey
 by_size (const GememBox *box, gpointer boxes)
 {
-  const gboolean whole = box->first == 0 && box->last == ((const GememBoxes *) boxes)->columns;
+  const gboolean whole = gemem_box_is_whole (box, boxes);
 
   return (GememBoxKey){ whole, whole ? 0 : ~(guint64) box->size, 0 };
 }

@@ -27,7 +27,7 @@ stack (GememBoxes *boxes, gint64 base)
   guint32 stacked = 0;
 
   for (guint32 i = 0; i < boxes->n; i++)
-    if (boxes->boxes[i].first == 0 && boxes->boxes[i].last == boxes->columns)
+    if (gemem_box_is_whole (&boxes->boxes[i], boxes))
       {
         const GememBox box = boxes->boxes[i];
 

@@ -32,7 +32,7 @@ static const GememParam params_arena[] = {
 static GememBoxKey
 by_size (const GememBox *box, gpointer boxes)
 {
-  const gboolean whole = box->first == 0 && box->last == ((const GememBoxes *) boxes)->columns;
+  const gboolean whole = gemem_box_is_whole (box, boxes);
 
   return whole ? (GememBoxKey){ 0, 0, 0 } : (GememBoxKey){ 1, ~(guint64) box->size, box->first };
 }

@@ -11,16 +11,6 @@
 
 #include "planners/fit.h"
 
-typedef struct
-{
-  guint64 alignment;
-} Params;
-
-static const GememParam params_greedy[] = {
-  GEMEM_PLANNER_ALIGNMENT (Params),
-  { NULL },
-};
-
 static GememBoxKey
 by_size (const GememBox *box, gpointer boxes G_GNUC_UNUSED)
 {
@@ -30,13 +20,14 @@ by_size (const GememBox *box, gpointer boxes G_GNUC_UNUSED)
 static GememPlan *
 plan_greedy (gconstpointer data, const GememPlanInput *input, GError **error)
 {
-  return gemem_fit_plan (input, ((const Params *) data)->alignment, by_size,
+  return gemem_fit_plan (input, ((const GememFitParams *) data)->alignment, by_size,
                          gemem_occupancy_first_fit, error);
 }
 
 const GememPlanner gemem_planner_tflm_greedy = {
   { "tflm-greedy", NULL, "TensorFlow Lite Micro: largest first, into the lowest gap",
-    "offline-planning.md 3", params_greedy, sizeof (Params), "GreedyMemoryPlanner" },
+    "offline-planning.md 3", gemem_fit_params_in_order, sizeof (GememFitParams),
+    "GreedyMemoryPlanner" },
   0,
   512,
   plan_greedy,

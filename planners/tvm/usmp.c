@@ -13,18 +13,8 @@
  */
 #include "config.h"
 
-#include "planners/boxes.h"
+#include "planners/fit.h"
 #include "planners/tvm/conflicts.h"
-
-typedef struct
-{
-  guint64 alignment;
-} Params;
-
-static const GememParam params_usmp[] = {
-  GEMEM_PLANNER_ALIGNMENT (Params),
-  { NULL },
-};
 
 static GememBoxKey
 by_conflicts (const GememBox *box, gpointer conflicts)
@@ -121,7 +111,8 @@ plan_by_size (gconstpointer params, const GememPlanInput *input, GError **error)
 {
   Planning planning = { input, gemem_tvm_by_size };
 
-  return gemem_boxes_plan (input, ((const Params *) params)->alignment, 1, place, &planning, error);
+  return gemem_boxes_plan (input, ((const GememFitParams *) params)->alignment, 1, place, &planning,
+                           error);
 }
 
 static GememPlan *
@@ -129,12 +120,13 @@ plan_by_conflicts (gconstpointer params, const GememPlanInput *input, GError **e
 {
   Planning planning = { input, by_conflicts };
 
-  return gemem_boxes_plan (input, ((const Params *) params)->alignment, 1, place, &planning, error);
+  return gemem_boxes_plan (input, ((const GememFitParams *) params)->alignment, 1, place, &planning,
+                           error);
 }
 
 const GememPlanner gemem_planner_tvm_usmp_by_size = {
   { "tvm-usmp-by-size", NULL, "TVM: largest first, above all that conflicts, gaps left",
-    "offline-planning.md 3", params_usmp, sizeof (Params), "greedy_by_size" },
+    "offline-planning.md 3", gemem_fit_params_in_order, sizeof (GememFitParams), "greedy_by_size" },
   0,
   512,
   plan_by_size,
@@ -143,7 +135,8 @@ const GememPlanner gemem_planner_tvm_usmp_by_size = {
 
 const GememPlanner gemem_planner_tvm_usmp_by_conflicts = {
   { "tvm-usmp-by-conflicts", NULL, "TVM: most conflicts first, above all that conflicts, gaps left",
-    "offline-planning.md 3", params_usmp, sizeof (Params), "greedy_by_conflicts" },
+    "offline-planning.md 3", gemem_fit_params_in_order, sizeof (GememFitParams),
+    "greedy_by_conflicts" },
   0,
   512,
   plan_by_conflicts,
