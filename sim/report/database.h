@@ -52,7 +52,7 @@ gboolean gemem_database_append (GememDatabase *database, GememResult *const *res
 gboolean gemem_database_merge (GememDatabase *database, const char *path, guint64 *added,
                                GError **error);
 
-/* TRUE if the file @path begins as a SQLite database does. */
+/* TRUE if the file @path is a database that a sweep wrote. */
 gboolean gemem_is_database (const char *path);
 
 /* Appends the results (GememResult) of the runs that sweeps wrote to @path to @results, in the order of

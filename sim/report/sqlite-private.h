@@ -7,6 +7,8 @@
 
 #include "sim/report/database.h"
 
+#define GEMEM_SQLITE_APPLICATION 0x67656d6d /* "gemm", PRAGMA application_id */
+
 #ifdef HAVE_SQLITE
 
 #include <sqlite3.h>

@@ -14,19 +14,23 @@
 #include "sim/report/sqlite-private.h"
 
 #define MAGIC "SQLite format 3"
+#define HEAD_SIZE 100     /* of a database */
+#define APPLICATION_AT 68 /* there: big endian */
 
 gboolean
 gemem_is_database (const char *path)
 {
-  char head[sizeof MAGIC] = "";
+  guint8 head[HEAD_SIZE] = { 0 };
+  guint32 application;
   FILE *file = g_file_test (path, G_FILE_TEST_IS_REGULAR) ? fopen (path, "rb") : NULL;
 
   if (file == NULL)
     return FALSE;
-  const gboolean is = fread (head, 1, sizeof head, file) == sizeof head
-                      && memcmp (head, MAGIC, sizeof head) == 0;
+  const gsize n = fread (head, 1, sizeof head, file);
   fclose (file);
-  return is;
+  memcpy (&application, head + APPLICATION_AT, sizeof application);
+  return n == sizeof head && memcmp (head, MAGIC, sizeof MAGIC) == 0
+         && GUINT32_FROM_BE (application) == GEMEM_SQLITE_APPLICATION;
 }
 
 #ifdef HAVE_SQLITE

@@ -29,7 +29,6 @@
 #define STEPS_MOST 50000  /* times STEPS; making the table takes about 1000 */
 #define STEPS_PER_ROW 100 /* times STEPS, in addition; a row takes one */
 #define TEXT_MOST (1 << 26)
-#define APPLICATION 0x67656d6d /* "gemm", PRAGMA application_id */
 
 static const char *const identity[] = {
   "gemem TEXT",
@@ -124,7 +123,7 @@ check_version (GememDatabase *database, const char *advice, GError **error)
   if (!gemem_sqlite_number (database, "PRAGMA application_id", &application, advice, error)
       || !gemem_sqlite_number (database, "PRAGMA user_version", &version, advice, error))
     return FALSE;
-  if (application != APPLICATION || version <= GEMEM_DATABASE_VERSION)
+  if (application != GEMEM_SQLITE_APPLICATION || version <= GEMEM_DATABASE_VERSION)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
                "%s: made by a newer gemem, whose tables have version %" G_GINT64_FORMAT
@@ -237,17 +236,17 @@ make_table (GememDatabase *database, GError **error)
   return TRUE;
 }
 
-/* Marks a new database as one of gemem's; that of another program stays as it is. */
+/* Marks a database that no program has marked as one of gemem's. */
 static gboolean
 mark (GememDatabase *database, GError **error)
 {
   g_autofree char *marks = g_strdup_printf ("PRAGMA application_id = %d; PRAGMA user_version = %d",
-                                            APPLICATION, GEMEM_DATABASE_VERSION);
-  gint64 taken = 1;
+                                            GEMEM_SQLITE_APPLICATION, GEMEM_DATABASE_VERSION);
+  gint64 application = 0;
 
-  return gemem_sqlite_number (database, "SELECT count (*) FROM sqlite_master", &taken,
+  return gemem_sqlite_number (database, "PRAGMA application_id", &application,
                               GEMEM_SQLITE_ADDED_NOT, error)
-         && (taken > 0 || gemem_sqlite_execute (database, marks, error));
+         && (application != 0 || gemem_sqlite_execute (database, marks, error));
 }
 
 GememDatabase *
@@ -474,8 +473,8 @@ gemem_results_write_sqlite (const char *path, GememResult *const *results, guint
   if (database == NULL)
     return FALSE;
   gemem_sqlite_allow (database, n);
-  return gemem_sqlite_execute (database, "BEGIN IMMEDIATE", error) && mark (database, error)
-         && make_table (database, error) && insert_rows (database, results, NULL, n, error)
+  return gemem_sqlite_execute (database, "BEGIN IMMEDIATE", error) && make_table (database, error)
+         && insert_rows (database, results, NULL, n, error)
          && gemem_sqlite_execute (database, "COMMIT", error);
 }
 
