@@ -13,7 +13,33 @@
 
 #ifdef HAVE_SQLITE
 
-/* Appends the columns of @part to @columns, and adds to @database those that it lacks. */
+/* The names and types of gemem's columns: anything else may be written to do harm. */
+static gboolean
+is_word (const char *text)
+{
+  return text != NULL && *text != '\0'
+         && text[strspn (text, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_")] == '\0';
+}
+
+/* Adds the column @name of @type to @columns, and to @database if it lacks it. */
+static gboolean
+take_column (GememDatabase *database, const GememDatabase *part, const char *name, const char *type,
+             GString *columns, GError **error)
+{
+  g_autofree char *column = NULL;
+
+  if (!is_word (name) || !is_word (type))
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                   "%s: has a column that no gemem writes; nothing was added", part->path);
+      return FALSE;
+    }
+  column = g_strdup_printf ("%s %s", name, type);
+  g_string_append_printf (columns, "%s\"%s\"", columns->len > 0 ? ", " : "", name);
+  return gemem_sqlite_add_column (database, column, error);
+}
+
+/* The same of all columns of @part. */
 static gboolean
 take_columns (GememDatabase *database, GememDatabase *part, GString *columns, GError **error)
 {
@@ -21,21 +47,14 @@ take_columns (GememDatabase *database, GememDatabase *part, GString *columns, GE
   int step = sqlite3_prepare_v2 (
       part->db, "SELECT name, type FROM pragma_table_info ('results') WHERE name <> 'id'", -1, &row,
       NULL);
-  gboolean added = step == SQLITE_OK;
+  gboolean taken = TRUE;
 
-  while (added && (step = sqlite3_step (row)) == SQLITE_ROW)
-    {
-      char *name = sqlite3_mprintf ("\"%w\"", sqlite3_column_text (row, 0)),
-           *column = sqlite3_mprintf ("%s %s", sqlite3_column_text (row, 0),
-                                      sqlite3_column_text (row, 1));
-
-      g_string_append_printf (columns, "%s%s", columns->len > 0 ? ", " : "", name);
-      added = gemem_sqlite_add_column (database, column, error);
-      sqlite3_free (name);
-      sqlite3_free (column);
-    }
+  while (taken && (step == SQLITE_OK || step == SQLITE_ROW)
+         && (step = sqlite3_step (row)) == SQLITE_ROW)
+    taken = take_column (database, part, (const char *) sqlite3_column_text (row, 0),
+                         (const char *) sqlite3_column_text (row, 1), columns, error);
   sqlite3_finalize (row);
-  return added && (step == SQLITE_DONE || gemem_sqlite_fail (part, "", error));
+  return taken && (step == SQLITE_DONE || gemem_sqlite_fail (part, "", error));
 }
 
 static gboolean

@@ -140,6 +140,8 @@ gemem_database_query (const char *path, const char *sql, GememRowFunc func, gpoi
 
 /* ---- whole results */
 
+#define NOT_OF_SWEEP "; name a database that 'gemem-sim sweep' wrote"
+
 static gboolean
 read_one (GememDatabase *database, sqlite3_stmt *row, GPtrArray *results, GError **error)
 {
@@ -156,19 +158,21 @@ gemem_results_read_database (const char *path, GPtrArray *results, GError **erro
   g_autoptr (GememDatabase) database = gemem_database_open_to_read (path, error);
   const guint before = results->len;
   sqlite3_stmt *row = NULL;
-  gboolean ok = database != NULL;
+  gboolean ok = TRUE;
+  gint64 rows = 0;
   int step = SQLITE_DONE;
 
-  if (!ok)
+  if (database == NULL
+      || !gemem_sqlite_number (database, "SELECT count (*) FROM details", &rows, NOT_OF_SWEEP,
+                               error))
     return FALSE;
-  sqlite3_progress_handler (database->db, 0, NULL, NULL);
-  if (sqlite3_prepare_v2 (
-          database->db,
-          "SELECT result FROM results JOIN details USING (key) ORDER BY trace, lower, "
-          "device_ordinal, capacity, fits DESC, peak_reserved, setting, key",
-          -1, &row, NULL)
+  gemem_sqlite_allow (database, (guint64) rows);
+  if (sqlite3_prepare_v2 (database->db,
+                          "SELECT result FROM results JOIN details USING (key) ORDER BY trace, "
+                          "lower, device_ordinal, capacity, fits DESC, peak_reserved, setting, key",
+                          -1, &row, NULL)
       != SQLITE_OK)
-    return gemem_sqlite_fail (database, "; plot reads what 'gemem-sim sweep' writes", error);
+    return gemem_sqlite_fail (database, NOT_OF_SWEEP, error);
   while (ok && (step = sqlite3_step (row)) == SQLITE_ROW)
     ok = read_one (database, row, results, error);
   if (ok && step != SQLITE_DONE)
