@@ -122,6 +122,14 @@ else
 fi
 run 3 gemem-sim info run.perfetto
 
+# ---- sizes at the ends of what a byte, a word and a long of a pickle hold
+{ printf '# gemem-trace: 1\n# flags: has-addresses\n'; n=0
+  for size in 1 255 256 257 65535 65536 2147483647 2147483648 4294967296 1099511627776; do
+    n=$((n + 1)); printf 'alloc %d size=%s addr=%s\n' $n $size $((n * 2199023255552))
+  done; echo '# end: 10'; } >sizes.txt
+run 0 gemem-sim convert -q sizes.txt sizes.pickle; run 0 gemem-sim convert -q sizes.pickle back.txt
+check 'they come back' test "$(grep -o '^alloc .* size=[0-9]*' back.txt | sed 's/.*=//' | tr '\n' ' ')" = "$(grep -o '^alloc .* size=[0-9]*' sizes.txt | sed 's/.*=//' | tr '\n' ' ')"
+
 # ---- a long one goes through a file, and what is wrong is said
 run 0 gemem-sim convert -q "$recorded/llama-decode.gmt" long.pickle; events long.pickle >got; check 'a long one is whole' test "$(wc -l <got)" -gt 129000
 printf 'alloc 1 size=512\n' >none.txt; { printf '# gemem-trace: 1\n'; cat none.txt; echo '# end: 1'; } >bare.txt
