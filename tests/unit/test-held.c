@@ -137,8 +137,7 @@ static void
 test_shuffled (void)
 {
   g_autoptr (GArray) events = runs_new ();
-  TestTrace trace = { .events = (const GememTraceEvent *) (void *) events->data,
-                      .n = events->len };
+  TestTrace trace = { .events = (const GememTraceEvent *) (void *) events->data, .n = events->len };
   g_autoptr (GememHeld) held = gemem_held_new (test_trace_open (&trace, NULL), NULL);
   g_autoptr (GArray) one = shuffled_new (held, 1), again = shuffled_new (held, 1),
                      two = shuffled_new (held, 2);
