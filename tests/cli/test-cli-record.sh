@@ -115,6 +115,8 @@ if command -v jq >/dev/null; then
     check "$figure: the peak is that of the report" test "$(jq "[.traceEvents[] | select(.ph == \"C\") | .args.\"${figure%:*}\"] | max" run.perfetto)" = "$(jq ".results[0].measures.${figure#*:}" run.json)"
   done
   check 'failures name who asked' jq -e '[.traceEvents[] | select(.ph == "i" and (.name | startswith("out of memory: ")))] | length == '"$(jq '.results[0].measures.ooms' run.json)"' and .[0].args.by == "record.py:35 run"' run.perfetto
+  run 0 gemem-sim replay -q "$recorded/gpt2-train-stacks.gmt" -a direct --record direct.perfetto
+  check 'what is held falls again, with what is in use' jq -e '[.traceEvents[] | select(.ph == "C") | .args] | last | .held == ."in use" and .held < 100000000' direct.perfetto
   run 0 gemem-sim convert -q odd.txt odd.perfetto
   check 'phases begin and end, each device has a name' jq -e '[.traceEvents[] | select(.ph == "B" or .ph == "E") | .ph] == ["B", "E"] and ([.traceEvents[] | select(.name == "process_name") | .pid] == [0, 2])' odd.perfetto
 else
