@@ -22,6 +22,7 @@
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
 #include "sim/cli/versions.h"
+#include "sim/report/database.h"
 #include "sim/report/report.h"
 #include "sim/search/pasted.h"
 #include "sim/search/recorder.h"
@@ -658,11 +659,55 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   return batch;
 }
 
+/* ---- the runs of a database instead */
+
+/* Refuses what would be another run. */
+static gboolean
+check_made (const char *path, GError **error)
+{
+  const char *refused = gemem_outputs.page != NULL
+                            ? "a page shows blocks over time, which a database does not hold; "
+                              "name the traces"
+                        : allocators != NULL || device_spec != NULL || capacity != NULL || zoo
+                                || optimal || find_capacity || measure || repeat > 1 || warm_up > 0
+                            ? "its runs are made; leave out the options of runs, or name the traces"
+                            : NULL;
+
+  if (refused != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: a database of results: %s", path,
+                 refused);
+  return refused == NULL;
+}
+
+static GememBatchResults *
+read_batch (char **paths, GError **error)
+{
+  g_autoptr (GPtrArray)
+      results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  GememBatchResults *batch;
+
+  if (!check_options (error) || !check_made (paths[0], error))
+    return NULL;
+  for (char **path = paths; *path != NULL; path++)
+    if (!gemem_results_read_database (*path, results, error))
+      return NULL;
+  batch = gemem_batch_results_new (results->len, FALSE);
+  batch->ended = results->len;
+  for (guint i = 0; i < results->len; i++)
+    g_ptr_array_add (batch->results, results->pdata[i]);
+  g_ptr_array_extend_and_steal (batch->rows, g_steal_pointer (&results));
+  gemem_batch_results_end (batch);
+  return batch;
+}
+
 int
 gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup, gboolean details,
                  GError **error)
 {
-  GememBatchResults *batch = run_batch (paths, default_allocator, setup, details, error);
+  const gboolean made = g_strcmp0 (default_allocator, GEMEM_BATCH_CHOICES) == 0
+                        && gemem_is_database (paths[0]);
+  GememBatchResults *batch = made ? read_batch (paths, error)
+                                  : run_batch (paths, default_allocator, setup, details, error);
   if (batch == NULL)
     return 2;
   const gboolean reported = gemem_batch_report (batch, details, error);
