@@ -21,7 +21,7 @@ static const struct
   const char *name;
   gboolean (*applies) (const GememPlotGroup *group); /* NULL: always */
   void (*data) (GString *out, const GememPlotGroup *group);
-  void (*script) (GString *out, const GememPlotGroup *group, const char *base);
+  void (*script) (GString *out, const GememPlotGroup *group, GememPlotPage *page, const char *base);
 } pictures[GEMEM_PLOT_COUNT] = {
   [GEMEM_PLOT_COMPARISON] = { "comparison", NULL, gemem_plot_comparison_data,
                               gemem_plot_comparison_script },
@@ -49,27 +49,40 @@ gemem_plot_data (GString *out, GememPlotKind kind, const GememPlotGroup *group)
 }
 
 void
-gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group, const char *base)
+gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group,
+                   GememPlotPage *page, const char *base)
 {
-  pictures[kind].script (out, group, base);
+  pictures[kind].script (out, group, page, base);
 }
 
 static gboolean
-write_plot (const char *dir, GememPlotKind kind, const GememPlotGroup *group, const char *program,
-            GError **error)
+write_plot (const char *dir, const GememPlotStyle *style, GememPlotKind kind,
+            const GememPlotGroup *group, const char *program, GError **error)
 {
-  g_autofree char *base = g_strdup_printf ("%s-%s", pictures[kind].name, group->slug);
-  g_autoptr (GString) data = g_string_new (NULL), script = g_string_new (NULL);
+  g_autofree char *name = g_strdup_printf ("%s-%s", pictures[kind].name, group->slug);
+  g_autoptr (GString) data = g_string_new (NULL);
+  GememPlotPage page;
+
   gemem_plot_data (data, kind, group);
-  gemem_plot_script (script, kind, group, base);
-  return (data->len == 0 || gemem_plot_write_part (dir, base, ".dat", data, error))
-         && gemem_plot_write_part (dir, base, ".gp", script, error)
-         && (program == NULL || gemem_plot_render (program, dir, base, TRUE, error));
+  if (data->len > 0 && !gemem_plot_write_part (dir, name, ".dat", data, error))
+    return FALSE;
+  for (guint i = 0; gemem_plot_page_init (&page, style, i); i++)
+    {
+      g_autofree char *suffix = gemem_plot_page_suffix (&page);
+      g_autofree char *base = g_strconcat (name, suffix, NULL);
+      g_autoptr (GString) script = g_string_new (NULL);
+
+      gemem_plot_script (script, kind, group, &page, name);
+      if (!gemem_plot_write_part (dir, base, ".gp", script, error)
+          || (program != NULL && !gemem_plot_render (program, dir, base, style, 0, error)))
+        return FALSE;
+    }
+  return TRUE;
 }
 
 gboolean
-gemem_plot_write (const char *dir, GememResult *const *results, guint n, const char *gnuplot,
-                  gboolean *rendered, GError **error)
+gemem_plot_write (const char *dir, const GememPlotStyle *style, GememResult *const *results,
+                  guint n, const char *gnuplot, gboolean *rendered, GError **error)
 {
   g_autoptr (GPtrArray) groups = gemem_plot_groups (results, n);
   g_autofree char *program = gemem_plot_program (gnuplot);
@@ -80,7 +93,7 @@ gemem_plot_write (const char *dir, GememResult *const *results, guint n, const c
   for (guint i = 0; i < groups->len; i++)
     for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
       if ((pictures[kind].applies == NULL || pictures[kind].applies (groups->pdata[i]))
-          && !write_plot (dir, (GememPlotKind) kind, groups->pdata[i], program, error))
+          && !write_plot (dir, style, (GememPlotKind) kind, groups->pdata[i], program, error))
         return FALSE;
   return TRUE;
 }

@@ -1,0 +1,83 @@
+#!/bin/sh
+# test-cli-figures.sh - figures for a paper, a screen and a slide: formats, widths, letters, files under 200 kB, rows that are sorted,
+# merged and counted, broken bars, names that TeX must not read.
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+recorded=$GEMEM_SRCDIR/traces/recorded
+llama=$recorded/llama-train.gmt
+
+# What is not known is refused before anything runs.
+refused () { # PATTERN OPTION
+  run 2 gemem-sim compare "$llama" --plots none "$2"; says err "$1"
+}
+refused 'plot-style=poster: choose screen, paper, slide' --plot-style=poster
+refused 'plot-format=svg,gif: choose svg, png, pdf, tikz' --plot-format=svg,gif
+refused 'plot-axis=steps: choose events, time' --plot-axis=steps
+for size in 3.3 0in -3in 1in 101in nanin 7in,; do refused 'a width from 1.5in to 100in is wanted' --plot-size=$size; done
+run 2 gemem-sim plan "$llama" --plots none --plot-style=poster; says err 'choose screen, paper, slide'
+check 'nothing was begun' sh -c '! ls none 2>/dev/null'
+
+# The scripts say what they draw.
+run 0 gemem-sim compare "$llama" --zoo -f json -o all.json --plots bare --plot-style paper --plot-format pdf,tikz
+check 'a script for each width' sh -c 'ls bare/comparison-llama-train-3.3in.gp bare/comparison-llama-train-7in.gp bare/comparison-llama-train.dat'
+check 'of the formats asked for' grep -q '^# gnuplot comparison-llama-train-7in.gp: draws comparison-llama-train-7in.pdf and comparison-llama-train-7in.tex$' bare/comparison-llama-train-7in.gp
+check 'a paper has no title' sh -c '! grep -q "peak memory and cost by allocator" bare/comparison-llama-train-7in.gp'
+check 'a slim page has one panel' sh -c '! grep -q "modelled latency" bare/comparison-llama-train-3.3in.gp && grep -q "modelled latency" bare/comparison-llama-train-7in.gp'
+
+# Rows: what needs least first, failed ones last; equal ones are one; twenty at most, the rest counted.
+grep -v '^#' bare/comparison-llama-train.dat >rows
+check 'sorted by the peak' sh -c 'awk "\$11 == 0 { print \$4 }" rows >peaks && sort -n peaks | cmp - peaks'
+check 'twenty rows' test "$(wc -l <rows)" = 20
+check 'the rest is counted' grep -q "set label 'and [0-9]* more, not drawn'" bare/comparison-llama-train-7in.gp
+check 'equal ones are one' grep -q '"ge = ge-active = ge-fixed-base"' rows
+run 0 gemem-sim compare "$llama" --plots settings -o /dev/null
+check 'settings of one allocator: what differs' grep -q '"expandable_segments=yes"' settings/comparison-llama-train.dat
+check 'what the program has is marked' grep -q '"pytorch-caching (now)"' settings/comparison-llama-train.dat
+check 'events along the axis' grep -q "set xlabel 'event'" settings/timeline-llama-train.gp
+run 0 gemem-sim compare "$llama" --plots timed --plot-axis time -o /dev/null
+check 'time without what is idle' grep -q "set xlabel 'time without 6.524 s of idle time (s)'" timed/timeline-llama-train.gp
+
+# Bars far longer than the others are broken, and the axis has no tics behind the break.
+run 0 gemem-sim compare "$llama" -a direct -a ge -a pytorch-caching -a paddle-buddy --plots far -o /dev/null
+check 'the axis ends at the break' grep -q '^set xtics 0,step,brk' far/comparison-llama-train.gp
+check 'the bar is broken' grep -q '($4 > end ? $1+0.4 : NaN)' far/comparison-llama-train.gp
+run 0 gemem-sim compare "$llama" -a direct -a ge -a pytorch-caching --plots near -o /dev/null
+check 'else nothing is' sh -c '! grep -q brk near/comparison-llama-train.gp'
+
+if ! command -v gnuplot >/dev/null; then
+  skip 'drawn figures' 'gnuplot is not installed'; done_testing; exit
+fi
+
+# A paper: 237 and 504 pt wide, letters of 7 pt, fonts embedded.
+run 0 gemem-sim plot all.json -o paper --plot-style paper
+for width in '3.3in 237' '7in 504'; do
+  for figure in comparison timeline calls fragmentation; do
+    file=paper/$figure-llama-train-${width% *}.pdf
+    said=$(python3 "$GEMEM_SRCDIR/tests/cli/pdf-letters.py" "$file")
+    check "$file: $said" test "$said" = "${width#* } pt, fonts embedded, letters of 7.0 pt"
+  done
+done
+run 0 gemem-sim plot all.json -o both --plot-style slide --plot-format png,pdf,svg --plot-size 10in
+check 'one width has no suffix' test -s both/comparison-llama-train.pdf -a -s both/comparison-llama-train.png -a -s both/comparison-llama-train.svg
+said=$(python3 "$GEMEM_SRCDIR/tests/cli/pdf-letters.py" both/comparison-llama-train.pdf)
+check "letters of a slide: $said" test "$said" = '720 pt, fonts embedded, letters of 16.0 pt'
+check 'PNG: 144 dots an inch' sh -c 'test "$(od -An -tu1 -j16 -N4 both/comparison-llama-train.png | awk "{ print \$3 * 256 + \$4 }")" = 1440'
+run 0 gemem-sim plot all.json -o screen
+check 'files under 200 kB' sh -c 'test -z "$(find screen paper -size +200k | tee /dev/stderr)"'
+run 0 gemem-sim plan "$llama" -p first-fit-by-size --plots plans --plot-style paper -o /dev/null
+check 'plans, too' sh -c 'ls plans/*-3.3in.pdf plans/*-7in.pdf && ! ls plans/*.svg'
+
+# Names are text in TeX.
+cp "$recorded/resnet50-train.gmt" 'a_b%$&#{x}~^ \input{secret} `id`.gmt'
+run 0 gemem-sim replay -a direct 'a_b%$&#{x}~^ \input{secret} `id`.gmt' --plots tex --plot-format tikz -o /dev/null
+tex=$(ls tex/comparison-*.tex)
+check 'no command of TeX' sh -c '! grep -F "\\input" "$1" && grep -F "a\\_b\\%\\$\\&\\#\\{x\\}\\textasciitilde{}\\textasciicircum{} \\textbackslash{}input\\{secret\\}" "$1"' - "$tex"
+check 'no comment begins in a label' sh -c '! grep "^.node" "$1" | grep "[^\\]%"' - "$tex"
+if command -v pdflatex >/dev/null; then
+  gnuplot -e 'set terminal tikz createstyle'
+  printf '%s\n' '\documentclass{article}\usepackage[T1]{fontenc}\usepackage{textcomp}\usepackage{gnuplot-lua-tikz}\begin{document}' \
+    "\\input{${tex%.tex}}" '\end{document}' >paper.tex
+  run 0 pdflatex -interaction=nonstopmode -halt-on-error paper.tex
+else skip 'TeX reads it' 'pdflatex is not installed'; fi
+done_testing
