@@ -55,15 +55,29 @@ gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group
   pictures[kind].script (out, group, page, base);
 }
 
-static gboolean
-write_plot (const char *dir, const GememPlotStyle *style, GememPlotKind kind,
-            const GememPlotGroup *group, const char *program, GError **error)
+/* A script on a page, of a group and a kind, or of all recordings. */
+typedef struct
 {
-  g_autofree char *name = g_strdup_printf ("%s-%s", pictures[kind].name, group->slug);
-  g_autoptr (GString) data = g_string_new (NULL);
+  GememPlotKind kind;
+  const GememPlotGroup *group;
+  const GememPlotOverall *overall; /* or NULL */
+} Drawn;
+
+static void
+append_script (GString *out, const Drawn *drawn, GememPlotPage *page, const char *name)
+{
+  if (drawn->overall != NULL)
+    gemem_plot_overall_script (out, drawn->overall, page, name);
+  else
+    gemem_plot_script (out, drawn->kind, drawn->group, page, name);
+}
+
+static gboolean
+write_plot (const char *dir, const GememPlotStyle *style, const char *name, const GString *data,
+            const Drawn *drawn, const char *program, GError **error)
+{
   GememPlotPage page;
 
-  gemem_plot_data (data, kind, group);
   if (data->len > 0 && !gemem_plot_write_part (dir, name, ".dat", data, error))
     return FALSE;
   for (guint i = 0; gemem_plot_page_init (&page, style, i); i++)
@@ -72,12 +86,45 @@ write_plot (const char *dir, const GememPlotStyle *style, GememPlotKind kind,
       g_autofree char *base = g_strconcat (name, suffix, NULL);
       g_autoptr (GString) script = g_string_new (NULL);
 
-      gemem_plot_script (script, kind, group, &page, name);
+      append_script (script, drawn, &page, name);
       if (!gemem_plot_write_part (dir, base, ".gp", script, error)
           || (program != NULL && !gemem_plot_render (program, dir, base, style, 0, error)))
         return FALSE;
     }
   return TRUE;
+}
+
+static gboolean
+write_group (const char *dir, const GememPlotStyle *style, const GememPlotGroup *group,
+             const char *program, GError **error)
+{
+  for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
+    {
+      const Drawn drawn = { (GememPlotKind) kind, group, NULL };
+      g_autofree char *name = g_strdup_printf ("%s-%s", pictures[kind].name, group->slug);
+      g_autoptr (GString) data = g_string_new (NULL);
+
+      if (pictures[kind].applies != NULL && !pictures[kind].applies (group))
+        continue;
+      gemem_plot_data (data, drawn.kind, group);
+      if (!write_plot (dir, style, name, data, &drawn, program, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+write_overall (const char *dir, const GememPlotStyle *style, GememResult *const *results, guint n,
+               const char *program, GError **error)
+{
+  g_autoptr (GememPlotOverall) overall = gemem_plot_overall_new (results, n);
+  const Drawn drawn = { .overall = overall };
+  g_autoptr (GString) data = g_string_new (NULL);
+
+  if (overall == NULL)
+    return TRUE;
+  gemem_plot_overall_data (data, overall);
+  return write_plot (dir, style, "overall", data, &drawn, program, error);
 }
 
 gboolean
@@ -91,9 +138,7 @@ gemem_plot_write (const char *dir, const GememPlotStyle *style, GememResult *con
   if (!gemem_make_folder (dir, error))
     return FALSE;
   for (guint i = 0; i < groups->len; i++)
-    for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
-      if ((pictures[kind].applies == NULL || pictures[kind].applies (groups->pdata[i]))
-          && !write_plot (dir, style, (GememPlotKind) kind, groups->pdata[i], program, error))
-        return FALSE;
-  return TRUE;
+    if (!write_group (dir, style, groups->pdata[i], program, error))
+      return FALSE;
+  return write_overall (dir, style, results, n, program, error);
 }

@@ -65,6 +65,15 @@ gboolean gemem_plot_has_reserved (const GememPlotGroup *group);
 void gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
                                  const char *base);
 
+/* overall.c: several recordings in one picture; NULL if there are fewer than two, or two allocators */
+typedef struct _GememPlotOverall GememPlotOverall;
+GememPlotOverall *gemem_plot_overall_new (GememResult *const *results, guint n);
+void gemem_plot_overall_free (GememPlotOverall *overall);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPlotOverall, gemem_plot_overall_free)
+void gemem_plot_overall_data (GString *out, const GememPlotOverall *overall);
+void gemem_plot_overall_script (GString *out, const GememPlotOverall *overall, GememPlotPage *page,
+                                const char *base);
+
 /* ---- plot.c: every picture of a group of results by its kind */
 
 typedef enum

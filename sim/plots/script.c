@@ -207,8 +207,7 @@ shorten_names (const char *line, guint max)
 
   for (guint left_out = 1; left_out < n; left_out++)
     {
-      g_autofree char *last = names[n - left_out];
-      names[n - left_out] = NULL;
+      g_clear_pointer (&names[n - left_out], g_free);
       g_autofree char *kept = g_strjoinv (" = ", names);
       g_autofree char *text = g_strdup_printf ("%s + %u more", kept, left_out);
       if (g_utf8_strlen (text, -1) <= (glong) max)

@@ -45,6 +45,32 @@ check 'the bar is broken' grep -q '($4 > end ? $1+0.4 : NaN)' far/comparison-lla
 run 0 gemem-sim compare "$llama" -a direct -a ge -a pytorch-caching --plots near -o /dev/null
 check 'else nothing is' sh -c '! grep -q brk near/comparison-llama-train.gp'
 
+# Several recordings in one figure: overheads and their geometric mean, which failed runs do not have.
+set -- "$llama" "$recorded/gpt2-train.gmt" "$recorded/vit-train.gmt"
+run 0 gemem-sim compare "$@" -a direct -a rmm-limiting -a pytorch-caching -a ge -a rmm-arena -a rmm-fixed-size --plots over -f json -o over.json
+cat >over.py <<'END'
+import json, math, os, re
+measures = {}
+for result in json.load(open("over.json"))["results"]:
+    measures.setdefault(result["label"], []).append(result["measures"])
+blocks = open("over/overall.dat").read().split("\n\n\n")
+assert [re.search("index .: (.*)", block).group(1) for block in blocks] == ["pytorch-caching", "rmm-limiting = direct", "ge", "rmm-arena", "rmm-fixed-size"], blocks
+for block in blocks:
+    label = re.search("index .: (.*)", block).group(1).split(" = ")[0]
+    rows = [line.split(" ", 2) for line in block.splitlines() if line[0] != "#"]
+    want = [0 if one["ooms"] else one["peak_reserved"] / one["lower_bound"] for one in measures[label]]
+    want.append(math.exp(sum(map(math.log, want)) / 3) if all(want) else 0)
+    assert all(abs(float(row[1]) - value) < 1e-6 for row, value in zip(rows, want)) and len(rows) == 4, (label, rows, want)
+    assert [row[2] for row in rows] == ['"llama-train"', '"gpt2-train"', '"vit-train"', '"geometric mean"'], rows
+END
+run 0 python3 over.py
+check 'a bar that dwarfs the others is broken' grep -q '($2 > end ? 1+(end-1)' over/overall.gp
+check 'failed requests are marked' grep -q '"failed requests"' over/overall.gp
+run 0 gemem-sim compare "$@" -a direct -a ge --plots two -o /dev/null
+check 'none is broken without need' sh -c '! grep -q "> end ? 1+" two/overall.gp && ! grep -q "failed requests" two/overall.gp'
+run 0 gemem-sim compare "$llama" -a direct -a ge --plots one -o /dev/null
+check 'one recording has no such figure' sh -c '! ls one/overall.gp 2>/dev/null'
+
 if ! command -v gnuplot >/dev/null; then
   skip 'drawn figures' 'gnuplot is not installed'; done_testing; exit
 fi
