@@ -87,6 +87,7 @@ gemem_plot_group_free (gpointer data)
   g_free (group->slug);
   g_ptr_array_unref (group->results);
   g_ptr_array_unref (group->labels);
+  g_ptr_array_unref (group->all);
   g_free (group);
 }
 
@@ -148,6 +149,7 @@ add_group (GPtrArray *groups, GememResult *first)
     }
   group->results = g_ptr_array_new ();
   group->labels = g_ptr_array_new_with_free_func (g_free);
+  group->all = g_ptr_array_new ();
   g_ptr_array_add (groups, group);
   return group;
 }
@@ -167,7 +169,8 @@ all_measures (void)
 static void
 arrange (GememPlotGroup *group)
 {
-  g_autoptr (GPtrArray) given = group->results, measures = all_measures ();
+  const GPtrArray *given = group->all;
+  g_autoptr (GPtrArray) measures = all_measures ();
   const GememReportOptions options = { .sort = gemem_measure_find ("peak_reserved", NULL),
                                        .columns = (const GememMeasure *const *) measures->pdata };
   g_autoptr (GPtrArray)
@@ -175,7 +178,6 @@ arrange (GememPlotGroup *group)
   g_autoptr (GPtrArray) rows = gemem_report_rows ((GememResult *const *) sorted->pdata, sorted->len,
                                                   GEMEM_TABLE_MEASURES, &options);
 
-  group->results = g_ptr_array_new ();
   for (guint i = 0; i < rows->len; i++)
     {
       const GememReportRow *row = rows->pdata[i];
@@ -196,8 +198,9 @@ gemem_plot_group_first (const GememPlotGroup *group, guint max)
   GememPlotGroup *first = g_new (GememPlotGroup, 1);
   guint now = 0; /* those to come that the program has now */
 
-  *first = (GememPlotGroup){ g_strdup (group->title), g_strdup (group->slug), g_ptr_array_new (),
-                             g_ptr_array_new_with_free_func (g_free), group->more };
+  *first = (GememPlotGroup){ g_strdup (group->title),      g_strdup (group->slug),
+                             g_ptr_array_new (),           g_ptr_array_new_with_free_func (g_free),
+                             g_ptr_array_ref (group->all), group->more };
   for (guint i = 0; i < group->results->len; i++)
     now += ((const GememResult *) group->results->pdata[i])->as_now;
   for (guint i = 0; i < group->results->len; i++)
@@ -223,12 +226,12 @@ gemem_plot_groups (GememResult *const *results, guint n)
     {
       GememPlotGroup *group = NULL;
       for (guint g = 0; g < groups->len && group == NULL; g++)
-        if (gemem_report_same_group (((GememPlotGroup *) groups->pdata[g])->results->pdata[0],
+        if (gemem_report_same_group (((GememPlotGroup *) groups->pdata[g])->all->pdata[0],
                                      results[i]))
           group = groups->pdata[g];
       if (group == NULL)
         group = add_group (groups, results[i]);
-      g_ptr_array_add (group->results, results[i]);
+      g_ptr_array_add (group->all, results[i]);
     }
   for (guint g = 0; g < groups->len; g++)
     {

@@ -12,6 +12,7 @@ typedef struct
   char *slug;  /* for file names: a-z, 0-9, '.', '_' and '-'; unique among the groups */
   GPtrArray *results;
   GPtrArray *labels; /* char *, of each: what differs between them */
+  GPtrArray *all;    /* every result, as given: of a search */
   guint more;        /* how many are not drawn */
 } GememPlotGroup;
 

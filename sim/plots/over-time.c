@@ -26,7 +26,7 @@
  * size. */
 #define STEPS_MAX 200
 #define LEFT 84
-#define POINTS 900
+#define POINTS 840
 #define PANELS 8
 
 /* ---- data */

@@ -36,6 +36,14 @@ static const struct
                            gemem_plot_latency_script },
   [GEMEM_PLOT_PROGRAMS] = { "programs", gemem_plot_has_programs, gemem_plot_programs_data,
                             gemem_plot_programs_script },
+  [GEMEM_PLOT_SWEEP] = { "sweep", gemem_plot_has_sweep, gemem_plot_sweep_data,
+                         gemem_plot_sweep_script },
+  [GEMEM_PLOT_FRONT] = { "front", gemem_plot_has_front, gemem_plot_front_data,
+                         gemem_plot_front_script },
+  [GEMEM_PLOT_CAPACITY] = { "capacity", gemem_plot_has_capacity, gemem_plot_capacity_data,
+                            gemem_plot_capacity_script },
+  [GEMEM_PLOT_CUMULATIVE] = { "cumulative", gemem_plot_has_cumulative, gemem_plot_cumulative_data,
+                              gemem_plot_cumulative_script },
   [GEMEM_PLOT_RESERVED] = { "reserved", gemem_plot_has_reserved, NULL, gemem_plot_reserved_script },
 };
 

@@ -65,6 +65,30 @@ gboolean gemem_plot_has_reserved (const GememPlotGroup *group);
 void gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
                                  const char *base);
 
+/* sweep.c: for results of one allocator that differ in one setting, or in all pairs of values of two */
+gboolean gemem_plot_has_sweep (const GememPlotGroup *group);
+void gemem_plot_sweep_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_sweep_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                              const char *base);
+
+/* front.c: for three results or more that differ in memory or time */
+gboolean gemem_plot_has_front (const GememPlotGroup *group);
+void gemem_plot_front_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_front_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                              const char *base);
+
+/* capacity.c: for results of --find-capacity */
+gboolean gemem_plot_has_capacity (const GememPlotGroup *group);
+void gemem_plot_capacity_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_capacity_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                                 const char *base);
+
+/* cumulative.c: for two results or more with modelled latencies */
+gboolean gemem_plot_has_cumulative (const GememPlotGroup *group);
+void gemem_plot_cumulative_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_cumulative_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                                   const char *base);
+
 /* overall.c: several recordings in one picture; NULL if there are fewer than two, or two allocators */
 typedef struct _GememPlotOverall GememPlotOverall;
 GememPlotOverall *gemem_plot_overall_new (GememResult *const *results, guint n);
@@ -85,6 +109,10 @@ typedef enum
   GEMEM_PLOT_MEASURED,
   GEMEM_PLOT_LATENCY,
   GEMEM_PLOT_PROGRAMS,
+  GEMEM_PLOT_SWEEP,
+  GEMEM_PLOT_FRONT,
+  GEMEM_PLOT_CAPACITY,
+  GEMEM_PLOT_CUMULATIVE,
   GEMEM_PLOT_RESERVED, /* last: its script reads the data of the timeline and of the calls */
   GEMEM_PLOT_COUNT
 } GememPlotKind;

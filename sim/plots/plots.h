@@ -51,7 +51,8 @@ gboolean gemem_plot_style_parse (GememPlotStyle *style, const char *look, const 
 /* Writes DIR/NAME.dat, .gp and, when gnuplot is found, pictures in @style (NULL: for a screen), for
  * each trace among @results: comparison and calls; with timelines also timeline, fragmentation, and
  * for two to six results reserved; for measured runs also measured and latency; for programs that
- * share a device also programs.  Creates DIR.  @gnuplot: the program, or NULL to search PATH; ""
+ * share a device also programs; of a search sweep, front, capacity and cumulative; of several
+ * recordings overall.  Creates DIR.  @gnuplot: the program, or NULL to search PATH; ""
  * draws nothing.  *rendered (or NULL): whether pictures were drawn.  GEMEM_ERROR_FAILED: a file
  * could not be written, or gnuplot failed. */
 gboolean gemem_plot_write (const char *dir, const GememPlotStyle *style,

@@ -71,6 +71,37 @@ check 'none is broken without need' sh -c '! grep -q "> end ? 1+" two/overall.gp
 run 0 gemem-sim compare "$llama" -a direct -a ge --plots one -o /dev/null
 check 'one recording has no such figure' sh -c '! ls one/overall.gp 2>/dev/null'
 
+# A search: a curve of one setting, a heat map of two, the front of memory and time, the least capacities, the latencies.
+gpt2=$recorded/gpt2-train.gmt
+run 0 gemem-sim compare "$gpt2" -a 'pytorch-caching:large_segment_size_mb=1024|20|128' --plots curve -f json -o curve.json
+run 0 gemem-sim compare "$gpt2" -a 'pytorch-caching:max_split_size_mb=20|128,roundup_power2_divisions=4|1' --plots heat -f json -o heat.json
+run 0 gemem-sim compare "$gpt2" --find-capacity -a direct -a 'pytorch-*' -a ge -a tf-bfc -a rmm-fixed-size --plots front -f json -o front.json
+cat >search.py <<'END'
+import json
+results = lambda name: json.load(open(name + ".json"))["results"]
+rows = lambda path: [line.split(" ") for line in open(path) if line[0] not in "#\n"]
+peak = lambda result: result["measures"]["peak_reserved"]
+curve = {result["parameters"]["large_segment_size_mb"]: peak(result) for result in results("curve")}
+assert [int(row[2]) for row in rows("curve/sweep-gpt2-train.dat")] == [curve[value] for value in ("20MiB", "128MiB", "1GiB")]
+heat = {(r["parameters"]["max_split_size_mb"], r["parameters"]["roundup_power2_divisions"]): peak(r) for r in results("heat")}
+cells = {(int(row[0]), int(row[1])): int(row[2]) for row in rows("heat/sweep-gpt2-train.dat")}
+assert cells == {(x, y): heat[a, b] for x, a in enumerate(("20MiB", "128MiB")) for y, b in enumerate("14")}, (cells, heat)
+points = [(r["measures"]["modelled_time"], peak(r)) for r in results("front") if r["measures"]["ooms"] == 0]
+front = sorted(p for p in points if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in points))
+blocks = open("front/front-gpt2-train.dat").read().split("\n\n\n")
+drawn = [[tuple(map(int, line.split(" ")[:2])) for line in block.splitlines() if line[0] != "#"] for block in blocks]
+assert drawn[0] == front and sorted(drawn[0] + drawn[1]) == sorted(points), (drawn, points)
+least = [r["measures"]["least_capacity"] for r in results("front")]
+bars = [int(row[1]) for row in rows("front/capacity-gpt2-train.dat")]
+assert bars == sorted(bars, key=lambda bar: bar or 1 << 70) and sorted(bars) == sorted(value or 0 for value in least), (bars, least)
+for block in open("front/cumulative-gpt2-train.dat").read().split("\n\n\n"):
+    counts = [int(line.split(" ")[1]) for line in block.splitlines() if line[0] != "#"]
+    assert counts == sorted(counts) and counts[0] == 0
+END
+run 0 python3 search.py
+check 'values in their order' grep -q 't("20MiB") 0, t("128MiB") 1, t("1GiB") 2' curve/sweep-gpt2-train.gp
+check 'other searches have no such figure' sh -c '! ls front/sweep* two/sweep* 2>/dev/null'
+
 if ! command -v gnuplot >/dev/null; then
   skip 'drawn figures' 'gnuplot is not installed'; done_testing; exit
 fi
