@@ -1,5 +1,5 @@
 /* front.c - memory against time: every result is a point; those that no other beats in both are the front, which
- * bears names.
+ * is named.
  *
  * Why: what needs least memory often takes longest; which of them is right is not ours to say, but the others are
  * out of the question.  Both axes begin near the least, as nothing is compared by area.  Results in which requests
