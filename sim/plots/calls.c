@@ -1,12 +1,12 @@
-/* calls.c - the picture of device calls: a row per allocator with two stacked bars by kind of
- * call: modelled time, and number of calls.
+/* calls.c - the picture of device calls: a row per allocator with two stacked bars by kind of call:
+ * modelled time, and number of calls.
  *
  * Why: allocators that map pages trade memory for calls, whose costs differ a hundredfold; the
  * first panel shows the time, the second whether it went into few expensive calls or many cheap
  * ones.  Kinds are grouped into nine classes, because more colours are not distinct (Okabe and
  * Ito's eight, and grey); in this picture a colour means a class of calls.  A bar far longer than
- * the others is broken where the longest of them ends, its parts in proportion.  On a slim page there
- * is the time alone.
+ * the others is broken where the longest of them ends, its parts in proportion.  On a slim page
+ * there is the time alone.
  */
 #include "config.h"
 

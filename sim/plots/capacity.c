@@ -1,7 +1,9 @@
-/* capacity.c - the least capacity on which no request fails, a bar for each allocator, for --find-capacity.
+/* capacity.c - the least capacity on which no request fails, a bar for each allocator, for
+ * --find-capacity.
  *
- * Why: peak reserved on a large device says how much an allocator takes where it may; on a small one it releases memory
- * before it fails.  The line is the lower bound.  One for which none was found has no bar.  Data: a row per allocator.
+ * Why: peak reserved on a large device says how much an allocator takes where it may; on a small
+ * one it releases memory before it fails.  The line is the lower bound.  One for which none was
+ * found has no bar.  Data: a row per allocator.
  */
 #include "config.h"
 

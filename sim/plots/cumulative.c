@@ -1,8 +1,8 @@
 /* cumulative.c - how many allocations took at most so long: a curve for each allocator.
  *
- * Why: a median and a 99th percentile hide where the expensive ones begin and how many there are.  Times are
- * modelled (device profile), logarithmic.  Equal curves are one, as equal results are; at most six, so that colours
- * are distinct.
+ * Why: a median and a 99th percentile hide where the expensive ones begin and how many there are.
+ * Times are modelled (device profile), logarithmic.  Equal curves are one, as equal results are; at
+ * most six, so that colours are distinct.
  *
  * Data: a block per allocator: a time, and how many of its allocations took no longer.
  */

@@ -1,9 +1,9 @@
-/* front.c - memory against time: every result is a point; those that no other beats in both are the front, which
- * is named.
+/* front.c - memory against time: every result is a point; those that no other beats in both are the
+ * front, which is named.
  *
- * Why: what needs least memory often takes longest; which of them is right is not ours to say, but the others are
- * out of the question.  Both axes begin near the least, as nothing is compared by area.  Results in which requests
- * failed are no answer and are left out.
+ * Why: what needs least memory often takes longest; which of them is right is not ours to say, but
+ * the others are out of the question.  Both axes begin near the least, as nothing is compared by
+ * area.  Results in which requests failed are no answer and are left out.
  *
  * Data: the front, from the fastest on; then the others.
  */

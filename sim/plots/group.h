@@ -4,8 +4,8 @@
 
 #include "sim/engine/result.h"
 
-/* The results of one trace on one device that are drawn; at least one.  Equal ones are one, which is
- * named after all of them.  Those that need least come first, those that failed last. */
+/* The results of one trace on one device that are drawn; at least one.  Equal ones are one, which
+ * is named after all of them.  Those that need least come first, those that failed last. */
 typedef struct
 {
   char *title; /* as in tables, without folders */

@@ -1,14 +1,14 @@
-/* over-time.c - timeline and fragmentation: a panel per allocator, on one scale, with one
- * legend above them.
+/* over-time.c - timeline and fragmentation: a panel per allocator, on one scale, with one legend
+ * above them.
  *
  * Why panels and not one diagram of many lines: the lines of ten allocators hide one another.  In a
  * panel of the timeline the filled areas live, internal and external waste are stacked, so the
  * outline is the reserved bytes.  The x axis is the number of the event, or the time where that is
  * asked for and the trace has times; failed requests are marks on the upper edge.
  *
- * Data: a block per allocator (gnuplot's `index`), two empty lines between.  Neighbouring points are
- * merged as in the engine (larger maximum, later end), so no peak is lost: all panels together have
- * POINTS, that a picture stays below 200 kB.
+ * Data: a block per allocator (gnuplot's `index`), two empty lines between.  Neighbouring points
+ * are merged as in the engine (larger maximum, later end), so no peak is lost: all panels together
+ * have POINTS, that a picture stays below 200 kB.
  */
 #include "config.h"
 

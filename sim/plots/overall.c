@@ -1,13 +1,13 @@
-/* overall.c - several recordings in one figure: a cluster of bars for each, a bar for each allocator, and their geometric
- * means.
+/* overall.c - several recordings in one figure: a cluster of bars for each, a bar for each
+ * allocator, and their geometric means.
  *
- * Why: which allocator is the best for a set of programs is not seen in a picture of each.  Bytes of different
- * programs do not add up, so the overhead is drawn: peak reserved divided by the lower bound, from 1 on,
- * since below that there is nothing to gain.
+ * Why: which allocator is the best for a set of programs is not seen in a picture of each.  Bytes
+ * of different programs do not add up, so the overhead is drawn: peak reserved divided by the lower
+ * bound, from 1 on, since below that there is nothing to gain.
  *
- * Invariants: the allocators are those of the table of all recordings, the best first, with what the program has
- * now; a colour is an allocator; one that failed on a recording has a mark there instead of a bar, and no mean.
- * Data: a block per allocator.
+ * Invariants: the allocators are those of the table of all recordings, the best first, with what
+ * the program has now; a colour is an allocator; one that failed on a recording has a mark there
+ * instead of a bar, and no mean. Data: a block per allocator.
  */
 #include "config.h"
 
@@ -198,8 +198,8 @@ compare_numbers (gconstpointer a, gconstpointer b)
   return (x > y) - (x < y);
 }
 
-/* The upper end of the axis: the largest value, unless it dwarfs at least half of them, being more than
- * GEMEM_PLOT_OUTLIER times as far above 1 as the next; *@broken: there are larger ones. */
+/* The upper end of the axis: the largest value, unless it dwarfs at least half of them, being more
+ * than GEMEM_PLOT_OUTLIER times as far above 1 as the next; *@broken: there are larger ones. */
 static double
 end_of_axis (const GememPlotOverall *overall, gboolean *broken)
 {

@@ -41,8 +41,8 @@ void gemem_picture_text (GememPicture *picture, guint64 x, guint64 y, GememAncho
                          guint size, guint flags, guint32 colour, const char *text);
 
 void gemem_picture_svg (GString *out, const GememPicture *picture);
-/* Writes a script that draws the formats of @page without SVG from BASESUFFIX.dat, and the content of that
- * file.  @page gets the height of @picture. */
+/* Writes a script that draws the formats of @page without SVG from BASESUFFIX.dat, and the content
+ * of that file.  @page gets the height of @picture. */
 void gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *picture,
                             GememPlotPage *page, const char *base);
 

@@ -65,7 +65,8 @@ gboolean gemem_plot_has_reserved (const GememPlotGroup *group);
 void gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
                                  const char *base);
 
-/* sweep.c: for results of one allocator that differ in one setting, or in all pairs of values of two */
+/* sweep.c: for results of one allocator that differ in one setting, or in all pairs of values of
+ * two */
 gboolean gemem_plot_has_sweep (const GememPlotGroup *group);
 void gemem_plot_sweep_data (GString *out, const GememPlotGroup *group);
 void gemem_plot_sweep_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
@@ -89,7 +90,8 @@ void gemem_plot_cumulative_data (GString *out, const GememPlotGroup *group);
 void gemem_plot_cumulative_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
                                    const char *base);
 
-/* overall.c: several recordings in one picture; NULL if there are fewer than two, or two allocators */
+/* overall.c: several recordings in one picture; NULL if there are fewer than two, or fewer than two
+ * allocators */
 typedef struct _GememPlotOverall GememPlotOverall;
 GememPlotOverall *gemem_plot_overall_new (GememResult *const *results, guint n);
 void gemem_plot_overall_free (GememPlotOverall *overall);

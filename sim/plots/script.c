@@ -57,8 +57,8 @@ gemem_plot_axis_title (const char *what, const GememPlotUnit *unit)
   return unit->name != NULL ? g_strdup_printf ("%s (%s)", what, unit->name) : g_strdup (what);
 }
 
-/* The spans of time in which nothing happened, of the first result: the trace has them.  None if there
- * are few points, or nothing else would be left. */
+/* The spans of time in which nothing happened, of the first result: the trace has them.  None if
+ * there are few points, or nothing else would be left. */
 static GArray *
 find_cuts (const GememResult *result, guint64 span)
 {

@@ -54,8 +54,9 @@ const GememPlotUnit *gemem_plot_count_unit (guint64 count);
 /* "time (ms)", or "event" for a unit without a name; g_free(). */
 char *gemem_plot_axis_title (const char *what, const GememPlotUnit *unit);
 
-/* The range of the points of all timelines of a group.  Of time, what is idle is cut: a span between
- * two points that is a twentieth of the whole.  All events would else be drawn in a few columns. */
+/* The range of the points of all timelines of a group.  Of time, what is idle is cut: a span
+ * between two points that is a twentieth of the whole.  All events would else be drawn in a few
+ * columns. */
 typedef struct
 {
   guint64 from, to; /* numbers of events, or ns if @time */
@@ -67,8 +68,8 @@ typedef struct
 
 /* @time: it is asked for. */
 void gemem_plot_axis_init (GememPlotAxis *axis, const GememPlotGroup *group, gboolean time);
-/* Defines the script's x(value), sets range and tics of the x axis of a panel of @width px, and marks
- * the cuts. */
+/* Defines the script's x(value), sets range and tics of the x axis of a panel of @width px, and
+ * marks the cuts. */
 void gemem_plot_axis_script (GString *out, const GememPlotAxis *axis, guint width);
 void gemem_plot_axis_clear (GememPlotAxis *axis);
 
@@ -127,10 +128,10 @@ void gemem_plot_script_bars (GString *out, const GememPlotGroup *group, const ch
                              const char *colour, const char *title);
 /* Tics of @axis, 'x' or 'y', which is @length px long and shows @span, in gnuplot's syntax. */
 void gemem_plot_script_tics (GString *out, char axis, guint length, const char *span);
-/* The x axis of a panel of @width px, of bars up to @end, in units of @unit, with @text px for what is
- * written behind them.  If @broken, a bar that is far longer is cut off at the end, and so is the
- * axis: both are drawn broken, the bars by what the second appends to the plot, where @value is larger
- * than `end`. */
+/* The x axis of a panel of @width px, of bars up to @end, in units of @unit, with @text px for what
+ * is written behind them.  If @broken, a bar that is far longer is cut off at the end, and so is
+ * the axis: both are drawn broken, the bars by what the second appends to the plot, where @value is
+ * larger than `end`. */
 void gemem_plot_script_bars_axis (GString *out, guint64 end, const GememPlotUnit *unit, guint width,
                                   guint text, gboolean broken, const GememPlotPage *page);
 void gemem_plot_script_breaks (GString *out, const char *value);
@@ -157,7 +158,7 @@ typedef struct
 guint gemem_plot_legend_width (const GememPlotKey *keys, guint n); /* px, in one line */
 #define GEMEM_PLOT_LEGEND_ROW 20                                   /* px of a line of a legend */
 /* Draws a legend at @y, from @x on (0: centred; further left if too long), in as many lines as the
- * width of @page takes; returns their number.  @out: NULL to count only.  gnuplot's own legend wraps
- * at the width of a panel. */
+ * width of @page takes; returns their number.  @out: NULL to count only.  gnuplot's own legend
+ * wraps at the width of a panel. */
 guint gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y,
                                 const GememPlotPage *page);

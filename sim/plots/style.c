@@ -141,8 +141,8 @@ append_pixels (GString *out, const GememPlotPage *page, guint dpi, const char *t
   append_scale (out, scale, scale, points);
 }
 
-/* Inches.  Lines are as thick beside the letters as on a screen.  pdfcairo takes a font of 10 for one
- * of 10 px of 1/96 inch, times 4/3. */
+/* Inches.  Lines are as thick beside the letters as on a screen.  pdfcairo takes a font of 10 for
+ * one of 10 px of 1/96 inch, times 4/3. */
 static void
 append_inches (GString *out, const GememPlotPage *page, gboolean tikz)
 {

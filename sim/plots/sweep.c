@@ -1,9 +1,10 @@
-/* sweep.c - a search over the settings of one allocator: a curve where one setting differs, a heat map where two do.
+/* sweep.c - a search over the settings of one allocator: a curve where one setting differs, a heat
+ * map where two do.
  *
- * Why: a list of settings does not show whether more is better, where it stops to be, and whether two settings depend
- * on each other.  Values stand at equal distances, since they mostly double; numbers in their order, others as given.
- * The colour is peak reserved: the darker, the more; the number stands in the cell.  Where requests failed there is a
- * cross, and no number.
+ * Why: a list of settings does not show whether more is better, where it stops to be, and whether
+ * two settings depend on each other.  Values stand at equal distances, since they mostly double;
+ * numbers in their order, others as given.  The colour is peak reserved: the darker, the more; the
+ * number stands in the cell.  Where requests failed there is a cross, and no number.
  *
  * Data: a row per result: its positions, peak reserved, failed requests, text.
  */
@@ -47,7 +48,8 @@ clear_sweep (Sweep *sweep)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Sweep, clear_sweep)
 
-/* The capacity of the device; NULL: unknown.  What else differs between devices follows from the runs. */
+/* The capacity of the device; NULL: unknown.  What else differs between devices follows from the
+ * runs. */
 static const GememSetting *
 capacity (const GememResult *result)
 {
@@ -60,7 +62,7 @@ capacity (const GememResult *result)
   return settings != NULL && i < settings->len ? settings->pdata[i] : NULL;
 }
 
-/* Setting @i, counted through those of the allocator, then the capacity; NULL: there are no more. */
+/* Setting @i: those of the allocator, then the capacity; NULL: there are no more. */
 static const GememSetting *
 setting (const GememResult *result, guint i)
 {
