@@ -16,6 +16,7 @@
 #include "sim/cli/flags.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output-files.h"
+#include "sim/cli/plot-options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/settings-notes.h"
 #include "sim/cli/share.h"
@@ -73,7 +74,7 @@ const GOptionEntry gemem_batch_entries[] = {
   { "html", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.page,
     "Write a page for a browser: the answer, the table, every block over time", "FILE" },
   { "plots", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.plots,
-    "Write plots (.dat, .gp, and with gnuplot .svg, .png) into DIR", "DIR" },
+    "Write plots (.dat, .gp, and with gnuplot pictures) into DIR", "DIR" },
   { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &gemem_outputs.dumb, "Draw one of them as text",
     "comparison|timeline|fragmentation" },
   { "map", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.map,
@@ -161,6 +162,9 @@ check_options (GError **error)
       || !gemem_want_at_least ("timeline-points", points, 0, error))
     return FALSE;
   GememReportOptions options;
+  GememPlotStyle style;
+  if (!gemem_plot_options (&style, error))
+    return FALSE;
   if (!gemem_report_format_choose (gemem_outputs.format, gemem_outputs.report, &gemem_outputs.form,
                                    error)
       || !gemem_table_options (&options, error))

@@ -9,6 +9,7 @@
 #include "sim/cli/environment.h"
 #include "sim/cli/options.h"
 #include "sim/cli/plan-command.h"
+#include "sim/cli/plot-options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/settings-notes.h"
 
@@ -386,7 +387,7 @@ const GememCommand gemem_command_plan = {
               "  gemem-sim plan program.json -p paddle-memory-optimize --rewrite optimized.json && "
               "gemem-sim compare optimized.json --lower=paddle\n"
               "      the program as PaddlePaddle rewrites it, executed\n",
-  .options = { entries, gemem_plan_command_output_entries, gemem_plan_command_trace_entries,
-               gemem_source_entries },
+  .options = { entries, gemem_plan_command_output_entries, gemem_plot_entries,
+               gemem_plan_command_trace_entries, gemem_source_entries },
   .run = run,
 };
