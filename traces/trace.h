@@ -192,6 +192,7 @@ struct _GememTraceInfo
   guint64 events;
   guint64 ambiguities; /* initial blocks with inferred address or size */
   guint64 skipped; /* source events with nothing to replay (operators, kernels, host memory...) */
+  guint64 pinned;  /* of these: of PyTorch's cache of pinned host memory, a trace of its own */
   char *sha256;    /* hex, of the recorded source (kept by native and text); NULL: unknown */
   GPtrArray *provenance;    /* "key: value" strings, in order: source, tool, options... */
   char *allocator;          /* the recorded allocator ("pytorch-caching"), or NULL */

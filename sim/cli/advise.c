@@ -62,16 +62,6 @@ advise (GememSourceFile *file, const char *device, GError **error)
   return gemem_advise (&question, error);
 }
 
-static void
-note_settings (GememSourceFile *file, const GememAdvice *advice)
-{
-  g_autoptr (GPtrArray) specs = g_ptr_array_new (), files = g_ptr_array_new ();
-
-  g_ptr_array_add (specs, advice->spec);
-  g_ptr_array_add (files, file);
-  gemem_settings_note (specs, 1, files, no_trace_settings);
-}
-
 /* Appends the answer about @file to @out: advice, or, where it holds no recording but a message about
  * memory, what that says.  Returns the exit status, -1 with @error. */
 static int
@@ -90,7 +80,7 @@ answer (GememSourceFile *file, const char *device, gboolean json, GString *out, 
         g_propagate_error (error, g_steal_pointer (&refused));
       return status;
     }
-  note_settings (file, advice);
+  gemem_settings_note_one (advice->spec, file, no_trace_settings);
   if (json)
     gemem_advice_append_json (out, advice);
   else

@@ -8,6 +8,7 @@
 #include "sim/cli/needs.h"
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/settings-notes.h"
 #include "sim/search/gate.h"
 
 #define WORSE 5 /* exit status */
@@ -177,6 +178,8 @@ measure_all (char **paths, const GememAllocatorSpec *spec, const GPtrArray *base
 
           if (entry == NULL)
             return NULL;
+          if (spec != NULL && now->len == 0)
+            gemem_settings_note_one (spec, files->pdata[i], FALSE);
           g_ptr_array_add (now, entry);
         }
     }

@@ -290,14 +290,16 @@ static void
 try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal, Tried *tried)
 {
   const char *system = g_strcmp0 (question->system, "any") == 0 ? NULL : advice->system;
-  const gboolean few = !advice->shortened;
-  const gboolean least = few && advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+  /* the recorder has no settings: another system in its place is no advice, least of all a GPU's for the host */
+  const gboolean fixed = advice->system == NULL && question->system == NULL;
+  const gboolean few = !advice->shortened && !(fixed && ordinal == GEMEM_DEVICE_HOST);
+  const gboolean least = !advice->shortened && advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
   g_autoptr (GPtrArray) others = few ? other_systems (advice) : g_ptr_array_new ();
   Round round;
   guint n;
 
   g_ptr_array_unref (tried->candidates);
-  tried->candidates = advice->system != NULL || system == NULL
+  tried->candidates = !fixed && (advice->system != NULL || system == NULL)
                           ? gemem_candidates_single (advice->spec->klass, system,
                                                      settings_now (advice, question))
                           : g_ptr_array_new_with_free_func (gemem_candidate_free);
