@@ -21,6 +21,7 @@ static gboolean print_log;
 static gboolean no_time;
 static gboolean measure;
 static gboolean use_environment;
+static gboolean verbose;
 
 static const GOptionEntry entries[] = {
   { "planner", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &planners,
@@ -44,6 +45,8 @@ static const GOptionEntry entries[] = {
     "Take GE_USE_STATIC_MEMORY and what else planners and lowerings read from the environment; "
     "what -p and --lower say counts more",
     NULL },
+  { "verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose,
+    "Say below the table at which step the peak of each plan lies, and its largest items", NULL },
   { "no-time", 0, 0, G_OPTION_ARG_NONE, &no_time, "Leave planning times out of the table", NULL },
   { NULL }
 };
@@ -290,7 +293,7 @@ static gboolean
 report (const GArray *planned, GememReportFormat format, GError **error)
 {
   const GememPlanReportOptions options = { measure || (format == GEMEM_FORMAT_TABLE && !no_time),
-                                           output == NULL ? gemem_terminal_width () : 0 };
+                                           output == NULL ? gemem_terminal_width () : 0, verbose };
   const GememPlanResult *results = (const GememPlanResult *) (gconstpointer) planned->data;
   g_autoptr (GString) text = g_string_new (NULL);
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/report/plan-overall.h"
+#include "sim/report/plan-peak.h"
 #include "sim/report/plan-report.h"
 #include "sim/report/rows.h"
 
@@ -360,6 +361,8 @@ append_table (GString *out, const GememPlanResult *results, guint n,
           g_string_append_c (out, '\n');
         }
       append_proofs (out, results + start, end - start);
+      for (guint i = start; options->peaks && i < end; i++)
+        gemem_plan_peak_text (out, &results[i]);
     }
   gemem_plan_overall (out, results, n);
 }
@@ -370,7 +373,7 @@ static void
 append_markdown (GString *out, const GememPlanResult *results, guint n,
                  const GememPlanReportOptions *options)
 {
-  const GememPlanReportOptions any_width = { options->time, 0 };
+  const GememPlanReportOptions any_width = { options->time, 0, FALSE };
   char buffer[TEXT_MAX];
   PlanTableLayout layout;
 
@@ -464,6 +467,7 @@ append_json_result (GString *out, const GememPlanResult *result,
       g_string_append_printf (out, ", %" G_GUINT64_FORMAT "]", candidate->total);
     }
   g_string_append_c (out, ']');
+  gemem_plan_peak_json (out, result);
   if (options->time)
     g_string_append_printf (out, ", \"measured\": {\"planning_ns\": %" G_GUINT64_FORMAT "}",
                             result->plan->time_ns);

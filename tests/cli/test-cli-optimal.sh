@@ -18,6 +18,18 @@ check 'the plan holds it, too' says_file '"least": 8,'
 run 0 gemem-sim plan --check plan.json; says out 'safe: 4 items'
 run 0 gemem-sim plan small.csv -p first-fit --no-time; lacks out 'least'
 
+
+# What decides a peak: of the steps at which something touches the top, the fullest.  In 1 and 2 a is alive with b or c; c and d are in 2.
+run 0 gemem-sim plan small.csv -p no-reuse:alignment=1 -p optimal:alignment=1 --no-time -v
+says out '^optimal:alignment=1 peaks at step 0: 8 B in 2 items, 0 B in none$'
+says out '^no-reuse:alignment=1 peaks at step 2: 8 B in 2 items, 8 B in none$'
+says out '^ +4 B  4, steps 2 to 4$'
+run 0 gemem-sim plan small.csv -p no-reuse:alignment=1 -f json
+check 'the same in JSON' jq -e '.plans[0].peak | .step == 2 and .node == null and .bytes == 16 and .taken == 8 and .items == 2 and (.largest | map([.item, .size, .begin, .end])) == [["3", 4, 1, 3], ["4", 4, 2, 4]]' "$out"
+run 0 gemem-sim plan "$GEMEM_SRCDIR/graphs/bundled/resnet50-train.json.gz" -p optimal -p no-reuse --no-time -v
+says out '^optimal peaks at step 297 \(threshold_backward\): 2\.592 GiB in 216 items, 4\.090 KiB in none$'
+says out '^ +98\.00 MiB  convolution, steps 2 to 516$'; says out '^ +1\.683 GiB  in 206 others$'
+
 if shared dsa/minimalloc; then
   run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/D.1048576.csv" -p optimal:alignment=1,effort=quick --no-time
   says out '^optimal:alignment=1,effort=quick: at most 1[0-9]\.[0-9] % above the least possible$'
