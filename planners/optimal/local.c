@@ -16,7 +16,6 @@
 #include "base/rng.h"
 #include "planners/optimal/dive.h"
 #include "planners/optimal/parts.h"
-#include "planners/planner.h"
 
 #define STEPS 128    /* a dive takes about a microsecond a box */
 #define FEW 4        /* boxes that move anywhere */
@@ -184,7 +183,7 @@ gemem_part_improve (GememPart *part, gint64 goal, GememEffort *effort)
   local.changes = g_new (gint64, n + 1);
   local.wishes = g_new (Wish, n + 1);
   gemem_rng_init (&local.rng, 1, "optimal-local");
-  for (; part->top > goal && effort->steps >= cost && !gemem_plan_is_unwanted (effort->interrupted);
+  for (; part->top > goal && effort->steps >= cost && gemem_stop_reason (effort->stop) == NULL;
        effort->steps -= cost)
     if (local.begun == 0 || is_stale (&local))
       begin (&local);

@@ -27,6 +27,7 @@ new_source (GememSourceFile *file, char *name, guint threads)
   source->input.threads = threads;
   source->input.interrupted = &gemem_interrupted;
   source->input.share = gemem_progress_share ();
+  source->input.clock = gemem_host_clock;
   return source;
 }
 

@@ -357,8 +357,9 @@ run (char **arguments, GError **error)
     return 1;
   if (g_atomic_int_get (&gemem_interrupted) != 0)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
-                 "plan: interrupted after %u of %u plans; run it again for the others",
-                 planned->len, choices->len * sources->len);
+                 "plan: interrupted after %u of %u plans; run it again for %s", planned->len,
+                 choices->len * sources->len,
+                 planned->len < choices->len * sources->len ? "the others" : "a better one");
   return status;
 }
 

@@ -103,6 +103,13 @@ memsets (const GememPlanResult *result)
   return result->plan->memsets->len;
 }
 
+/* What ended the search early; such a plan is not repeatable. */
+static const char *
+stopped (const GememPlanResult *result)
+{
+  return result->plan->stopped;
+}
+
 static guint64
 alignment (const GememPlanResult *result)
 {
@@ -127,6 +134,7 @@ static const PlanColumn columns[] = {
   { "memsets", "memsets", UNIT_COUNT, 6, memsets, NULL },
   { "least", "least possible", UNIT_BYTES, -1, least, NULL }, /* bytes proved to be necessary */
   { "alignment", "alignment", UNIT_BYTES, -1, alignment, NULL },
+  { "stopped", "stopped", UNIT_TEXT, -1, NULL, stopped },
   /* last: omitted unless asked for */
   { "planning_ns", "planning time", UNIT_NS, 1, planning_time, NULL },
 };
@@ -328,6 +336,10 @@ append_proofs (GString *out, const GememPlanResult *results, guint n)
         g_string_append_printf (
             out, "%s: at most %" G_GUINT64_FORMAT ".%u %% above the least possible\n",
             plan->planner, tenths / 10, (guint) (tenths % 10));
+      if (over > 0 && plan->stopped != NULL)
+        g_string_append_printf (out, "  %s: the best so far, not repeatable\n",
+                                strcmp (plan->stopped, "time") == 0 ? "the time is over"
+                                                                    : plan->stopped);
     }
 }
 

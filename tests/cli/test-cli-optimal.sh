@@ -33,6 +33,8 @@ says out '^ +98\.00 MiB  convolution, steps 2 to 516$'; says out '^ +1\.683 GiB 
 if shared dsa/minimalloc; then
   run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/D.1048576.csv" -p optimal:alignment=1,effort=quick --no-time
   says out '^optimal:alignment=1,effort=quick: at most 1[0-9]\.[0-9] % above the least possible$'
+  run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/D.1048576.csv" -p optimal:alignment=1,effort=thorough,time=10ms --no-time
+  says out '^  the time is over: the best so far, not repeatable$'
   run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/A.1048576.csv" -p optimal:alignment=1 --no-time
   says out '^optimal:alignment=1 .* 0\.0 %  corner-search'
 fi
@@ -49,6 +51,8 @@ check 'pins are what is pinned' jq -e '[.results[] | select((.pins | length) > 0
 check 'a place is named where all blocks of a segment come from it' jq -e '.results[0].pins | any(.origin.by | strings | test("record.py:34 run"))' "$out"
 run 0 gemem-sim compare "$recorded" -a pytorch-caching -a tf-bfc --optimal
 check 'in the sentence, too' sh -c "tr -s ' \n' ' ' <'$out' | grep -q '209.9 MiB beside blocks in use (662; 112.5 MiB of it beside 44, all allocated after record.py:34 run), 15.83 MiB otherwise\\.'"
+
+run 2 gemem-sim compare pins.txt -a 'plan:planner="optimal:time=1s"'; says err 'a replay must be repeatable'
 
 run 2 gemem-sim plan small.csv -p optimal:effort=much; says err "effort='much'"
 done_testing
