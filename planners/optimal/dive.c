@@ -3,7 +3,7 @@
  * Runs are named by their first column; a heap gives the lowest.  An entry of the heap whose run
  * has gone or been raised is skipped.  The tree has the unplaced boxes as leaves, split in turn by
  * first column and by last, so that what lies inside given columns is in few subtrees; a node holds the
- * earliest end, the latest start and the best rank below it, and all three prune.  In the order of
+ * range of starts, that of ends and the best rank below it, and all prune.  In the order of
  * first columns alone a query would visit every box of a stretch that has short and long ones.
  */
 #include "config.h"
@@ -16,8 +16,13 @@
 
 typedef struct
 {
-  guint32 end, start, rank; /* NONE, 0, NONE: no unplaced box below */
+  /* of the unplaced boxes below: the earliest and the latest of their first columns, and of what is
+   * behind their last ones; NOTHING: there is none */
+  guint32 start, latest_start, end, latest_end;
+  guint32 rank; /* the best */
 } Node;
+
+static const Node NOTHING = { NONE, 0, NONE, 0, NONE };
 
 typedef struct
 {
@@ -35,6 +40,7 @@ typedef struct
 struct _GememDive
 {
   const GememBoxes *boxes;
+  gboolean edges_first;
   guint32 leaves;  /* a power of two */
   guint32 *places; /* by leaf: of its box */
   Node *nodes;     /* the root is 1 */
@@ -180,17 +186,18 @@ pop (GememDive *dive)
 static Node
 join (Node a, Node b)
 {
-  return (Node){ MIN (a.end, b.end), MAX (a.start, b.start), MIN (a.rank, b.rank) };
+  return (Node){ MIN (a.start, b.start), MAX (a.latest_start, b.latest_start), MIN (a.end, b.end),
+                 MAX (a.latest_end, b.latest_end), MIN (a.rank, b.rank) };
 }
 
 static Node
 leaf_of (const GememDive *dive, guint32 leaf)
 {
   if (leaf >= dive->boxes->n)
-    return (Node){ NONE, 0, NONE };
+    return NOTHING;
   const GememBox *box = &dive->boxes->boxes[dive->places[leaf]];
 
-  return (Node){ box->last, box->first, box->rank };
+  return (Node){ box->first, box->first, box->last, box->last, box->rank };
 }
 
 static void
@@ -207,15 +214,16 @@ remove_leaf (GememDive *dive, guint32 leaf)
 {
   guint32 node = dive->leaves + leaf;
 
-  dive->nodes[node] = (Node){ NONE, 0, NONE };
+  dive->nodes[node] = NOTHING;
   while ((node /= 2) > 0)
     dive->nodes[node] = join (dive->nodes[2 * node], dive->nodes[2 * node + 1]);
 }
 
 typedef struct
 {
-  guint32 start, end; /* columns of the run */
-  guint32 rank, leaf; /* the best so far */
+  guint32 start, end;              /* columns of the run */
+  guint32 latest_start, least_end; /* what is wanted begins and ends no further inside */
+  guint32 rank, leaf;              /* the best so far */
 } Query;
 
 /* Visits @node; the better half first. */
@@ -224,7 +232,9 @@ search (const GememDive *dive, Query *query, guint32 node)
 {
   const Node *here = &dive->nodes[node];
 
-  if (here->start < query->start || here->end > query->end || here->rank >= query->rank)
+  if (here->latest_start < query->start || here->end > query->end
+      || here->start > query->latest_start || here->latest_end < query->least_end
+      || here->rank >= query->rank)
     return;
   if (node >= dive->leaves)
     {
@@ -242,9 +252,22 @@ search (const GememDive *dive, Query *query, guint32 node)
 static guint32
 best_inside (const GememDive *dive, guint32 start, guint32 end)
 {
-  Query query = { start, end, NONE, NONE };
+  Query query = { start, end, start, end, NONE, NONE };
 
-  search (dive, &query, 1);
+  if (dive->edges_first)
+    search (dive, &query, 1);
+  if (dive->edges_first && query.leaf == NONE)
+    {
+      query.least_end = 0;
+      search (dive, &query, 1);
+      query.latest_start = NONE;
+      query.least_end = end;
+      search (dive, &query, 1);
+    }
+  query.latest_start = NONE;
+  query.least_end = 0;
+  if (query.leaf == NONE)
+    search (dive, &query, 1);
   return query.leaf;
 }
 
@@ -317,6 +340,13 @@ put (GememDive *dive, guint32 start, const GememBox *box, gint64 *offset)
     }
   push (dive, merge (dive, box->first));
   return *offset + box->size;
+}
+
+void
+gemem_dive_prepare (GememDive *dive, GememBoxes *boxes, guint kind)
+{
+  gemem_dive_rank (boxes, kind % GEMEM_DIVE_ORDERS);
+  dive->edges_first = kind >= GEMEM_DIVE_ORDERS;
 }
 
 gint64

@@ -139,7 +139,8 @@ begin (Local *local)
 {
   const GememBoxes *boxes = &local->part->boxes;
 
-  gemem_dive_rank (&local->part->boxes, (local->part->order + local->begun++) % GEMEM_DIVE_ORDERS);
+  gemem_dive_prepare (local->dive, &local->part->boxes,
+                      (local->part->kind + local->begun++) % GEMEM_DIVE_KINDS);
   for (guint32 i = 0; i < boxes->n; i++)
     local->changed[i] = boxes->boxes[i].rank;
   local->top = G_MAXINT64;
@@ -164,7 +165,7 @@ try_change (Local *local)
 static gboolean
 is_stale (const Local *local)
 {
-  return local->stale >= (guint) PATIENCE << MIN (local->begun / GEMEM_DIVE_ORDERS, 16);
+  return local->stale >= (guint) PATIENCE << MIN (local->begun / GEMEM_DIVE_KINDS, 16);
 }
 
 void

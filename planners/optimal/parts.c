@@ -110,14 +110,14 @@ dive_part (GememPart *part, gint64 goal, const GememStop *stop)
 
   part->top = G_MAXINT64;
   part->stage = GEMEM_STAGE_DIVE;
-  for (guint order = 0; order < GEMEM_DIVE_ORDERS && part->top > goal; order++)
+  for (guint kind = 0; kind < GEMEM_DIVE_KINDS && part->top > goal; kind++)
     {
-      gemem_dive_rank (&part->boxes, order);
+      gemem_dive_prepare (dive, &part->boxes, kind);
       const gint64 top = gemem_dive_run (dive, part->top, offsets);
 
       for (guint32 i = 0; i < part->boxes.n && top < part->top; i++)
         part->boxes.boxes[i].offset = offsets[i];
-      part->order = top < part->top ? order : part->order;
+      part->kind = top < part->top ? kind : part->kind;
       part->top = MIN (part->top, top);
       if (gemem_stop_reason (stop) != NULL)
         return;

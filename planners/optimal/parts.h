@@ -31,7 +31,7 @@ typedef struct
   GememBoxes boxes;
   gint64 base, bound, top;
   GememStage stage; /* that found `top` */
-  guint order;      /* of the dive that found the least top */
+  guint kind;       /* of the dive that found the least top */
 } GememPart;
 
 /* All parts of @boxes, GememPart; boxes that belong to none have their offsets. */
