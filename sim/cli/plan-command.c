@@ -197,6 +197,8 @@ make_plan (const GememChoice *choice, const GememPlanSource *source, GError **er
       return NULL;
     }
   plan->time_ns = gemem_host_clock () - start;
+  if (source->has_gaps)
+    plan->least = plan->lower_bound = 0;
   return gemem_plan_verify (plan, &source->input, error) ? g_steal_pointer (&plan) : NULL;
 }
 
