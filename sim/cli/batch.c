@@ -49,7 +49,9 @@ const GOptionEntry gemem_rows_entries[] = {
   { "zoo", 0, 0, G_OPTION_ARG_NONE, &zoo,
     "Every allocator of 'gemem-sim list', also of other systems than the recorded one", NULL },
   { "optimal", 0, 0, G_OPTION_ARG_NONE, &optimal,
-    "A row for the least that is possible, by the planner optimal", NULL },
+    "A row for the least that is possible, by the planner optimal, and what allocators hold above "
+    "it",
+    NULL },
   { NULL }
 };
 
@@ -317,12 +319,12 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
   return g_steal_pointer (&specs);
 }
 
-/* Whether an output names blocks: a report in full, JSON, the segment map, or the message of a
- * check. */
+/* Whether an output names blocks: a report in full, JSON, the segment map, the message of a check,
+ * or what keeps memory that the least placement does not need. */
 static gboolean
 names_blocks (gboolean details)
 {
-  return gemem_outputs.map != NULL || full_checks || touch
+  return gemem_outputs.map != NULL || full_checks || touch || optimal
          || gemem_outputs.form == GEMEM_FORMAT_JSON || gemem_outputs.page != NULL
          || (details && gemem_outputs.form == GEMEM_FORMAT_TABLE);
 }
@@ -361,6 +363,7 @@ make_job (GememSourceFile *file, int ordinal, const GememDeviceSpec *device,
     .occupy = occupy,
     .timeline_points = (guint) points,
     .keep_map = gemem_outputs.map != NULL,
+    .keep_idle = optimal && spec->klass->prepare == NULL,
     .keep_origins = keep_origins,
     .keep_report = gemem_outputs.allocator_report != NULL,
     .measure = measure,
