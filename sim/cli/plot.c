@@ -72,8 +72,7 @@ const GememCommand gemem_command_plot = {
   .synopsis = "RESULT.json...",
   .summary = "Draw saved results, or print them in another format",
   .description = "The results are those of 'replay' or 'compare' with --format=json, or the "
-                 "database of 'sweep'. Data (.dat)
-"
+                 "database of 'sweep'. Data (.dat)\n"
                  "and gnuplot scripts (.gp) are always written; pictures (--plot-style, "
                  "--plot-format) when gnuplot is there.",
   .examples =
