@@ -14,6 +14,7 @@
 #include "sim/cli/choices.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/output-files.h"
+#include "sim/cli/plot-options.h"
 #include "sim/cli/share.h"
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
@@ -259,10 +260,13 @@ gemem_batch_results_free (GememBatchResults *batch)
 static gboolean
 write_plots (const GememBatchResults *batch, GError **error)
 {
+  GememPlotStyle style;
   gboolean rendered = FALSE;
   const gboolean hurry = g_atomic_int_get (&gemem_interrupted) != 0; /* data and scripts only */
-  if (!gemem_plot_write (gemem_outputs.plots, (GememResult *const *) batch->results->pdata,
-                         batch->results->len, hurry ? "" : NULL, &rendered, error))
+  if (!gemem_plot_options (&style, error)
+      || !gemem_plot_write (gemem_outputs.plots, &style,
+                            (GememResult *const *) batch->results->pdata, batch->results->len,
+                            hurry ? "" : NULL, &rendered, error))
     return FALSE;
   if (!rendered && !hurry)
     gemem_note (GEMEM_NOT_DRAWN, gemem_outputs.plots);

@@ -16,6 +16,7 @@
 #include "sim/cli/flags.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output-files.h"
+#include "sim/cli/plot-options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/settings-notes.h"
 #include "sim/cli/share.h"
@@ -48,7 +49,9 @@ const GOptionEntry gemem_rows_entries[] = {
   { "zoo", 0, 0, G_OPTION_ARG_NONE, &zoo,
     "Every allocator of 'gemem-sim list', also of other systems than the recorded one", NULL },
   { "optimal", 0, 0, G_OPTION_ARG_NONE, &optimal,
-    "A row for the least that is possible, by the planner optimal", NULL },
+    "A row for the least that is possible, by the planner optimal, and what allocators hold above "
+    "it",
+    NULL },
   { NULL }
 };
 
@@ -73,7 +76,7 @@ const GOptionEntry gemem_batch_entries[] = {
   { "html", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.page,
     "Write a page for a browser: the answer, the table, every block over time", "FILE" },
   { "plots", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.plots,
-    "Write plots (.dat, .gp, and with gnuplot .svg, .png) into DIR", "DIR" },
+    "Write plots (.dat, .gp, and with gnuplot pictures) into DIR", "DIR" },
   { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &gemem_outputs.dumb, "Draw one of them as text",
     "comparison|timeline|fragmentation" },
   { "map", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.map,
@@ -161,6 +164,9 @@ check_options (GError **error)
       || !gemem_want_at_least ("timeline-points", points, 0, error))
     return FALSE;
   GememReportOptions options;
+  GememPlotStyle style;
+  if (!gemem_plot_options (&style, error))
+    return FALSE;
   if (!gemem_report_format_choose (gemem_outputs.format, gemem_outputs.report, &gemem_outputs.form,
                                    error)
       || !gemem_table_options (&options, error))
@@ -313,12 +319,12 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
   return g_steal_pointer (&specs);
 }
 
-/* Whether an output names blocks: a report in full, JSON, the segment map, or the message of a
- * check. */
+/* Whether an output names blocks: a report in full, JSON, the segment map, the message of a check,
+ * or what keeps memory that the least placement does not need. */
 static gboolean
 names_blocks (gboolean details)
 {
-  return gemem_outputs.map != NULL || full_checks || touch
+  return gemem_outputs.map != NULL || full_checks || touch || optimal
          || gemem_outputs.form == GEMEM_FORMAT_JSON || gemem_outputs.page != NULL
          || (details && gemem_outputs.form == GEMEM_FORMAT_TABLE);
 }
@@ -357,6 +363,7 @@ make_job (GememSourceFile *file, int ordinal, const GememDeviceSpec *device,
     .occupy = occupy,
     .timeline_points = (guint) points,
     .keep_map = gemem_outputs.map != NULL,
+    .keep_idle = optimal && spec->klass->prepare == NULL,
     .keep_origins = keep_origins,
     .keep_report = gemem_outputs.allocator_report != NULL,
     .measure = measure,

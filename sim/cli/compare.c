@@ -3,6 +3,7 @@
 
 #include "sim/cli/batch.h"
 #include "sim/cli/options.h"
+#include "sim/cli/plot-options.h"
 #include "sim/cli/share.h"
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
@@ -47,7 +48,7 @@ const GememCommand gemem_command_compare = {
       "  gemem-sim compare model.json --lower='paddle:eager_delete_tensor_gb=-1|0|1' -a "
       "paddle-auto-growth --plots plots\n"
       "      what PaddlePaddle's garbage collection saves: a row and a line for each threshold\n",
-  .options = { gemem_rows_entries, gemem_table_entries, gemem_batch_entries, gemem_share_entries,
-               gemem_source_entries },
+  .options = { gemem_rows_entries, gemem_table_entries, gemem_batch_entries, gemem_plot_entries,
+               gemem_share_entries, gemem_source_entries },
   .run = run,
 };
