@@ -192,6 +192,7 @@ struct _GememTraceInfo
   guint64 events;
   guint64 ambiguities; /* initial blocks with inferred address or size */
   guint64 skipped; /* source events with nothing to replay (operators, kernels, host memory...) */
+  guint64 pinned;  /* of these: of PyTorch's cache of pinned host memory, a trace of its own */
   char *sha256;    /* hex, of the recorded source (kept by native and text); NULL: unknown */
   GPtrArray *provenance;    /* "key: value" strings, in order: source, tool, options... */
   char *allocator;          /* the recorded allocator ("pytorch-caching"), or NULL */
@@ -236,9 +237,10 @@ typedef struct
 } GememReadOptions;
 
 /* Keys of notes in a trace's provenance that `plan` obeys: what a table of lifetimes says and no event can; that
- * some buffers have a place already. */
+ * some buffers have a place already; that some are not in use all the time, though the events say so. */
 #define GEMEM_TRACE_LEFT_OUT "left out"
 #define GEMEM_TRACE_FIXED_OFFSETS "fixed offsets"
+#define GEMEM_TRACE_GAPS "gaps"
 
 #define GEMEM_READ_OPTIONS_DEFAULT \
   { \

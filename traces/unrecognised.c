@@ -21,9 +21,6 @@ static const Foreign foreign[] = {
   { "PK\x03\x04", NULL,
     "a zip archive (as torch.save and jit.save write); name a recorded trace or a graph, not "
     "weights" },
-  { "SQLite format 3", NULL,
-    "an SQLite database (as nsys export writes); gemem-sim does not read it. Record the program "
-    "with gemem-record" },
 };
 
 static gboolean

@@ -476,9 +476,8 @@ gemem_caching_settings_resolve (const CachingParams *params, GememDevice *device
   return FALSE;
 }
 
-/* The values of all slots as PyTorch reads them: "4", or "[1:4,2:4,...]".  g_free(). */
-static char *
-divisions_text (const guint64 *divisions)
+char *
+gemem_caching_divisions_text (const guint64 *divisions)
 {
   GString *text = g_string_new ("[");
   gboolean alike = TRUE;
@@ -522,7 +521,7 @@ gemem_caching_settings_unfold (gpointer given)
   if (has_divisions)
     {
       g_free (copy.common.divisions);
-      copy.common.divisions = divisions_text (settings.divisions);
+      copy.common.divisions = gemem_caching_divisions_text (settings.divisions);
     }
   if (settings.reserve_part > 0 || settings.reserve_bytes > 0)
     {

@@ -184,6 +184,8 @@ gboolean gemem_caching_settings_resolve (const CachingParams *params, GememDevic
                                          CachingSettings *settings, GError **error);
 /* What only torch-npu does otherwise, switched off. */
 void gemem_caching_settings_plain (CachingSettings *settings);
+/* The values of all slots as PyTorch reads them: "4", or "[1:4,2:4,...]".  g_free(). */
+char *gemem_caching_divisions_text (const guint64 *divisions);
 /* `unfold` of the class: @given is a CachingParams. */
 void gemem_caching_settings_unfold (gpointer given);
 /* The @settings that follow on @before when the program gives its allocator @text

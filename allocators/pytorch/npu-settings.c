@@ -367,11 +367,56 @@ gemem_npu_settings_resolve (const NpuParams *params, GememDevice *device, Cachin
   return FALSE;
 }
 
+/* @params with what the string of settings says, but for lists, which come out in @settings; FALSE: there is none, or
+ * it is refused. */
+static gboolean
+unfold (NpuParams *params, CachingSettings *settings, gboolean *has_divisions)
+{
+  const char *conf = gemem_caching_conf_of (&params->common);
+
+  memset (settings, 0, sizeof *settings);
+  settings->version = &gemem_npu_versions[params->common.version].caching;
+  return conf != NULL && *conf != '\0'
+         && gemem_npu_conf_parse (conf, params, settings, has_divisions, NULL);
+}
+
+void
+gemem_npu_settings_unfold (gpointer given)
+{
+  NpuParams *params = given, copy = *params;
+  CachingSettings settings;
+  gboolean has_divisions = FALSE;
+
+  if (!unfold (&copy, &settings, &has_divisions))
+    return;
+  if (has_divisions)
+    {
+      g_free (copy.common.divisions);
+      copy.common.divisions = gemem_caching_divisions_text (settings.divisions);
+    }
+  *params = copy;
+}
+
+/* Whether the memory of the program has a limit. */
+static gboolean
+has_limit (const CachingCommon *common)
+{
+  return common->memory_fraction < 1 || common->memory_limit != CACHING_UNLIMITED;
+}
+
 void
 gemem_npu_notes (gconstpointer given, GememNoteFunc func, gpointer data)
 {
-  const NpuParams *params = given;
+  NpuParams copy = *(const NpuParams *) given, *params = &copy;
+  CachingSettings settings;
+  gboolean has_divisions = FALSE;
 
+  if (!unfold (&copy, &settings, &has_divisions))
+    copy = *(const NpuParams *) given;
+  if (params->common.garbage_collection_threshold > 0 && !has_limit (&params->common))
+    func ("torch-npu: garbage_collection_threshold has no effect without a limit; set "
+          "per_process_memory_fraction or memory_limit, or leave it out",
+          data);
   if (params->segment_size != 0)
     func ("torch-npu: segment_size_mb is deprecated; use large_segment_size_mb", data);
   if (params->segment_size != 0 && page_of (params) != params->segment_size)

@@ -252,6 +252,7 @@ const GememAllocatorClass gemem_torch_npu_class = {
   .alloc = npu_alloc,
   .free = npu_free,
   .notes = gemem_npu_notes,
+  .unfold = gemem_npu_settings_unfold,
   .prefetch = npu_prefetch,
   .trim = npu_trim,
   .release_pool = gemem_caching_release_pool,

@@ -70,6 +70,7 @@ gboolean gemem_npu_settings_resolve (const NpuParams *params, GememDevice *devic
 NpuRelease gemem_npu_since (const char *key);
 /* What to say of settings that are valid. */
 void gemem_npu_notes (gconstpointer params, GememNoteFunc func, gpointer data);
+void gemem_npu_settings_unfold (gpointer params);
 
 /* ---- npu-conf.c */
 

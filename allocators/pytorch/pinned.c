@@ -185,6 +185,20 @@ ensure_segment (Pinned *self, guint64 stream)
 }
 
 static Block *
+add_block (Pinned *self, guint64 address, guint64 size)
+{
+  Block *block = gemem_slab_alloc (&self->block_slab);
+
+  block->address = address;
+  block->size = size;
+  g_ptr_array_insert (self->blocks, (int) position_of (self, address), block);
+  self->bytes += size;
+  self->peak_bytes = MAX (self->peak_bytes, self->bytes);
+  self->peak_blocks = MAX (self->peak_blocks, self->blocks->len);
+  return block;
+}
+
+static Block *
 make_block (Pinned *self, guint64 size, guint64 stream)
 {
   guint64 address, piece;
@@ -196,16 +210,10 @@ make_block (Pinned *self, guint64 size, guint64 stream)
   address = piece != 0 ? piece : gemem_device_malloc (self->base.device, size, stream);
   if (address == 0)
     return NULL;
-  block = gemem_slab_alloc (&self->block_slab);
-  block->address = address;
-  block->size = size;
+  block = add_block (self, address, size);
   block->piece = piece != 0;
-  g_ptr_array_insert (self->blocks, (int) position_of (self, address), block);
   self->made++;
   self->made_bytes += size;
-  self->bytes += size;
-  self->peak_bytes = MAX (self->peak_bytes, self->bytes);
-  self->peak_blocks = MAX (self->peak_blocks, self->blocks->len);
   return block;
 }
 
@@ -387,6 +395,51 @@ pinned_trim (GememAllocator *allocator)
         unlink_block (&self->classes[i], block);
         drop_block (self, block);
       }
+}
+
+/* ---- a recorded state: a segment is a block.  In which order those of a class became free was not
+ * recorded: the highest counts as the last. */
+
+static gboolean
+pinned_adopt_segment (GememAllocator *allocator, const GememAdopt *segment)
+{
+  Pinned *self = (Pinned *) allocator;
+
+  if (segment->size == 0
+      || !gemem_device_adopt (allocator->device, segment->address, segment->size))
+    return FALSE;
+  add_block (self, segment->address, segment->size);
+  return TRUE;
+}
+
+static gboolean
+pinned_adopt_block (GememAllocator *allocator, const GememAdopt *adopt, GememBlock *handle)
+{
+  Pinned *self = (Pinned *) allocator;
+  const guint at = position_of (self, adopt->address);
+  Block *block = at < self->blocks->len ? self->blocks->pdata[at] : NULL;
+
+  if (block == NULL || block->live || block->address != adopt->address
+      || block->size != adopt->size)
+    return FALSE;
+  block->live = TRUE;
+  *handle = (GememBlock){ block->address, block->size, block };
+  return TRUE;
+}
+
+static void
+pinned_adopt_done (GememAllocator *allocator)
+{
+  Pinned *self = (Pinned *) allocator;
+
+  for (guint i = 0, n; i < self->blocks->len; i += n == self->blocks->len) /* or it was dropped */
+    {
+      Block *block = self->blocks->pdata[i];
+
+      n = self->blocks->len;
+      if (!block->live)
+        keep_block (self, block);
+    }
 }
 
 /* The largest request that the rest of the reserved segment serves. */
@@ -612,6 +665,9 @@ const GememAllocatorClass gemem_pytorch_pinned_class = {
   .walk = pinned_walk,
   .check = pinned_check,
   .destroy = pinned_destroy,
+  .adopt = { .segment = pinned_adopt_segment,
+             .block = pinned_adopt_block,
+             .done = pinned_adopt_done },
   .streams = { .complete = pinned_complete, .use = pinned_use },
   .report.stats = pinned_stats,
 };

@@ -34,7 +34,8 @@ const GememCommand gemem_command_compare = {
       "of the allocators of -a is a row.\n"
       "Below the tables stands which real allocator needs least, by how much, and what it costs; "
       "with --find-capacity,\n"
-      "which one fits on the smallest device.",
+      "which one fits on the smallest device.\n"
+      "Instead of traces, databases that 'sweep' wrote: a row for each run there.",
   .examples =
       "  gemem-sim compare step.gmt --plots plots\n"
       "      all allocators, a table and pictures\n"

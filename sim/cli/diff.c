@@ -6,6 +6,7 @@
 #include "sim/cli/needs.h"
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/settings-notes.h"
 #include "sim/search/ranks.h"
 
 static char *device_spec, *capacity, *by, *format;
@@ -146,6 +147,7 @@ run (char **arguments, GError **error)
   if (device_spec != NULL || capacity != NULL)
     options.device_spec = device;
   gemem_catch_interrupts ();
+  gemem_settings_note (specs, G_MAXUINT, files, FALSE);
   ok = files->len <= 2 ? answer_two (files, specs, &options, json, out, error)
                        : answer_many (files, specs, &options, json, out, error);
   gemem_progress_end ();

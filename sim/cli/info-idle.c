@@ -16,6 +16,7 @@
 #include "sim/cli/info-idle.h"
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/settings-notes.h"
 #include "sim/cli/source.h"
 #include "sim/report/report.h"
 #include "traces/summary.h"
@@ -104,6 +105,7 @@ choose_allocator (Replay *replay, GError **error)
       return FALSE;
     }
   replay->spec = g_ptr_array_steal_index (specs, 0);
+  gemem_settings_note_one (replay->spec, replay->file, FALSE);
   return TRUE;
 }
 

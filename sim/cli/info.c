@@ -192,6 +192,11 @@ append_table (GString *out, const char *path, const GememTraceInfo *info,
   if (info->skipped > 0)
     g_string_append_printf (out, "  %-22s %" G_GUINT64_FORMAT "\n", "skipped in the file",
                             info->skipped);
+  if (info->pinned > 0)
+    g_string_append_printf (out,
+                            "  %-22s %" G_GUINT64_FORMAT
+                            " of these: --trace-device=host chooses the host's memory\n",
+                            "pinned host memory", info->pinned);
   for (guint i = 0; i < summary->devices->len; i++)
     append_device (out, summary->devices->pdata[i], (info->flags & GEMEM_TRACE_HAS_TIME) != 0);
   g_string_append_c (out, '\n');
@@ -223,6 +228,8 @@ append_json (GString *out, const char *path, const GememTraceInfo *info,
   gemem_json_append_text_member (out, "settings", info->settings);
   gemem_json_append_number_member (out, "events", summary->events);
   gemem_json_append_number_member (out, "skipped", info->skipped);
+  if (info->pinned > 0)
+    gemem_json_append_number_member (out, "pinned", info->pinned);
   gemem_json_append_number_member (out, "inferred", info->ambiguities);
   gemem_json_append_name (out, "provenance");
   g_string_append_c (out, '[');

@@ -8,6 +8,7 @@
 #include "sim/cli/streams.h"
 #include "sim/cli/table-options.h"
 #include "sim/plots/plots.h"
+#include "sim/report/database.h"
 #include "sim/report/report.h"
 
 static char *directory, *format_name;
@@ -46,7 +47,9 @@ run (char **arguments, GError **error)
   g_autoptr (GPtrArray)
       results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   for (char **path = arguments; *path != NULL; path++)
-    if (!gemem_stream_claim (*path, error) || !gemem_results_read_json (*path, results, error))
+    if (!gemem_stream_claim (*path, error)
+        || !(gemem_is_database (*path) ? gemem_results_read_database (*path, results, error)
+                                       : gemem_results_read_json (*path, results, error)))
       return 1;
   gemem_results_name_devices ((GememResult *const *) results->pdata, results->len);
   if (format_name != NULL && !print_results (results, error))
@@ -68,9 +71,10 @@ const GememCommand gemem_command_plot = {
   .name = "plot",
   .synopsis = "RESULT.json...",
   .summary = "Draw saved results, or print them in another format",
-  .description = "The results are those of 'replay' or 'compare' with --format=json. Data (.dat) "
-                 "and gnuplot scripts (.gp) are always written;\n"
-                 "pictures (--plot-style, --plot-format) when gnuplot is there.",
+  .description = "The results are those of 'replay' or 'compare' with --format=json, or the "
+                 "database of 'sweep'. Data (.dat)\n"
+                 "and gnuplot scripts (.gp) are always written; pictures (--plot-style, "
+                 "--plot-format) when gnuplot is there.",
   .examples =
       "  gemem-sim compare step.gmt -f json -o step.json && gemem-sim plot step.json -o plots\n"
       "  gemem-sim plot step.json -f markdown\n"

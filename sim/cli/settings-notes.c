@@ -51,6 +51,17 @@ gemem_settings_note (const GPtrArray *specs, guint most, const GPtrArray *files,
 }
 
 void
+gemem_settings_note_one (const GememAllocatorSpec *spec, GememSourceFile *file,
+                         gboolean ignores_settings)
+{
+  g_autoptr (GPtrArray) specs = g_ptr_array_new (), files = g_ptr_array_new ();
+
+  g_ptr_array_add (specs, (gpointer) spec);
+  g_ptr_array_add (files, file);
+  gemem_settings_note (specs, 1, files, ignores_settings);
+}
+
+void
 gemem_settings_note_planner (const GememChoice *choice, const GememGraph *graph, GHashTable *said)
 {
   const GememPlanner *planner = (const GememPlanner *) choice->named;

@@ -6,6 +6,7 @@
 #include "sim/cli/needs.h"
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/settings-notes.h"
 #include "sim/search/recorder.h"
 #include "sim/search/tune.h"
 
@@ -208,6 +209,7 @@ search (Traces *traces, GememTuneQuestion *question, GError **error)
   if (space == NULL)
     return -1;
   question->specs = space;
+  gemem_settings_note (allocators != NULL ? space : NULL, 1, traces->files, no_trace_settings);
   tune = gemem_tune (question, error);
   gemem_progress_end ();
   gemem_interrupts_over ();

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/plots/plan-view.h"
 #include "sim/plots/plots-private.h"
 #include "sim/plots/script.h"
+#include "sim/report/plan-view.h"
 
 #define WIDTH 1280 /* where no page is given */
 #define WIDTH_MIN 560

@@ -124,27 +124,44 @@ judge (GememAdvice *advice, const GememAdviceQuestion *question)
       advice->verdict = GEMEM_ADVICE_DOES_NOT_FIT;
       return;
     }
+  if (advice->doubt == NULL && advice->histories.all.failed > 0)
+    advice->doubt = g_strdup_printf ("a request fails in %u of %u other histories",
+                                     advice->histories.all.failed, advice->histories.all.runs);
   advice->verdict = advice->doubt != NULL || advice->device_assumed ? GEMEM_ADVICE_UNKNOWN
                                                                     : GEMEM_ADVICE_FITS;
   advice->need = now->peak_reserved;
 }
 
-/* The first round: the program as it is, on each device of the trace. */
+static GememNeedOptions
+need_options (const GememAdviceQuestion *question)
+{
+  return (GememNeedOptions){ .device_spec = question->device_spec,
+                             .ignores_settings = question->ignores_settings,
+                             .allow_partial = question->allow_partial,
+                             .interrupted = question->interrupted,
+                             .run = question->run };
+}
+
+static GememNeed
+need_of (const GememAdviceQuestion *question, const GememAllocatorSpec *spec)
+{
+  return (GememNeed){ .name = question->name,
+                      .held = question->held,
+                      .ordinals = question->ordinals,
+                      .spec = spec,
+                      .graph = question->graph };
+}
+
+/* The first round: the program as it is, on each device of the trace; then in other histories. */
 static gboolean
 replay_now (GememAdvice *advice, const GememAdviceQuestion *question, int *ordinal, GError **error)
 {
-  const GememNeedOptions options = { .device_spec = question->device_spec,
-                                     .ignores_settings = question->ignores_settings,
-                                     .allow_partial = question->allow_partial,
-                                     .interrupted = question->interrupted,
-                                     .run = question->run };
-  GememNeed need = { .name = question->name,
-                     .held = question->held,
-                     .ordinals = question->ordinals,
-                     .spec = advice->spec,
-                     .graph = question->graph };
+  const GememNeedOptions options = need_options (question);
+  GememNeed need = need_of (question, advice->spec);
 
-  if (gemem_needs_find (&need, 1, &options, error))
+  if (gemem_needs_find (&need, 1, &options, error)
+      && (question->histories == 0
+          || gemem_histories_try (&need, question->histories, &options, &advice->histories, error)))
     {
       *ordinal = need.result->device_ordinal;
       advice->now = g_steal_pointer (&need.result);
@@ -273,14 +290,16 @@ static void
 try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal, Tried *tried)
 {
   const char *system = g_strcmp0 (question->system, "any") == 0 ? NULL : advice->system;
-  const gboolean few = !advice->shortened;
-  const gboolean least = few && advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+  /* the recorder has no settings: another system in its place is no advice, least of all a GPU's for the host */
+  const gboolean fixed = advice->system == NULL && question->system == NULL;
+  const gboolean few = !advice->shortened && !(fixed && ordinal == GEMEM_DEVICE_HOST);
+  const gboolean least = !advice->shortened && advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
   g_autoptr (GPtrArray) others = few ? other_systems (advice) : g_ptr_array_new ();
   Round round;
   guint n;
 
   g_ptr_array_unref (tried->candidates);
-  tried->candidates = advice->system != NULL || system == NULL
+  tried->candidates = !fixed && (advice->system != NULL || system == NULL)
                           ? gemem_candidates_single (advice->spec->klass, system,
                                                      settings_now (advice, question))
                           : g_ptr_array_new_with_free_func (gemem_candidate_free);
@@ -418,6 +437,21 @@ settle_other (GememAdvice *advice)
 
 /* ---- together */
 
+/* The best line in other histories: what it saves may hang on the recorded one. */
+static gboolean
+try_line (GememAdvice *advice, const GememAdviceQuestion *question, GError **error)
+{
+  const GememNeedOptions options = need_options (question);
+  GememAdviceLine *line = &g_array_index (advice->lines, GememAdviceLine, 0);
+  GememNeed need;
+
+  if (question->histories == 0 || advice->lines->len == 0)
+    return TRUE;
+  need = need_of (question, line->candidate->spec);
+  need.result = line->result;
+  return gemem_histories_try (&need, question->histories, &options, &line->histories, error);
+}
+
 static void
 search (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal)
 {
@@ -489,7 +523,7 @@ gemem_advise (const GememAdviceQuestion *asked, GError **error)
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);
   if (advice->now->allocs + advice->now->graph_loads > 0)
     search (advice, question, ordinal);
-  return g_steal_pointer (&advice);
+  return try_line (advice, question, error) ? g_steal_pointer (&advice) : NULL;
 }
 
 void

@@ -48,6 +48,14 @@ percent (char *buffer, guint64 part, guint64 whole)
                           whole > 0 ? 100 * (double) part / (double) whole : 0);
 }
 
+/* Whether requests were recorded as powers of two: then no replay tells what fewer bytes would do. */
+static gboolean
+is_doubled (const GememAdvice *advice)
+{
+  return advice->now->device_ordinal == GEMEM_DEVICE_HOST
+         && (gemem_held_info (advice->held)->flags & GEMEM_TRACE_BLOCK_SIZES) != 0;
+}
+
 /* ---- why it fails */
 
 /* "other streams' caches: 2.000 GiB free in ...", where most of what was idle at the failure lies, if
@@ -81,6 +89,9 @@ gemem_advice_reason (const GememAdvice *advice)
     return g_strdup ("the allocator did not get what it takes at the beginning");
   if (oom->wake)
     return g_strdup ("memory that slept cannot wake");
+  if (now->lower_bound > now->capacity && is_doubled (advice))
+    return g_strdup_printf ("too little (%s in use at once, as PyTorch rounded it)",
+                            gemem_format_size (a, now->lower_bound));
   if (now->lower_bound > now->capacity)
     return g_strdup_printf ("truly too little (%s in use at once, whatever the settings)",
                             gemem_format_size (a, now->lower_bound));
@@ -129,6 +140,7 @@ gemem_advice_sentence (const GememAdvice *advice)
                          : "with the settings it had";
 
   const gboolean recorded = !advice->device_assumed && now->device_from != NULL;
+  const gboolean host = now->device_ordinal == GEMEM_DEVICE_HOST;
   const char *whose = advice->device_assumed ? " (assumed; give --capacity)"
                       : recorded             ? " (the recorded device)"
                                              : "";
@@ -137,10 +149,11 @@ gemem_advice_sentence (const GememAdvice *advice)
   gemem_format_size (need, advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? advice->need
                                                                         : now->peak_reserved);
   if (advice->verdict == GEMEM_ADVICE_UNKNOWN && advice->doubt == NULL)
-    g_string_append_printf (out,
-                            "It needs %s %s. How large its device is was not recorded: --capacity "
-                            "says whether it fits.",
-                            need, with);
+    g_string_append_printf (
+        out,
+        "It needs %s%s %s. How large its device is was not recorded: --capacity "
+        "says whether it fits.",
+        need, host ? " of the host's memory" : "", with);
   else if (advice->verdict == GEMEM_ADVICE_FITS)
     g_string_append_printf (out, "It fits: it needs %s of %s%s %s.", need, whole, whose, with);
   else if (advice->verdict == GEMEM_ADVICE_UNKNOWN)
@@ -185,6 +198,8 @@ append_head (GString *out, const GememAdvice *advice)
     g_string_append_printf (head, " in %" G_GUINT64_FORMAT " step%s", steps, steps == 1 ? "" : "s");
   if (now->initial_events > 0 || (info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0)
     g_string_append (head, ", begins in the middle");
+  if (now->device_ordinal == GEMEM_DEVICE_HOST)
+    g_string_append (head, " of host memory");
   if (now->partial || (info->flags & GEMEM_TRACE_TRUNCATED) != 0)
     g_string_append (head, ", cut short");
   if (advice->devices > 1)
@@ -209,6 +224,16 @@ append_head (GString *out, const GememAdvice *advice)
 }
 
 static void
+append_histories (GString *out, const GememHistories *histories, guint64 need)
+{
+  g_autofree char *sentence = histories->all.runs > 0 ? gemem_histories_sentence (histories, need)
+                                                      : NULL;
+
+  if (sentence != NULL)
+    gemem_text_wrap (out, sentence, "  ");
+}
+
+static void
 append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *line)
 {
   char need[GEMEM_FORMAT_MAX], saved[GEMEM_FORMAT_MAX], share[G_ASCII_DTOSTR_BUF_SIZE];
@@ -225,6 +250,14 @@ append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *li
   if (line->too_new)
     g_string_append_printf (out, "; version %.*s refuses it", (int) strcspn (advice->versions, " "),
                             advice->versions);
+  if (line->histories.all.failed > 0)
+    g_string_append_printf (out, "\n      fails in %u of %u other histories",
+                            line->histories.all.failed, line->histories.all.runs);
+  else if (line->histories.all.runs > 0)
+    {
+      g_string_append (out, "\n      in other histories ");
+      gemem_histories_append_range (out, &line->histories.all);
+    }
   g_string_append_c (out, '\n');
 }
 
@@ -266,7 +299,11 @@ append_tried (GString *out, const GememAdvice *advice)
                                 advice->approximate);
       g_string_append (text, ". ");
     }
-  if (advice->least > 0)
+  if (is_doubled (advice))
+    g_string_append (text,
+                     "Requests are recorded as rounded to powers of two: what "
+                     "pinned_max_round_threshold_mb would save (PyTorch 2.13 on) cannot be told.");
+  else if (advice->least > 0)
     g_string_append_printf (text, "Nothing needs less than the %s in use at once.",
                             gemem_format_size (size, advice->least));
   gemem_text_wrap (out, text->str, "");
@@ -319,11 +356,27 @@ append_next (GString *out, const GememAdvice *advice)
   g_string_append_printf (out, "\nNext: gemem-sim replay %s", name);
   if (recorder == NULL || !gemem_name_is (klass->name, klass->aliases, recorder))
     g_string_append_printf (out, " -a %s", klass->name);
+  if (advice->now->device_ordinal == GEMEM_DEVICE_HOST)
+    g_string_append (out, " --trace-device=host");
   if (fails && *device != '\0')
     g_string_append_printf (out, " -d %s", device);
   g_string_append_printf (out, "%s\n      %s\n", fails ? "" : " --find-capacity",
                           fails ? "shows the failed request, and what stands in its way"
                                 : "finds the smallest device that would do");
+}
+
+/* Memory that the verdict is not about. */
+static void
+append_pinned (GString *out, const GememAdvice *advice)
+{
+  const guint64 events = gemem_held_info (advice->held)->pinned;
+  g_autofree char *name = gemem_paste_shell (advice->name);
+
+  if (events > 0)
+    g_string_append_printf (out,
+                            "\nNot counted: the host's pinned memory, of which %" G_GUINT64_FORMAT
+                            " events were recorded:\n  gemem-sim %s --trace-device=host\n",
+                            events, name);
 }
 
 void
@@ -334,10 +387,12 @@ gemem_advice_append (GString *out, const GememAdvice *advice)
   append_head (out, advice);
   g_string_append_c (out, '\n');
   gemem_text_wrap (out, sentence, "  ");
+  append_histories (out, &advice->histories, advice->now->peak_reserved);
   append_offers (out, advice);
   g_string_append_c (out, '\n');
   append_tried (out, advice);
   append_holders (out, advice);
   gemem_report_idle (out, advice->now, FALSE);
+  append_pinned (out, advice);
   append_next (out, advice);
 }

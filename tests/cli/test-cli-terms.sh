@@ -46,6 +46,11 @@ found MemoryConfig            '^ge \(allocator\)'
 found single_thread           'parameter of allocators ge, '
 found leak                    'live at end: measure'
 found empty_cache             '^trim: event of a trace$'
+# words that people bring
+for word in 'out of memory' 'CUDA out of memory' reserved 'reserved but unallocated' fragmentation session lowering policy 'device profile' 'lower bound' segment block; do
+  run 0 gemem-sim help "$word"; sed -n 's/^ *Try: //p' "$out" | head -n 1 >"$GEMEM_TMP/first"
+  check "$word: its first command runs" sh -c 'test -s "$1" && cd "$GEMEM_SRCDIR" && sh -e "$1" >/dev/null' - "$GEMEM_TMP/first"
+done
 # words of the manuals, each with a command that shows it
 for word in HCOM rtsStreamSwitchByIndex ops_kernel_info_hccl OPTION_FEATURE_BASE_REFRESHABLE IsNoNeedAssignMemory is_zero_copy_ IsRealSizeReuseBlock \
   continuous_block_ atomic_addr_clean_id_ is_fixed_addr_prior_ suspended life_time_begin_ PreAssign NETOUTPUT 400MB multi-batch 'static reuse' MemoryPool \

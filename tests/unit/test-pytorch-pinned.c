@@ -124,6 +124,40 @@ test_refused (void)
   test_allocator_destroy (a);
 }
 
+/* A recorded state: what was in use is, what was not is taken again, the highest first, and what may not be kept
+ * goes when it is freed. */
+static void
+test_adopted (void)
+{
+  GememAllocator *a = test_allocator_new ("pytorch-pinned:pinned_max_cached_size_mb=4",
+                                          "sim:capacity=1GiB,address=recorded");
+  const guint64 at[] = { 0x10000000, 0x20000000, 0x30000000, 0x40000000 };
+  const guint64 sizes[] = { 1 * MIB, 1 * MIB, 1 * MIB, 9 * MIB };
+  GememBlock one, large, next;
+
+  for (guint i = 0; i < G_N_ELEMENTS (at); i++)
+    g_assert_true (
+        a->klass->adopt.segment (a, &(GememAdopt){ .address = at[i], .size = sizes[i] }));
+  g_assert_false (a->klass->adopt.segment (a, &(GememAdopt){ .address = at[0], .size = MIB }));
+  g_assert_true (a->klass->adopt.block (a, &(GememAdopt){ .address = at[0], .size = MIB }, &one));
+  g_assert_false (a->klass->adopt.block (a, &(GememAdopt){ .address = at[0], .size = MIB }, &one));
+  g_assert_false (a->klass->adopt.block (a, &(GememAdopt){ .address = at[1], .size = KIB }, &next));
+  g_assert_false (a->klass->adopt.block (a, &(GememAdopt){ .address = 9, .size = MIB }, &next));
+  g_assert_true (
+      a->klass->adopt.block (a, &(GememAdopt){ .address = at[3], .size = 9 * MIB }, &large));
+  a->klass->adopt.done (a);
+  g_assert_true (a->klass->check (a, NULL));
+  g_assert_true (a->klass->alloc (a, &(GememRequest){ .size = 600 * KIB }, &next));
+  g_assert_cmphex (next.address, ==, at[2]);
+  a->klass->free (a, &large, FALSE);
+  g_assert_cmpuint (a->device->held, ==, 3 * MIB);
+  a->klass->free (a, &one, FALSE);
+  g_assert_true (a->klass->alloc (a, &(GememRequest){ .size = 600 * KIB }, &next));
+  g_assert_cmphex (next.address, ==, at[0]);
+  g_assert_true (a->klass->check (a, NULL));
+  test_allocator_destroy (a);
+}
+
 static void
 refuses (const char *spec, const char *why)
 {
@@ -158,6 +192,7 @@ main (int argc, char **argv)
       g_test_add_data_func (path, &runs[i], test_run);
     }
   g_test_add_func ("/pytorch-pinned/refused", test_refused);
+  g_test_add_func ("/pytorch-pinned/adopted", test_adopted);
   g_test_add_func ("/pytorch-pinned/versions", test_versions);
   return g_test_run ();
 }

@@ -236,6 +236,11 @@ test_forms (void)
                         "Stats: \nLimit:   8192\nInUse: 3\n",
           "segment-alloc +768 @1000 !1; segment-alloc +512 @2000 !1; alloc 1 +512/512 @1000 !1; "
           "alloc 2 +256/256 @2000 !1; alloc 3 +2097152 !8; free 3 +2097152 !8; | 1e |");
+  /* up to 1.2 the bins count free chunks alone */
+  expect (BIN ("2", "0") "Chunk at 0x2000 of size 256\nChunk at 0x1000 of size "
+                         "512\nFree at 0x1200 of size 256\nFree at 0x2100 of size 256\n" END,
+          "segment-alloc +768 @1000 !1; segment-alloc +512 @2000 !1; alloc 1 +512/512 @1000 !1; "
+          "alloc 2 +256/256 @2000 !1; | 1e |");
   /* the operation that allocated a chunk, as builds for debugging write it; other orders of fields */
   expect (DUMP ("a") REGION ("512") "InUse at 0x1000 next 1 of size 256 by op Fill action_count 3 "
                                     "step 0\n" FREE ("1100", "256") END,
@@ -281,6 +286,9 @@ test_damage (void)
       "x:4: in the dump of a its regions are not in the order" },
     { DUMP ("a") BIN ("3", "1") REGION ("256") USED ("1000", "256") END,
       "x:1: in the dump of a its bins have 3 chunks, 1 in use, and its list 1, 1 in use" },
+    { BIN ("3", "0") "Chunk at 0x1000 of size 256\nFree at 0x1100 of size 256\n" END,
+      "x:1: in the dump of the allocator its bins have 3 chunks, 0 in use, and its list 2, 1 in "
+      "use" },
     { DUMP ("a") REGION ("256") "InUse at 1000 of si\n" END,
       "x:3: in the dump of a the line of a" },
     { DUMP ("a") REGION ("256") USED ("zebra", "256") END, "x:3: in the dump of a the line of a" },

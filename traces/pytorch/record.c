@@ -53,6 +53,8 @@ enum /* words that the pickle reader looks for: keys first, then values */
   K_COMPILE_CONTEXT,
   K_USER_METADATA,
   K_HOST_TRACES,
+  K_HOST_SEGMENTS,
+  K_MAX_ROUND_THRESHOLD,
   K_DIVISIONS, /* 16 of them */
   W_ALLOC = K_DIVISIONS + GEMEM_PYTORCH_SLOTS,
   W_FREE_REQUESTED,
@@ -112,6 +114,8 @@ static const char *const keys[] = { "segments",
                                     "compile_context",
                                     "user_metadata",
                                     "host_traces",
+                                    "host_segments",
+                                    "max_round_threshold",
                                     "1",
                                     "2",
                                     "4",
@@ -327,13 +331,14 @@ static gboolean
 read_segment (GememPytorchRecords *records, GememPytorchRecord *record, GError **error)
 {
   GememPytorchSegment *segment = &record->segment;
-  guint64 device, at;
+  guint64 device = 0, at;
 
   memset (segment, 0, sizeof *segment);
   if (!get_number (records, K_ADDRESS, G_MAXINT64, "a segment", 0, &segment->address, error)
       || !get_number (records, K_TOTAL_SIZE, GEMEM_PYTORCH_MAX_SIZE, "a segment", 0, &segment->size,
                       error)
-      || !get_number (records, K_DEVICE, GEMEM_PYTORCH_DEVICES, NULL, 0, &device, error))
+      || (!records->host
+          && !get_number (records, K_DEVICE, GEMEM_PYTORCH_DEVICES, NULL, 0, &device, error)))
     return FALSE;
   records->keys.segment |= records->present;
   segment->stream = get_stream (records);
@@ -488,11 +493,22 @@ read_divisions (GememPytorchRecords *records)
     }
 }
 
+/* Bytes; -1: unlimited, or not told. */
+static gint64
+get_limit (const GememPytorchRecords *records, guint key)
+{
+  const GememPickleValue *value = get (records, key);
+
+  return value != NULL && value->type == GEMEM_PICKLE_INT && value->integer >= 0
+                 && value->integer != G_MAXINT64
+             ? value->integer
+             : -1;
+}
+
 static void
 read_settings (GememPytorchRecords *records)
 {
   GememPytorchSettings *settings = &records->settings;
-  const GememPickleValue *split = get (records, K_MAX_SPLIT_SIZE);
   const GememPickleValue *threshold = get (records, K_GC_THRESHOLD);
   const char *configuration = get_text (records, K_CUDA_CONF);
 
@@ -509,9 +525,9 @@ read_settings (GememPytorchRecords *records)
   settings->configuration = g_utf8_make_valid (configuration, -1);
   g_free (settings->written_for);
   settings->written_for = g_utf8_make_valid (get_text (records, K_GEMEM_ALLOCATOR), -1);
-  if (split != NULL && split->type == GEMEM_PICKLE_INT)
-    settings->max_split_size = split->integer < 0 || split->integer == G_MAXINT64 ? -1
-                                                                                  : split->integer;
+  settings->max_split_size = get_limit (records, K_MAX_SPLIT_SIZE);
+  settings->pinned_max_cached = get_limit (records, K_MAX_CACHED_SIZE);
+  settings->pinned_max_round = get_limit (records, K_MAX_ROUND_THRESHOLD);
   if (threshold != NULL && threshold->type == GEMEM_PICKLE_FLOAT)
     settings->garbage_collection_threshold = threshold->real;
   settings->expandable_segments = get_flag (records, K_EXPANDABLE_SEGMENTS);
@@ -599,6 +615,33 @@ read_in_segments (GememPytorchRecords *records, GememPytorchRecord *record,
   return TRUE;
 }
 
+/* The part of the file that a record is in, of those that hold a state and events. */
+typedef enum
+{
+  PART_NONE,
+  PART_SEGMENTS,
+  PART_TRACES,
+  PART_LEFT_OUT, /* events that are not wanted */
+} Part;
+
+static Part
+part_of (const GememPytorchRecords *records, const GememPicklePath *path)
+{
+  const gboolean host = records->host;
+
+  /* -2: torch.cuda.memory_snapshot() is a bare list of segments */
+  if (path->section == (host ? K_HOST_SEGMENTS : K_SEGMENTS) || (!host && path->section == -2))
+    return PART_SEGMENTS;
+  if (path->dicts > 0 || path->lists < (path->section == K_DEVICE_TRACES ? 2 : 1))
+    return PART_NONE;
+  if (path->section == (host ? K_HOST_TRACES : K_DEVICE_TRACES))
+    return PART_TRACES;
+  return path->section == (host ? K_DEVICE_TRACES : K_HOST_TRACES)
+                 && get (records, K_ACTION) != NULL
+             ? PART_LEFT_OUT
+             : PART_NONE;
+}
+
 gboolean
 gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *record,
                             GError **error)
@@ -624,6 +667,7 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
           continue;
         }
       gemem_pickle_path (records->pickle, &path);
+      const Part part = part_of (records, &path);
       if (path.section == -1) /* the outermost dict itself, or an unknown section */
         {
           if (!path.outermost && get (records, K_DEVICE_TRACES) != NULL)
@@ -635,16 +679,15 @@ gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchRecord *re
           records->has_traces |= get (records, K_DEVICE_TRACES) != NULL;
           records->keys.file |= records->present;
         }
-      else if (path.section == K_SEGMENTS
-               || path.section
-                      == -2) /* -2: torch.cuda.memory_snapshot() is a bare list of segments */
+      else if (part == PART_SEGMENTS)
         {
           ok = read_in_segments (records, record, &path, error);
           records->has_segments |= path.section == -2 && record->kind == GEMEM_PYTORCH_SEGMENT;
         }
-      else if (path.section == K_DEVICE_TRACES && path.dicts == 0 && path.lists >= 2)
-        ok = once (records) && read_event (records, record, path.position, error);
-      else if (path.section == K_HOST_TRACES && path.dicts == 0 && get (records, K_ACTION) != NULL)
+      else if (part == PART_TRACES)
+        ok = once (records)
+             && read_event (records, record, records->host ? 0 : path.position, error);
+      else if (part == PART_LEFT_OUT)
         record->kind = GEMEM_PYTORCH_MARK;
       else if (path.section == K_EXTERNAL_ANNOTATIONS && path.dicts == 0)
         ok = once (records) && read_annotation (records, record, error);

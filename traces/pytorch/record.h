@@ -20,7 +20,7 @@ typedef enum
   GEMEM_PYTORCH_EVENT,      /* event; time still in microseconds since 1970 */
   GEMEM_PYTORCH_UNKNOWN,    /* an event with an unknown action: name */
   GEMEM_PYTORCH_NAME,       /* the program named the live block at event.address: name */
-  GEMEM_PYTORCH_MARK,       /* an event without anything to replay: pinned host memory */
+  GEMEM_PYTORCH_MARK,       /* an event of the other memory: of the host, or if `host` of a GPU */
   GEMEM_PYTORCH_ANNOTATION, /* begin, name, event.time, event.device */
   GEMEM_PYTORCH_END,        /* of the file */
 } GememPytorchRecordKind;
@@ -66,6 +66,9 @@ typedef struct
     guint64 file, settings, event, segment, block;
   } keys; /* private: keys seen in dicts of each kind, as bits */
   gboolean has_segments, has_traces;
+  /* of the caller: reads the pinned memory of the host (host_segments, host_traces) as device 0,
+   * and not that of GPUs */
+  gboolean host;
 } GememPytorchRecords;
 
 /* @stacks: whether records have their stacks; otherwise frames are skipped. */

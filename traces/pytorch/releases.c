@@ -158,7 +158,8 @@ add_to_run (GememPytorchReleases *releases, const GememTraceEvent *event, guint3
 
   releases->uniform &= stack == releases->stack;
   if (run->bytes == 0)
-    run->first = event->size;
+    run->first = run->least = event->size;
+  run->least = MIN (run->least, event->size);
   run->bytes += event->size;
   run->whole |= event->pool == 0;
   if (event->pool == 0 || gemem_idset_contains (&releases->known, event->pool))
@@ -360,7 +361,10 @@ gemem_pytorch_releases_finish (GememPytorchReleases *releases,
           || (facts->max_split_size != G_MAXUINT64
               && (run->waits || run->first >= facts->max_split_size)))
         run->event += run->completions;
-      releases->counts[run->cause]++;
+      if (run->least > facts->max_cached)
+        run->whole = FALSE; /* the allocator's own */
+      else
+        releases->counts[run->cause]++;
       releases->nameless += run->cause == GEMEM_PYTORCH_RELEASE_PROGRAM && run->nameless
                             && releases->own;
       releases->added += run->n_pools;

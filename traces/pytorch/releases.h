@@ -29,7 +29,9 @@
  * destroyed): when the cache is emptied next or, for a MemPool, at once and without emptying the
  * cache of other pools.  Before PyTorch 2.12 events do not name their pool.
  *
- * Memory: 64 bytes per run, 4 per private pool, 1 per stack, 24 per segment without stacks.  Origin: peers.md 1a.4 to 1a.8, 2.1,
+ * The cache of pinned host memory frees by itself what is larger than it may keep, and nothing else.
+ *
+ * Memory: 72 bytes per run, 4 per private pool, 1 per stack, 24 per segment without stacks.  Origin: peers.md 1a.4 to 1a.8, 2.1,
  * and what PyTorch 2.0 to 2.15 write.
  */
 #pragma once
@@ -51,6 +53,7 @@ typedef struct
   guint64 event;
   guint64 bytes; /* released in the run */
   guint64 first; /* bytes of the first segment */
+  guint64 least; /* bytes of the smallest */
   /* bytes that the request after the run needed from the device, and obtained unless it failed */
   guint64 asked;
   gint64 before; /* bytes reserved before the run, relative to the first event */
@@ -112,6 +115,7 @@ typedef struct
   double collection_threshold; /* 0: none */
   guint64 initial;             /* bytes reserved before the first event */
   gboolean never_refused;      /* no request was refused, and no garbage collected */
+  guint64 max_cached;          /* larger segments are never kept; G_MAXUINT64: none */
   gboolean private_pools;      /* there are some, whose segments an emptied cache may keep */
 } GememPytorchReleaseFacts;
 

@@ -19,7 +19,7 @@ void
 gemem_pytorch_settings_init (GememPytorchSettings *settings)
 {
   memset (settings, 0, sizeof *settings);
-  settings->max_split_size = -1;
+  settings->max_split_size = settings->pinned_max_cached = settings->pinned_max_round = -1;
 }
 
 void
@@ -73,18 +73,22 @@ append_divisions (GString *text, const GememPytorchSettings *settings)
     append (text, "roundup_power2_divisions", list->str);
 }
 
-/* Appends the settings that only the string contains. */
+/* A size under a key that is in MiB; @size < 0: nothing. */
 static void
-append_configuration (GString *text, const char *configuration, gboolean npu)
+append_mib (GString *text, const char *key, gint64 size)
 {
-  static const char *const npu_wanted[] = {
-    "max_non_split_rounding_mb", "large_segment_size_mb", "per_process_memory_fraction",
-    "throw_on_npumalloc_oom",    "base_addr_aligned_kb",  "page_size",
-    "multi_stream_lazy_reclaim", "segment_size_mb",       NULL
-  };
-  static const char *const wanted[] = { "max_non_split_rounding_mb", "large_segment_size_mb",
-                                        "per_process_memory_fraction", "throw_on_cudamalloc_oom",
-                                        NULL };
+  const gboolean whole = size % (gint64) GEMEM_MIB == 0;
+  g_autofree char *number = g_strdup_printf (
+      "%" G_GINT64_FORMAT "%s", whole ? size / (gint64) GEMEM_MIB : size, whole ? "" : "B");
+
+  if (size >= 0)
+    append (text, key, number);
+}
+
+/* Appends the settings @wanted, which only the string contains. */
+static void
+append_configuration (GString *text, const char *configuration, const char *const *wanted)
+{
   g_auto (GStrv) parts = g_strsplit (configuration, ",", -1);
 
   for (guint i = 0; parts[i] != NULL; i++)
@@ -94,7 +98,7 @@ append_configuration (GString *text, const char *configuration, gboolean npu)
         continue;
       *colon = '\0';
       const char *key = g_strstrip (parts[i]), *value = g_strstrip (colon + 1);
-      if (g_strv_contains (npu ? npu_wanted : wanted, key) && *value != '\0')
+      if (g_strv_contains (wanted, key) && *value != '\0')
         append (text, key, value);
     }
 }
@@ -102,17 +106,18 @@ append_configuration (GString *text, const char *configuration, gboolean npu)
 char *
 gemem_pytorch_settings_text (const GememPytorchSettings *settings)
 {
+  static const char *const npu_wanted[] = {
+    "max_non_split_rounding_mb", "large_segment_size_mb", "per_process_memory_fraction",
+    "throw_on_npumalloc_oom",    "base_addr_aligned_kb",  "page_size",
+    "multi_stream_lazy_reclaim", "segment_size_mb",       NULL
+  };
+  static const char *const wanted[] = { "max_non_split_rounding_mb", "large_segment_size_mb",
+                                        "per_process_memory_fraction", "throw_on_cudamalloc_oom",
+                                        NULL };
   GString *text = g_string_new (NULL);
   char number[G_ASCII_DTOSTR_BUF_SIZE];
 
-  if (settings->max_split_size >= 0)
-    {
-      guint64 size = (guint64) settings->max_split_size;
-      gboolean whole = size % GEMEM_MIB == 0;
-      g_snprintf (number, sizeof number, "%" G_GUINT64_FORMAT "%s", whole ? size / GEMEM_MIB : size,
-                  whole ? "" : "B");
-      append (text, "max_split_size_mb", number);
-    }
+  append_mib (text, "max_split_size_mb", settings->max_split_size);
   if (settings->garbage_collection_threshold > 0 && settings->garbage_collection_threshold < 1)
     {
       g_ascii_formatd (number, sizeof number, "%.15g", settings->garbage_collection_threshold);
@@ -131,6 +136,19 @@ gemem_pytorch_settings_text (const GememPytorchSettings *settings)
   if (settings->npu && settings->pad == 0)
     append (text, "pad", "0");
   if (settings->configuration != NULL)
-    append_configuration (text, settings->configuration, settings->npu);
+    append_configuration (text, settings->configuration, settings->npu ? npu_wanted : wanted);
+  return g_string_free (text, FALSE);
+}
+
+char *
+gemem_pytorch_settings_pinned (const GememPytorchSettings *settings)
+{
+  static const char *const wanted[] = { "pinned_reserve_segment_size_mb", NULL };
+  GString *text = g_string_new (NULL);
+
+  append_mib (text, "pinned_max_round_threshold_mb", settings->pinned_max_round);
+  append_mib (text, "pinned_max_cached_size_mb", settings->pinned_max_cached);
+  if (settings->configuration != NULL)
+    append_configuration (text, settings->configuration, wanted);
   return g_string_free (text, FALSE);
 }

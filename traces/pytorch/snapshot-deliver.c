@@ -164,10 +164,11 @@ deliver (GememSnapshot *snapshot, const GememPytorchRecord *record, GememTraceEv
   device->delivered++;
   if (id == 0)
     {
+      g_autofree char *place = gemem_snapshot_place (snapshot, record->device);
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s:device_traces[%u][%" G_GUINT64_FORMAT "]: block 0x%" G_GINT64_MODIFIER
+                   "%s[%" G_GUINT64_FORMAT "]: block 0x%" G_GINT64_MODIFIER
                    "x is gone; the file changed while it was read",
-                   snapshot->bytes.source.name, record->device, record->index, event->address);
+                   place, record->index, event->address);
       return FALSE;
     }
   event->id = id != G_MAXUINT64 ? id : 0;
@@ -256,5 +257,7 @@ gemem_snapshot_next (GememTraceReader *reader, const GememTraceEvent **events, G
       else
         n += more;
     }
+  for (guint i = 0; snapshot->host && i < n; i++)
+    snapshot->batch[i].device = GEMEM_DEVICE_HOST;
   return n;
 }

@@ -139,7 +139,7 @@ settle_part (GememSnapshot *snapshot)
 }
 
 static void
-add_facts (GememSnapshot *snapshot, guint number)
+add_facts (GememSnapshot *snapshot, guint number, const char *name)
 {
   GememTraceInfo *info = &snapshot->reader.info;
   GememSnapshotDevice *device = g_ptr_array_index (snapshot->devices, number);
@@ -155,28 +155,28 @@ add_facts (GememSnapshot *snapshot, guint number)
   info->ambiguities += ambiguous;
   if (ambiguous > 0)
     gemem_trace_info_note (info, "ambiguous",
-                           "device %u: of the sizes of initial blocks %" G_GUINT64_FORMAT
+                           "%s: of the sizes of initial blocks %" G_GUINT64_FORMAT
                            " are inferred from later addresses, %" G_GUINT64_FORMAT
                            " are guessed to be the rounded request",
-                           number, state->inferred, ambiguous - state->inferred);
+                           name, state->inferred, ambiguous - state->inferred);
   info->events += initial + device->events + device->phases->len + device->releases.added;
   if (initial > 0)
     info->flags |= GEMEM_TRACE_STARTS_IN_MIDDLE;
   if (device->backwards > 0)
     gemem_trace_info_note (info, "note",
-                           "device %u: the clock ran backwards at %" G_GUINT64_FORMAT
+                           "%s: the clock ran backwards at %" G_GUINT64_FORMAT
                            " events, whose times were raised",
-                           number, device->backwards);
+                           name, device->backwards);
   if (state->unexplained > 0)
     gemem_trace_info_note (info, "note",
-                           "device %u: %" G_GUINT64_FORMAT
+                           "%s: %" G_GUINT64_FORMAT
                            " blocks are live after the last event, but not in the final segments",
-                           number, state->unexplained);
+                           name, state->unexplained);
 }
 
 /* Notes why segments were released, if any were. */
 static void
-note_releases (GememTraceInfo *info, guint number, const GememPytorchReleases *releases,
+note_releases (GememTraceInfo *info, const char *name, const GememPytorchReleases *releases,
                gboolean collects, gboolean names_pools)
 {
   const guint64 guessed = releases->counts[GEMEM_PYTORCH_RELEASE_GUESSED],
@@ -202,12 +202,12 @@ note_releases (GememTraceInfo *info, guint number, const GememPytorchReleases *r
   if (releases->nameless > 0 && !names_pools)
     gemem_trace_info_note (
         info, "note",
-        "device %u: releases of the program that name no empty_cache: %" G_GUINT64_FORMAT
+        "%s: releases of the program that name no empty_cache: %" G_GUINT64_FORMAT
         "; if private pools ended there, it is not known what was in them, as only PyTorch 2.12 "
         "and later says so",
-        number, releases->nameless);
+        name, releases->nameless);
   if (text->len > 0)
-    gemem_trace_info_note (info, "releases", "device %u: %s", number, text->str);
+    gemem_trace_info_note (info, "releases", "%s: %s", name, text->str);
 }
 
 typedef struct
@@ -267,13 +267,15 @@ name_allocator (GememSnapshot *snapshot)
                           && settings->divisions[0] <= 1;
 
   settings->pad = padded || (settings->npu && snapshot->unpadded == 0) ? GEMEM_SNAPSHOT_NPU_PAD : 0;
-  settings->npu |= padded;
-  if (padded)
+  settings->npu |= padded && !snapshot->host;
+  if (padded && !snapshot->host)
     gemem_trace_info_note (info, "note",
                            "torch_npu wrote this (inferred: %" G_GUINT64_FORMAT
                            " blocks are as long as its padding of 32 bytes makes them)",
                            snapshot->padded);
-  info->allocator = g_strdup (settings->npu ? "torch-npu" : "pytorch-caching");
+  info->allocator = g_strdup (snapshot->host  ? "pytorch-pinned"
+                              : settings->npu ? "torch-npu"
+                                              : "pytorch-caching");
   if (settings->configuration != NULL && *settings->configuration != '\0')
     gemem_trace_info_note (info,
                            settings->npu ? "PYTORCH_NPU_ALLOC_CONF" : "PYTORCH_CUDA_ALLOC_CONF",
@@ -299,6 +301,8 @@ settings_text (const GememSnapshot *snapshot)
 {
   const char *text = snapshot->settings_before;
 
+  if (snapshot->host)
+    return gemem_pytorch_settings_pinned (&snapshot->records.settings);
   if (snapshot->changes->len == 0)
     return gemem_pytorch_settings_text (&snapshot->records.settings);
   g_autofree char *quoted = text != NULL && *text != '\0' ? gemem_settings_quote (text) : NULL;
@@ -342,8 +346,8 @@ settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **err
 
   if (!gemem_pytorch_state_finish (&device->state, settings, snapshot->truncated, &reason))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s:device_traces[%u]: %s",
-                   snapshot->bytes.source.name, i, reason->message);
+      g_autofree char *place = gemem_snapshot_place (snapshot, i);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s", place, reason->message);
       return FALSE;
     }
   for (guint s = 0; s < device->state.segments->len; s++)
@@ -353,7 +357,10 @@ settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **err
                                                     : G_MAXUINT64,
     .collection_threshold = settings->garbage_collection_threshold,
     .initial = device->reserved,
-    .never_refused = snapshot->options.never_refused && !collects,
+    .never_refused = snapshot->host || (snapshot->options.never_refused && !collects),
+    .max_cached = snapshot->host && settings->pinned_max_cached >= 0
+                      ? (guint64) settings->pinned_max_cached
+                      : G_MAXUINT64,
     .private_pools = device->state.pool_segments->len > 0,
   };
   gemem_pytorch_releases_finish (&device->releases, &facts);
@@ -404,6 +411,12 @@ note_settings (GememSnapshot *snapshot)
         "memory_limit=%" G_GUINT64_FORMAT
         " is inferred from when garbage was collected; if the program's is known, give it",
         settings->memory_limit);
+  if (snapshot->host && strstr (info->settings, "pinned_reserve_segment_size_mb=") != NULL
+      && strstr (info->settings, "pinned_reserve_segment_size_mb=0") == NULL)
+    gemem_trace_info_note (
+        info, "note",
+        "pieces of the reserved segment are recorded as if each were a call, so that decisions "
+        "cannot be compared; a replay takes the whole segment");
   if (snapshot->plain && snapshot->expandable && snapshot->changes->len == 0)
     gemem_trace_info_note (
         info, "note",
@@ -480,6 +493,7 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
               "torch.cuda.memory._record_memory_history() before what is to be recorded"
             : "the snapshot holds a state and no events; call "
               "torch.cuda.memory._record_memory_history() before what is to be recorded");
+  info->pinned = snapshot->host ? 0 : snapshot->marks;
   snapshot->has_time &= snapshot->accepted > 0;
   snapshot->origin = G_MAXUINT64;
   for (guint i = 0; i < snapshot->devices->len; i++)
@@ -488,11 +502,14 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
       if (device->events > 0)
         snapshot->origin = MIN (snapshot->origin, device->first);
       device->last = device->first;
-      add_facts (snapshot, i);
-      note_releases (info, i, &device->releases, collects, snapshot->names_pools);
+      g_autofree char *name = snapshot->host ? g_strdup ("host memory")
+                                             : g_strdup_printf ("device %u", i);
+      add_facts (snapshot, i, name);
+      note_releases (info, name, &device->releases, collects, snapshot->names_pools);
     }
   info->flags |= GEMEM_TRACE_HAS_ADDRESSES | GEMEM_TRACE_HAS_SEGMENTS | GEMEM_TRACE_HAS_COMPLETION
                  | (snapshot->has_time ? GEMEM_TRACE_HAS_TIME : 0)
+                 | (snapshot->host ? GEMEM_TRACE_BLOCK_SIZES : 0)
                  | (snapshot->truncated ? GEMEM_TRACE_TRUNCATED : 0);
   note_events (snapshot);
   return TRUE;

@@ -49,6 +49,15 @@ gemem_snapshot_device (GememSnapshot *snapshot, guint number)
   return g_ptr_array_index (snapshot->devices, number);
 }
 
+char *
+gemem_snapshot_place (const GememSnapshot *snapshot, guint number)
+{
+  const char *file = snapshot->bytes.source.name;
+
+  return snapshot->host ? g_strconcat (file, ":host_traces", NULL)
+                        : g_strdup_printf ("%s:device_traces[%u]", file, number);
+}
+
 gboolean
 gemem_snapshot_begin_pass (GememSnapshot *snapshot, gboolean stacks, GError **error)
 {
@@ -58,6 +67,7 @@ gemem_snapshot_begin_pass (GememSnapshot *snapshot, gboolean stacks, GError **er
   if (!snapshot->bytes.rewind (snapshot->bytes.source.data, error))
     return FALSE;
   gemem_pytorch_records_init (&snapshot->records, &snapshot->bytes.source, stacks);
+  snapshot->records.host = snapshot->host;
   snapshot->open = TRUE;
   return TRUE;
 }
@@ -91,9 +101,9 @@ first_event (GememSnapshot *snapshot, const GememPytorchRecord *record, GError *
 
   if (!gemem_pytorch_state_event (&device->state, &record->event, &reason))
     {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                   "%s:device_traces[%u][%" G_GUINT64_FORMAT "]: %s", snapshot->bytes.source.name,
-                   record->device, record->index, reason->message);
+      g_autofree char *place = gemem_snapshot_place (snapshot, record->device);
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s[%" G_GUINT64_FORMAT "]: %s", place,
+                   record->index, reason->message);
       return FALSE;
     }
   if (record->stack != 0)
@@ -245,9 +255,10 @@ first_record (GememSnapshot *snapshot, const GememPytorchRecord *record, GError 
       return TRUE;
     case GEMEM_PYTORCH_MARK:
       info->skipped++;
+      snapshot->marks++;
       return TRUE;
     case GEMEM_PYTORCH_ANNOTATION:
-      if (!take_settings (snapshot, record) && !take_part (snapshot, record)
+      if (!snapshot->host && !take_settings (snapshot, record) && !take_part (snapshot, record)
           && gemem_snapshot_wanted (snapshot, record->device))
         first_annotation (snapshot, record);
       return TRUE;

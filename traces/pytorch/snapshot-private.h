@@ -73,6 +73,7 @@ typedef struct
   GememReadOptions options;
   GememPytorchRecords records;
   gboolean open; /* `records` is initialised */
+  gboolean host; /* the trace is of the host's pinned memory, here device 0 */
   GPtrArray *devices;
   guint64 origin; /* us since 1970 of time 0 */
   gboolean has_time, truncated, names_pools;
@@ -80,6 +81,7 @@ typedef struct
   GArray *changes;            /* GememSnapshotPhase: of settings, which are those of all devices */
   char *settings_before;      /* the first of these; NULL: not told */
   guint64 phases, phases_lost, names, unknown;
+  guint64 marks;        /* events of the other memory */
   char *unknown_action; /* the first unknown action */
   guint64 last_id;
   guint initial_device;    /* next device whose initial state to deliver */
@@ -98,6 +100,8 @@ gboolean gemem_snapshot_wanted (const GememSnapshot *snapshot, guint number);
 /* Device @number, made if it is new. */
 GememSnapshotDevice *gemem_snapshot_device (GememSnapshot *snapshot, guint number);
 void gemem_snapshot_device_free (gpointer device);
+/* "FILE:device_traces[1]", the list of its events, for messages; g_free(). */
+char *gemem_snapshot_place (const GememSnapshot *snapshot, guint number);
 /* Goes back to the first record.  @stacks: call stacks are read too. */
 gboolean gemem_snapshot_begin_pass (GememSnapshot *snapshot, gboolean stacks, GError **error);
 /* Checks every record and derives the state before the first event. */

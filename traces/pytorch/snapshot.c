@@ -16,6 +16,9 @@
  * the frames.  The program's own metadata of an allocation, and what it named the block later,
  * become its tag.
  *
+ * The host's pinned memory (host_segments, host_traces) is a trace of its own, as if it were device 0 until
+ * its events are delivered: where it was chosen, or is all there is.
+ *
  * Memory: live blocks, the distinct call stacks, 4 bytes per event if it has a stack, plus the memo
  * of the pickle (4 bytes per memoised object).
  * Origin: peers.md 2.1.
@@ -41,6 +44,34 @@ snapshot_close (GememTraceReader *reader)
   g_free (snapshot);
 }
 
+/* TRUE if the program recorded its pinned memory alone, and no device was chosen. */
+static gboolean
+only_host (const GememSnapshot *snapshot)
+{
+  return !snapshot->host && snapshot->options.device < 0 && snapshot->accepted == 0
+         && snapshot->marks > 0;
+}
+
+/* Forgets what the first pass found, for another. */
+static void
+forget (GememSnapshot *snapshot)
+{
+  g_ptr_array_set_size (snapshot->devices, 0);
+  g_array_set_size (snapshot->changes, 0);
+  g_clear_pointer (&snapshot->settings_before, g_free);
+  snapshot->reader.info.skipped = snapshot->marks = snapshot->phases = snapshot->names = 0;
+  snapshot->padded = snapshot->unpadded = 0;
+  snapshot->expandable = FALSE;
+}
+
+static gboolean
+turn_to_host (GememSnapshot *snapshot, GError **error)
+{
+  forget (snapshot);
+  snapshot->host = TRUE;
+  return gemem_snapshot_first_pass (snapshot, error);
+}
+
 GememTraceReader *
 gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshotBytes *bytes,
                              const GememReadOptions *options, GError **error)
@@ -56,7 +87,11 @@ gemem_pytorch_snapshot_open (const GememTraceFormat *format, const GememSnapshot
   snapshot->devices = g_ptr_array_new_with_free_func (gemem_snapshot_device_free);
   snapshot->changes = g_array_new (FALSE, FALSE, sizeof (GememSnapshotPhase));
   gemem_trace_info_init (&snapshot->reader.info, format->name, bytes->source.name);
-  if (gemem_snapshot_first_pass (snapshot, error))
+  snapshot->host = options->device == GEMEM_DEVICE_HOST;
+  if (snapshot->host)
+    snapshot->options.device = 0;
+  if (gemem_snapshot_first_pass (snapshot, error)
+      && (!only_host (snapshot) || turn_to_host (snapshot, error)))
     {
       gemem_snapshot_keep_stacks (snapshot);
       if (gemem_snapshot_settle (snapshot, error)

@@ -34,10 +34,11 @@ typedef struct
   gboolean expandable_segments;
   guint64 memory_limit;                   /* inferred; 0: none */
   guint64 divisions[GEMEM_PYTORCH_SLOTS]; /* roundup_power2_divisions: 1 MiB, 2 MiB, ... 32 GiB */
-  char *configuration;                    /* PYTORCH_CUDA_ALLOC_CONF, or NULL */
-  char *written_for;                      /* the allocator and its settings, if we wrote the file */
-  gboolean npu;                           /* torch_npu wrote the file */
-  guint64 pad;                            /* that its allocator adds to each request */
+  gint64 pinned_max_cached, pinned_max_round; /* of the host's cache; bytes, -1: unlimited */
+  char *configuration;                        /* PYTORCH_CUDA_ALLOC_CONF, or NULL */
+  char *written_for; /* the allocator and its settings, if we wrote the file */
+  gboolean npu;      /* torch_npu wrote the file */
+  guint64 pad;       /* that its allocator adds to each request */
 } GememPytorchSettings;
 
 void gemem_pytorch_settings_init (GememPytorchSettings *settings);
@@ -47,6 +48,8 @@ guint64 gemem_pytorch_settings_round (const GememPytorchSettings *settings, guin
 /* "key=value,..." of the settings that differ from the defaults, with PyTorch's names; "" if none
  * differs. */
 char *gemem_pytorch_settings_text (const GememPytorchSettings *settings);
+/* The same of the cache of pinned host memory. */
+char *gemem_pytorch_settings_pinned (const GememPytorchSettings *settings);
 
 typedef struct
 {
@@ -64,7 +67,7 @@ typedef struct
   guint32 pool;
   guint32 stack;           /* that allocated it, for the caller; 0: unknown */
   gboolean small, pending; /* pending: its free was requested before the first event */
-  gboolean freed;          /* by an event */
+  gboolean freed;          /* only while its segment is read: it is none */
   gboolean ambiguous;      /* the file does not determine its size (or address) */
 } GememPytorchBlock;
 

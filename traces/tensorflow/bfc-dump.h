@@ -12,7 +12,8 @@
  *
  * Each line has the prefix of a log, in one of three forms, or none.  Dumps that threads write at
  * the same time are told apart by the number of the thread, where the prefix has one.  TensorFlow
- * before 1.14 writes "Chunk at", and neither the beginning of a dump nor its regions.
+ * before 1.14 writes "Chunk at", and neither the beginning of a dump nor its regions; up to 1.2 its bins count
+ * free chunks alone.
  *
  * Invariants of a whole dump: its regions are in address order and do not overlap, the chunks of a
  * region cover it, and there are as many of each kind as the lines of the bins say.

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""nsys.py OUT KIND - writes an export of Nsight Systems by the schema that NVIDIA documents; nsys itself was not at hand.
+
+KIND: plain (cudaMalloc, host memory, two processes), pools (cudaMallocAsync), host (host memory alone), old (without the columns that
+came later), none (nothing of memory was recorded), foreign (another program's), view, virtual, bad-size, bad-text, bad-column.
+"""
+import os, sqlite3, sys
+
+M = 1 << 20
+NEW = "streamId INTEGER, localMemoryPoolAddress INTEGER, localMemoryPoolReleaseThreshold INTEGER, localMemoryPoolSize INTEGER, localMemoryPoolUtilizedSize INTEGER, importedMemoryPoolAddress INTEGER, importedMemoryPoolProcessId INTEGER"
+OLD = "start INTEGER NOT NULL, globalPid INTEGER, deviceId INTEGER, contextId INTEGER, address INTEGER, pc INTEGER, bytes INTEGER, memKind INTEGER, memoryOperationType INTEGER, name TEXT, correlationId INTEGER"
+
+
+def write(path, kind, page=4096):
+    if os.path.exists(path):
+        os.remove(path)
+    base = sqlite3.connect(path)
+    base.execute("PRAGMA page_size = %d" % page)
+    if kind == "foreign":
+        base.execute("CREATE TABLE results (a INTEGER)")
+        return base.commit()
+    base.execute("CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT)")
+    base.execute("INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '3.14.1')")
+    if kind == "none":
+        return base.commit()
+    base.execute("CREATE TABLE TARGET_INFO_GPU (id INTEGER NOT NULL, name TEXT, totalMemory INTEGER)")
+    base.executemany("INSERT INTO TARGET_INFO_GPU VALUES (?, 'NVIDIA H100', ?)", [(0, 80 << 30), (1, 80 << 30)])
+    table = "CUDA_GPU_MEMORY_USAGE_EVENTS"
+    if kind == "view":
+        base.execute("CREATE VIEW %s AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS start FROM n" % table)
+        return base.commit()
+    if kind == "virtual":
+        base.execute("CREATE VIRTUAL TABLE %s USING fts5 (start, address, bytes, memKind, memoryOperationType)" % table)
+        return base.commit()
+    base.execute("CREATE TABLE %s (%s)" % (table, OLD.replace("memKind", "kind") if kind == "bad-column" else OLD if kind == "old" else OLD + ", " + NEW))
+    now = 10**18
+
+    def row(address, size, memory=2, free=0, process=7 << 24, device=0, stream=None, pool=None, held=None, name=None):
+        nonlocal now
+        now += 1000
+        values = (now, process, device, 1, address, 0, size, memory, free, name, None)
+        base.execute("INSERT INTO %s VALUES (%s)" % (table, ", ".join("?" * (11 if kind in ("old", "bad-column") else 18))),
+                     values if kind in ("old", "bad-column") else values + (stream, pool, None, held, None, None, None))
+
+    A, H, P = 0x302000000, 0x7F0000000000, 0x5555
+    if kind != "host":
+        row(A, 20 * M)
+        row(A + 32 * M, 2 * M, stream=7)
+        row(A + 64 * M, 3 * M, memory=4)
+        row(A + 96 * M, 4096, memory=5, name="table")
+        row(A, 8 * M, process=9 << 24, device=1)
+        row(A, 20 * M, free=1)
+        row(A, 40 * M)
+        row(A + 256 * M, 1, free=1)           # allocated before
+        row(A + 32 * M, 5 * M)                # its free is not there
+        row(A + 512 * M, 9, memory=77)
+    row(H, 16 * M, memory=1)
+    row(H + 64 * M, 1 * M, memory=0)
+    row(H, 16 * M, memory=1, free=1)
+    if kind == "pools":
+        row(A + 1024 * M, 10 * M, stream=13, pool=P, held=32 * M)
+        row(A + 1034 * M, 30 * M, stream=14, pool=P, held=64 * M)
+        row(A + 1024 * M, 10 * M, free=1, stream=13, pool=P, held=64 * M)
+        row(A + 2048 * M, 1 * M, stream=13, pool=P + 8, held=32 * M)
+    if kind == "bad-size":
+        row(A + 4096 * M, -5)
+    if kind == "bad-text":
+        row("many", 5)
+    # rows need not be in the order of time
+    base.execute("UPDATE %s SET rowid = 1000000 - rowid WHERE start %% 2 = 1" % table)
+    base.commit()
+
+
+if __name__ == "__main__":
+    write(*sys.argv[1:3])
