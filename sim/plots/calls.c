@@ -94,9 +94,9 @@ gemem_plot_calls_data (GString *out, const GememPlotGroup *group)
     }
 }
 
-guint
-gemem_plot_calls_legend (GString *out, const GememPlotGroup *group, guint y,
-                         const GememPlotPage *page)
+/* The legend of the classes that occur; arguments as of gemem_plot_script_legend(). */
+static guint
+append_legend (GString *out, const GememPlotGroup *group, guint y, const GememPlotPage *page)
 {
   const GememPlotKey hatched = GEMEM_PLOT_HATCHED_KEY (group);
   GememPlotKey keys[CLASSES + 1];
@@ -122,12 +122,11 @@ gemem_plot_calls_legend (GString *out, const GememPlotGroup *group, guint y,
 /* Stacked bars: modelled time, or numbers of calls, in @space px from the left margin to the right
  * one. */
 static void
-append_panel (GString *out, const GememPlotGroup *group, gboolean time, gboolean cut, guint space,
+append_panel (GString *out, const GememPlotGroup *group, gboolean time, guint space,
               const GememPlotPage *page)
 {
   guint64 (*const value) (const GememResult *) = time ? whole_time : whole_count;
-  const guint64 end = MAX (
-      cut ? gemem_plot_common_end (group, value) : gemem_plot_most (group, value), 1);
+  const guint64 end = MAX (gemem_plot_common_end (group, value), 1);
   const GememPlotUnit *unit = time ? gemem_plot_time_unit (end) : gemem_plot_count_unit (end);
   const gboolean broken = gemem_plot_most (group, value) > end;
   const guint first = time ? 2 : 2 + CLASSES, text = 2 + 2 * CLASSES + !time;
@@ -156,31 +155,26 @@ append_panel (GString *out, const GememPlotGroup *group, gboolean time, gboolean
 }
 
 void
-gemem_plot_calls_panels (GString *out, const GememPlotGroup *group, guint legend, gboolean cut,
-                         const GememPlotPage *page)
+gemem_plot_calls_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                         const char *base)
 {
   const guint left = gemem_plot_row_names_width (group, page), right = page->width - RIGHT,
               split = page->slim ? right : left + (right - left) * SPLIT / 1000,
               second = split + BETWEEN,
               top = GEMEM_PLOT_FOOT + GEMEM_PLOT_ROW * group->results->len;
-  gemem_plot_calls_legend (out, group, legend, page);
+
+  gemem_plot_script_begin_rows (out, group, base, "device calls by kind", GEMEM_PLOT_ROW,
+                                append_legend (NULL, group, 0, page), page);
+  append_legend (out, group, GEMEM_PLOT_LEGEND - page->lift, page);
   gemem_plot_script_row_names (out, group, page);
   gemem_plot_script_margins (out, left, split, top, GEMEM_PLOT_FOOT, page);
   gemem_plot_script_guesses (out, group, "");
-  append_panel (out, group, TRUE, cut, split - left, page);
+  append_panel (out, group, TRUE, split - left, page);
   g_string_append (out, GEMEM_PLOT_UNSET "unset ytics\n");
-  if (page->slim)
-    return;
-  gemem_plot_script_margins (out, second, right, top, GEMEM_PLOT_FOOT, page);
-  append_panel (out, group, FALSE, cut, right - second, page);
-}
-
-void
-gemem_plot_calls_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
-                         const char *base)
-{
-  gemem_plot_script_begin_rows (out, group, base, "device calls by kind", GEMEM_PLOT_ROW,
-                                gemem_plot_calls_legend (NULL, group, 0, page), page);
-  gemem_plot_calls_panels (out, group, GEMEM_PLOT_LEGEND - page->lift, TRUE, page);
+  if (!page->slim)
+    {
+      gemem_plot_script_margins (out, second, right, top, GEMEM_PLOT_FOOT, page);
+      append_panel (out, group, FALSE, right - second, page);
+    }
   gemem_plot_script_end (out);
 }

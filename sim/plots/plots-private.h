@@ -41,15 +41,6 @@ void gemem_plot_programs_script (GString *out, const GememPlotGroup *group, Geme
 void gemem_plot_calls_data (GString *out, const GememPlotGroup *group);
 void gemem_plot_calls_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
                               const char *base);
-/* Its legend of the classes that occur; arguments as of gemem_plot_script_legend(). */
-guint gemem_plot_calls_legend (GString *out, const GememPlotGroup *group, guint y,
-                               const GememPlotPage *page);
-/* The same panels as part of another picture, at its lower edge.  The gnuplot variable `data` names
- * a file of gemem_plot_calls_data().  @legend: px from the upper edge to the legend; @cut: breaks
- * bars far longer than the others. */
-void gemem_plot_calls_panels (GString *out, const GememPlotGroup *group, guint legend, gboolean cut,
-                              const GememPlotPage *page);
-
 /* measured.c: for a group with measured latencies */
 gboolean gemem_plot_has_measured (const GememPlotGroup *group);
 void gemem_plot_measured_data (GString *out, const GememPlotGroup *group);
@@ -59,8 +50,7 @@ void gemem_plot_latency_data (GString *out, const GememPlotGroup *group);
 void gemem_plot_latency_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
                                 const char *base);
 
-/* reserved.c: for two to six results with timelines.  The script reads the data of the
- * timeline and of the calls. */
+/* reserved.c: for two to six results with timelines.  The script reads the data of the timeline. */
 gboolean gemem_plot_has_reserved (const GememPlotGroup *group);
 void gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
                                  const char *base);
@@ -115,7 +105,7 @@ typedef enum
   GEMEM_PLOT_FRONT,
   GEMEM_PLOT_CAPACITY,
   GEMEM_PLOT_CUMULATIVE,
-  GEMEM_PLOT_RESERVED, /* last: its script reads the data of the timeline and of the calls */
+  GEMEM_PLOT_RESERVED, /* last: its script reads the data of the timeline */
   GEMEM_PLOT_COUNT
 } GememPlotKind;
 

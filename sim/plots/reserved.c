@@ -1,11 +1,11 @@
 /* reserved.c - the picture that compares a few settings: reserved bytes over time in one
- * diagram, over live memory; below it the device calls.
+ * diagram, over live memory.
  *
- * Why: a memory policy helps where its line departs from the others, and the calls show the cost.
- * Drawn for two to six results, as more lines would hide one another (the timeline shows them in
- * panels).  Where lines coincide, wider ones stay visible on both sides of the narrower ones drawn
+ * Why: a memory policy helps where its line departs from the others; what it costs is in the
+ * picture of the calls, where colours mean something else.  Drawn for two to six results, as more
+ * lines would hide one another (the timeline shows them in panels).  Where lines coincide, wider ones stay visible on both sides of the narrower ones drawn
  * later.  Live memory may depend on the allocator (graphs that share memory count once): the least
- * is drawn and named.  Data: the files of the timeline and of the device calls, in the same folder.
+ * is drawn and named.  Data: the file of the timeline, in the same folder.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 #define LEGEND 48 /* px from the upper edge to the first line of the legend */
 #define MOST 6
 #define PANEL 300
-#define BETWEEN 104 /* px between the x axis of the lines and the legend of the calls */
+#define FOOT 64
 #define LABEL_MAX 44
 
 /* From wide to narrow, with different dashes: distinct where they coincide, and in grey. */
@@ -80,9 +80,6 @@ append_lines (GString *out, const GememPlotGroup *group, guint live, gboolean ti
   const GememPlotUnit *unit = gemem_plot_size_unit (top);
 
   gemem_plot_axis_init (&axis, group, time);
-  /* The script runs once per terminal: resets the axes that the calls changed. */
-  g_string_append (out, "set grid xtics ytics\nset ytics autofreq nomirror out scale 0.5\nset "
-                        "xtics autofreq format '%g'\n");
   g_string_append_printf (out, "data = 'timeline-%s.dat'\nunit = %s\n", group->slug, unit->divisor);
   gemem_plot_axis_script (out, &axis, width);
   g_string_append_printf (out,
@@ -96,7 +93,7 @@ append_lines (GString *out, const GememPlotGroup *group, guint live, gboolean ti
     g_string_append_printf (
         out, ", \\\n  data index %u using (x($%u)):($5/unit) with steps %s title 'reserved %u'", i,
         1 + axis.time, looks[i], i);
-  g_string_append (out, "\n" GEMEM_PLOT_UNSET "set ylabel ''\n");
+  g_string_append_c (out, '\n');
   gemem_plot_axis_clear (&axis);
 }
 
@@ -120,19 +117,13 @@ gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, GememPlot
                         : g_strdup_printf ("live with %s", (const char *) texts->pdata[live]));
   keys[n] = (GememPlotKey){ GEMEM_PLOT_BOX, "rgb '#b3d5e8'", texts->pdata[n] };
   const guint lines = gemem_plot_script_legend (NULL, keys, n + 1, LEFT, 0, page),
-              head = LEGEND - page->lift + GEMEM_PLOT_LEGEND_ROW * lines + 6,
-              more = GEMEM_PLOT_LEGEND_ROW * (gemem_plot_calls_legend (NULL, group, 0, page) - 1),
-              below = BETWEEN + more;
-  page->height = head + PANEL + below + GEMEM_PLOT_ROW * n + GEMEM_PLOT_FOOT;
+              head = LEGEND - page->lift + GEMEM_PLOT_LEGEND_ROW * lines + 6;
+  page->height = head + PANEL + FOOT;
   gemem_plot_script_begin (out, base, page);
   g_string_append (out, "set multiplot\n");
-  gemem_plot_script_title (out, group, "reserved over time, and device calls", page);
+  gemem_plot_script_title (out, group, "reserved over time", page);
   gemem_plot_script_legend (out, keys, n + 1, LEFT, LEGEND - page->lift, page);
-  gemem_plot_script_margins (out, LEFT, page->width - RIGHT, page->height - head,
-                             page->height - head - PANEL, page);
+  gemem_plot_script_margins (out, LEFT, page->width - RIGHT, page->height - head, FOOT, page);
   append_lines (out, group, live, page->style->time, page->width - LEFT - RIGHT);
-  g_string_append_printf (out, "data = 'calls-%s.dat'\nset grid noytics\nset yrange [%u.5:-0.5]\n",
-                          group->slug, n - 1);
-  gemem_plot_calls_panels (out, group, head + PANEL + below - 18 - more, FALSE, page);
   gemem_plot_script_end (out);
 }

@@ -138,7 +138,7 @@ policies="-a ge:static_memory_policy=0|2|4 -a ge:static_memory_policy=2|4,rules=
     .lower_bound == 8388608 and .peak_live == 8388608 and .peak_allocated == 8388608 and .overhead == null and .utilisation == null)' "$out"
   cp "$out" overlap.json
   run 0 gemem-sim plot overlap.json -o over
-  check 'in pictures' grep -q 'set label "not allowed" at screen' over/comparison-overlap.gp
+  check 'in pictures' grep -q 'set label t("not allowed") at screen' over/comparison-overlap.gp
 }
 # one after another, by the host or by an event, is allowed
 trace 'graph-load 1 size=3145728' 'graph-load 2 size=5242880' 'graph-run 1' 'event-record 4' 'event-wait 4 stream=7' 'graph-run 2 stream=7' > ordered.txt
