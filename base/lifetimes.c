@@ -56,10 +56,17 @@ compare_edges (gconstpointer a, gconstpointer b)
   return x->begins - y->begins;
 }
 
+/* What all offsets are multiples of: an item of a larger alignment may be followed by one of a smaller
+ * in the bytes up to its next multiple, so that only this much is lost for certain. */
 static guint64
-round_up (guint64 size, guint64 alignment)
+common_unit (const GememLifetimes *lifetimes, guint64 alignment)
 {
-  return alignment > 1 ? gemem_round_up (size, alignment) : size;
+  guint64 unit = MAX (alignment, 1);
+
+  for (guint i = 0; i < lifetimes->items->len && unit > 1; i++)
+    if (gemem_lifetimes_get (lifetimes, i)->alignment != 0)
+      unit = gemem_common_divisor (unit, gemem_lifetimes_get (lifetimes, i)->alignment);
+  return unit;
 }
 
 guint64
@@ -67,12 +74,13 @@ gemem_lifetimes_lower_bound (const GememLifetimes *lifetimes, guint64 alignment)
 {
   const guint n = lifetimes->items->len;
   g_autofree Edge *edges = g_new (Edge, 2 * (gsize) n + 1);
+  const guint64 unit = common_unit (lifetimes, alignment);
   guint64 live = 0, most = 0;
 
   for (guint i = 0; i < n; i++)
     {
       const GememLifetime *item = gemem_lifetimes_get (lifetimes, i);
-      const guint64 bytes = round_up (item->size, MAX (alignment, item->alignment));
+      const guint64 bytes = gemem_round_up (item->size, unit);
 
       edges[2 * i] = (Edge){ item->begin, bytes, TRUE };
       edges[2 * i + 1] = (Edge){ item->end, bytes, FALSE };

@@ -48,8 +48,9 @@ void gemem_lifetimes_add (GememLifetimes *lifetimes, guint64 begin, guint64 end,
 
 #define gemem_lifetimes_get(lifetimes, i) (&g_array_index ((lifetimes)->items, GememLifetime, (i)))
 
-/* Largest sum over time of live sizes, each rounded up to @alignment (1: exact) or the item's own
- * alignment if that is larger; all spaces together.  No plan needs less.  O(n log n). */
+/* Largest sum over time of live sizes, each rounded up to what @alignment (1: exact) and the items' own
+ * alignments have in common; all spaces together.  No plan whose totals are multiples of @alignment
+ * needs less.  O(n log n). */
 guint64 gemem_lifetimes_lower_bound (const GememLifetimes *lifetimes, guint64 alignment);
 
 GEMEM_END_DECLS

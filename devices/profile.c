@@ -1,8 +1,6 @@
 /* profile.c - see profile.h.
  *
- * GKeyFile reads the values; a first pass notes the line of each key, so that every message can
- * name it, and refuses what GKeyFile would accept (a repeated key or group).  Every key must be
- * known, every number must have a source.  The profiles of the source tree are also built in: a
+ * A key file (base/key-file.h): every key must be known, every number must have a source.  The profiles of the source tree are also built in: a
  * program without installed data files still has the profiles it documents.
  */
 #include "config.h"
@@ -10,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/key-file.h"
 #include "base/named.h"
 #include "base/units.h"
 #include "devices/profile.h"
@@ -20,91 +19,12 @@
 
 typedef struct
 {
-  const char *path;
-  GKeyFile *keys;
-  GHashTable *lines; /* "group" and "group]key" -> line number */
+  GememKeyFile *file;
+  GKeyFile *keys; /* of it */
   GememProfile *profile;
 } Parser;
 
-/* ---- messages */
-
-static guint
-line_of (const Parser *parser, const char *group, const char *key)
-{
-  g_autofree char *place = key != NULL ? g_strdup_printf ("%s]%s", group, key) : g_strdup (group);
-  return GPOINTER_TO_UINT (g_hash_table_lookup (parser->lines, place));
-}
-
-/* "FILE:LINE: [group] key: MESSAGE"; FALSE. */
-static gboolean G_GNUC_PRINTF (5, 6)
-    complain (const Parser *parser, const char *group, const char *key, GError **error,
-              const char *format, ...)
-{
-  va_list args;
-  va_start (args, format);
-  g_autofree char *message = g_strdup_vprintf (format, args);
-  va_end (args);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s:%u: [%s]%s%s: %s", parser->path,
-               line_of (parser, group, key), group, key != NULL ? " " : "", key != NULL ? key : "",
-               message);
-  return FALSE;
-}
-
-/* ---- first pass: line numbers */
-
-static gboolean
-note_line (Parser *parser, const char *line, guint number, char **group, GError **error)
-{
-  const char *equals = strchr (line, '=');
-  char *place;
-
-  if (*line == '\0' || *line == '#')
-    return TRUE;
-  if (*line == '[' && g_str_has_suffix (line, "]") && strlen (line) > 2)
-    {
-      g_free (*group);
-      *group = g_strndup (line + 1, strlen (line) - 2);
-      place = g_strdup (*group);
-    }
-  else if (equals != NULL && equals > line && *group != NULL)
-    {
-      g_autofree char *key = g_strstrip (g_strndup (line, equals - line));
-      place = g_strdup_printf ("%s]%s", *group, key);
-    }
-  else
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "%s:%u: '%.40s' is no '[group]', 'key=value' or '# comment'%s", parser->path,
-                   number, line,
-                   equals != NULL && *group == NULL ? "; keys come after a [group] line"
-                                                    : "; correct or remove the line");
-      return FALSE;
-    }
-  if (g_hash_table_contains (parser->lines, place))
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "%s:%u: '%s' is given twice, first in line %u; keep one", parser->path, number,
-                   line, GPOINTER_TO_UINT (g_hash_table_lookup (parser->lines, place)));
-      g_free (place);
-      return FALSE;
-    }
-  g_hash_table_insert (parser->lines, place, GUINT_TO_POINTER (number));
-  return TRUE;
-}
-
-static gboolean
-note_lines (Parser *parser, const char *text, GError **error)
-{
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  g_autofree char *group = NULL;
-
-  for (guint i = 0; lines[i] != NULL; i++)
-    if (!note_line (parser, g_strstrip (lines[i]), i + 1, &group, error))
-      return FALSE;
-  return TRUE;
-}
-
-/* ---- second pass: values */
+/* ---- values */
 
 /* Checks that every number has a source: KEY_source, or the group's `source`. */
 static gboolean
@@ -115,8 +35,8 @@ check_source (Parser *parser, const char *group, const char *key, GError **error
   g_autofree char *source = g_key_file_get_value (parser->keys, group, from, NULL);
 
   if (source == NULL)
-    return complain (
-        parser, group, key, error,
+    return gemem_key_file_complain (
+        parser->file, group, key, error,
         "has no source; add '%s=' with 'guess: ', 'fact: ' or 'measured: ' and the reason", own);
   for (const char *const *word = (const char *const[]){ "guess:", "fact:", "measured:", NULL };
        *word != NULL; word++)
@@ -127,8 +47,8 @@ check_source (Parser *parser, const char *group, const char *key, GError **error
         parser->profile->guesses += **word == 'g';
         return TRUE;
       }
-  return complain (
-      parser, group, from, error,
+  return gemem_key_file_complain (
+      parser->file, group, from, error,
       "'%.40s' does not say what it is; begin with 'guess: ', 'fact: ' or 'measured: '", source);
 }
 
@@ -138,8 +58,9 @@ numeric_text (Parser *parser, const char *group, const char *key, gboolean requi
 {
   char *text = g_key_file_get_value (parser->keys, group, key, NULL);
   if (text == NULL && required)
-    complain (parser, group, NULL, error, "has no %s; add it (%s)", key,
-              g_str_has_suffix (key, "_ns") ? "0 if it costs nothing" : "as in 2MiB");
+    gemem_key_file_complain (parser->file, group, NULL, error, "has no %s; add it (%s)", key,
+                             g_str_has_suffix (key, "_ns") ? "0 if it costs nothing"
+                                                           : "as in 2MiB");
   if (text != NULL && !check_source (parser, group, key, error))
     g_clear_pointer (&text, g_free);
   return text;
@@ -161,7 +82,8 @@ read_ns (Parser *parser, const char *group, const char *key, gboolean required, 
       return FALSE;
     }
   if (!gemem_parse_uint (text, ns, &cause))
-    return complain (parser, group, key, error, "'%s' is not a whole number of nanoseconds", text);
+    return gemem_key_file_complain (parser->file, group, key, error,
+                                    "'%s' is not a whole number of nanoseconds", text);
   return TRUE;
 }
 
@@ -174,7 +96,7 @@ read_size (Parser *parser, const char *group, const char *key, guint64 *bytes, G
   if (text == NULL)
     return FALSE;
   if (!gemem_parse_size (text, 1, 0, bytes, &cause))
-    return complain (parser, group, key, error, "%s", cause->message);
+    return gemem_key_file_complain (parser->file, group, key, error, "%s", cause->message);
   return TRUE;
 }
 
@@ -197,9 +119,10 @@ check_keys (Parser *parser, const char *group, const char *const *known, GError 
       const char *nearest = gemem_suggest (keys[i], known);
       g_autofree char *list = g_strjoinv (", ", (char **) known);
       if (nearest != NULL)
-        return complain (parser, group, keys[i], error, "unknown key; did you mean '%s'?", nearest);
-      return complain (parser, group, keys[i], error,
-                       "unknown key; known are %s, and their sources", list);
+        return gemem_key_file_complain (parser->file, group, keys[i], error,
+                                        "unknown key; did you mean '%s'?", nearest);
+      return gemem_key_file_complain (parser->file, group, keys[i], error,
+                                      "unknown key; known are %s, and their sources", list);
     }
   return TRUE;
 }
@@ -218,16 +141,17 @@ check_groups (Parser *parser, GError **error)
         const char *nearest = gemem_suggest (groups[i], known);
         g_autofree char *list = g_strjoinv (", ", (char **) known);
         if (nearest != NULL)
-          return complain (parser, groups[i], NULL, error, "unknown group; did you mean [%s]?",
-                           nearest);
-        return complain (parser, groups[i], NULL, error, "unknown group; known are %s", list);
+          return gemem_key_file_complain (parser->file, groups[i], NULL, error,
+                                          "unknown group; did you mean [%s]?", nearest);
+        return gemem_key_file_complain (parser->file, groups[i], NULL, error,
+                                        "unknown group; known are %s", list);
       }
   for (guint i = 0; known[i] != NULL; i++)
     if (!g_key_file_has_group (parser->keys, known[i]))
       {
         g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                      "%s: has no group [%s]; add it (base_ns=0 for a call that costs nothing)",
-                     parser->path, known[i]);
+                     parser->file->path, known[i]);
         return FALSE;
       }
   return TRUE;
@@ -261,8 +185,8 @@ read_sizes (Parser *parser, const char *group, GememCallCost *cost, GError **err
     }
   for (guint i = 0; text != NULL && words[i] != NULL; i++)
     if (!read_size_cost (words[i], cost))
-      return complain (
-          parser, group, "sizes", error,
+      return gemem_key_file_complain (
+          parser->file, group, "sizes", error,
           "'%s' is no SIZE:NANOSECONDS with a larger size than the one before; at most "
           "%d of them, as in 2MiB:40000 32MiB:50000",
           words[i], GEMEM_CALL_SIZES_MAX);
@@ -270,8 +194,8 @@ read_sizes (Parser *parser, const char *group, GememCallCost *cost, GError **err
       && (g_key_file_has_key (parser->keys, group, "base_ns", NULL)
           || g_key_file_has_key (parser->keys, group, "per_mib_ns", NULL)
           || g_key_file_has_key (parser->keys, group, "per_page_ns", NULL)))
-    return complain (parser, group, "sizes", error,
-                     "stands for base_ns, per_mib_ns and per_page_ns; remove these");
+    return gemem_key_file_complain (parser->file, group, "sizes", error,
+                                    "stands for base_ns, per_mib_ns and per_page_ns; remove these");
   return TRUE;
 }
 
@@ -330,10 +254,11 @@ read_call (Parser *parser, GememDeviceCall call, GError **error)
   if (flag == NULL)
     return TRUE;
   if (waits)
-    return complain (parser, group, "synchronises", error,
-                     "this call waits by its meaning; remove the key");
+    return gemem_key_file_complain (parser->file, group, "synchronises", error,
+                                    "this call waits by its meaning; remove the key");
   if (strcmp (flag, "yes") != 0 && strcmp (flag, "no") != 0)
-    return complain (parser, group, "synchronises", error, "'%s' is neither yes nor no", flag);
+    return gemem_key_file_complain (parser->file, group, "synchronises", error,
+                                    "'%s' is neither yes nor no", flag);
   cost->synchronises = *flag == 'y';
   return TRUE;
 }
@@ -352,35 +277,18 @@ read_device (Parser *parser, GError **error)
       || !read_ns (parser, "allocator", "hit_ns", TRUE, &profile->hit_ns, error))
     return FALSE;
   if (profile->granularity == 0 || (profile->granularity & (profile->granularity - 1)) != 0)
-    return complain (parser, "device", "granularity", error, "is not a power of two");
+    return gemem_key_file_complain (parser->file, "device", "granularity", error,
+                                    "is not a power of two");
   profile->device_name = g_key_file_get_value (parser->keys, "device", "name", NULL);
   if (profile->device_name == NULL || *profile->device_name == '\0')
-    return complain (parser, "device", NULL, error,
-                     "has no name; add the name of the device as people know it");
+    return gemem_key_file_complain (parser->file, "device", NULL, error,
+                                    "has no name; add the name of the device as people know it");
   return TRUE;
 }
 
 static gboolean
-parse (Parser *parser, const char *text, gsize length, GError **error)
+parse (Parser *parser, GError **error)
 {
-  g_autoptr (GError) cause = NULL;
-
-  if (!g_utf8_validate (text, length, NULL))
-    {
-      g_set_error (
-          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-          "%s: not a text file in UTF-8; a profile is a key file (see profiles/generic.ini)",
-          parser->path);
-      return FALSE;
-    }
-  if (!note_lines (parser, text, error))
-    return FALSE;
-  if (length > 0
-      && !g_key_file_load_from_data (parser->keys, text, length, G_KEY_FILE_NONE, &cause))
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: %s", parser->path, cause->message);
-      return FALSE;
-    }
   if (!check_groups (parser, error) || !read_device (parser, error))
     return FALSE;
   for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
@@ -392,17 +300,16 @@ parse (Parser *parser, const char *text, gsize length, GError **error)
 GememProfile *
 gemem_profile_parse (const char *text, gsize length, const char *path, GError **error)
 {
-  g_autofree char *copy = g_strndup (text, length); /* the passes need a terminating NUL */
+  g_autoptr (GememKeyFile) file = gemem_key_file_parse (
+      text, length, path, "a profile is a key file (see profiles/generic.ini)", error);
   g_autoptr (GememProfile) profile = g_new0 (GememProfile, 1);
-  Parser parser = { .path = path, .keys = g_key_file_new (), .profile = profile };
-  gboolean ok;
+  Parser parser = { .file = file, .profile = profile };
 
-  parser.lines = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  if (file == NULL)
+    return NULL;
+  parser.keys = file->keys;
   profile->path = g_strdup (path);
-  ok = parse (&parser, copy, length, error);
-  g_hash_table_unref (parser.lines);
-  g_key_file_unref (parser.keys);
-  return ok ? g_steal_pointer (&profile) : NULL;
+  return parse (&parser, error) ? g_steal_pointer (&profile) : NULL;
 }
 
 void

@@ -63,7 +63,10 @@ typedef struct
   /* no plan of the input needs fewer bytes, as the planner proved; 0: it proves nothing */
   guint64 least;
   guint64 alignment; /* unit of the planner's offsets */
-  GArray *totals;    /* GememPlanTotal, ascending by space */
+  /* What ended a search before its steps were used up, so that the plan is not repeatable: "interrupted",
+   * "time"; static.  NULL: nothing. */
+  const char *stopped;
+  GArray *totals; /* GememPlanTotal, ascending by space */
   /* Results of some planners; empty otherwise. */
   char *winner;
   GArray *candidates;  /* GememPlanCandidate, in the order tried */

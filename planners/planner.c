@@ -68,13 +68,15 @@ plan_graph_by_lifetimes (const GememPlanner *planner, gconstpointer params,
 {
   g_autofree GememPlanPlace *places = NULL;
   g_autoptr (GememLifetimes) lifetimes = gemem_graph_lifetimes (input->graph, &places);
-  const GememPlanInput own = { NULL, lifetimes, input->threads, input->interrupted, input->share };
+  const GememPlanInput own = { NULL,         lifetimes,   input->threads, input->interrupted,
+                               input->share, input->clock };
   g_autoptr (GememPlan) plan = planner->plan (params, &own, error);
 
   if (plan == NULL)
     return NULL;
   /* what was proved of the lifetimes is no bound for the graph, which knows more of its streams */
   GememPlan *spread = gemem_plan_spread (input->graph, plan, places);
+  spread->stopped = plan->stopped;
   if (plan->least > 0)
     spread->least = gemem_graph_lower_bound (input->graph, plan->alignment, plan->clears_apart);
   return spread;
@@ -181,7 +183,7 @@ gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GErro
     }
   plan = has_memory (planner, input, error) ? run (planner, params, input, error) : NULL;
   gemem_choice_params_free (choice, params);
-  if (gemem_plan_is_unwanted (input->interrupted))
+  if (gemem_plan_is_unwanted (input->interrupted) && (plan == NULL || plan->stopped == NULL))
     {
       gemem_plan_free (plan);
       g_clear_error (error);

@@ -37,11 +37,14 @@ typedef struct _GememPlanInput
   const GememLifetimes *lifetimes;
   guint threads; /* upper limit; 0: one per processor */
   /* atomic, may change at any time; non-zero: gemem_planner_run() soon returns
-   * GEMEM_ERROR_INTERRUPTED.  NULL: never */
+   * GEMEM_ERROR_INTERRUPTED, or the best plan so far, with `stopped` set.  NULL: never */
   const gint *interrupted;
   /* atomic; planners whose searches are long keep there how much is done, in 1000ths; NULL: nobody
    * asks */
   gint *share;
+  /* of the host, ns, for planners whose search may be bounded in time, and then is not repeatable; NULL:
+   * there is none */
+  guint64 (*clock) (void);
 } GememPlanInput;
 
 /* TRUE once nobody wants the plan any more.  The long loops of planners ask this at every node or

@@ -237,9 +237,10 @@ typedef struct
 } GememReadOptions;
 
 /* Keys of notes in a trace's provenance that `plan` obeys: what a table of lifetimes says and no event can; that
- * some buffers have a place already. */
+ * some buffers have a place already; that some are not in use all the time, though the events say so. */
 #define GEMEM_TRACE_LEFT_OUT "left out"
 #define GEMEM_TRACE_FIXED_OFFSETS "fixed offsets"
+#define GEMEM_TRACE_GAPS "gaps"
 
 #define GEMEM_READ_OPTIONS_DEFAULT \
   { \

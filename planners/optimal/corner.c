@@ -24,7 +24,7 @@ struct _GememCorner
   GArray *choices;      /* guint32: boxes to be tried, of all open decisions */
   guint64 nodes, max_nodes, max_steps;
   guint depth;
-  const gint *interrupted;
+  const GememStop *stop;
 };
 
 GememCorner *
@@ -318,7 +318,7 @@ decide (GememCorner *corner, guint32 low, guint32 high)
   if (has_failed (corner, &hash))
     return GEMEM_CORNER_NEVER;
   if (++corner->nodes > corner->max_nodes || corner->state.steps > corner->max_steps
-      || corner->depth > 8 * corner->boxes->n + 64 || gemem_plan_is_unwanted (corner->interrupted))
+      || corner->depth > 8 * corner->boxes->n + 64 || gemem_stop_reason (corner->stop) != NULL)
     return GEMEM_CORNER_UNKNOWN;
   const guint32 c = pick_column (corner, low, high);
   corner->depth++;
@@ -421,7 +421,7 @@ prepare (GememCorner *corner, guint64 restart, GememRng *rng)
 }
 
 GememCornerAnswer
-gemem_corner_run (GememCorner *corner, gint64 capacity, guint64 *steps, const gint *interrupted)
+gemem_corner_run (GememCorner *corner, gint64 capacity, guint64 *steps, const GememStop *stop)
 {
   GememCornerAnswer answer = GEMEM_CORNER_UNKNOWN;
   GememRng rng;
@@ -429,9 +429,9 @@ gemem_corner_run (GememCorner *corner, gint64 capacity, guint64 *steps, const gi
   gemem_rng_init (&rng, (guint64) capacity, "corner");
   corner->state.steps = 0;
   corner->max_steps = *steps;
-  corner->interrupted = interrupted;
+  corner->stop = stop;
   for (guint64 i = 0; answer == GEMEM_CORNER_UNKNOWN && corner->state.steps < *steps
-                      && !gemem_plan_is_unwanted (interrupted);
+                      && gemem_stop_reason (stop) == NULL;
        i++)
     {
       prepare (corner, i, &rng);

@@ -20,6 +20,7 @@
 #pragma once
 
 #include "planners/boxes.h"
+#include "planners/optimal/effort.h"
 
 GEMEM_BEGIN_DECLS
 
@@ -50,8 +51,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememCorner, gemem_corner_free)
 void gemem_corner_set_branch (GememCorner *corner, GememBranch branch);
 
 /* Whether the boxes fit under @capacity; if so, sets their offsets.  Takes what it uses from
- * @steps.  @interrupted: as in GememPlanInput. */
+ * @steps.  @stop may be NULL. */
 GememCornerAnswer gemem_corner_run (GememCorner *corner, gint64 capacity, guint64 *steps,
-                                    const gint *interrupted);
+                                    const GememStop *stop);
 
 GEMEM_END_DECLS

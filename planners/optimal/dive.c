@@ -1,10 +1,14 @@
 /* dive.c - skyline dives; see dive.h.
  *
  * Runs are named by their first column; a heap gives the lowest.  An entry of the heap whose run
- * has gone or been raised is skipped.  The tree has the unplaced boxes as leaves, in the order of
- * their first column; a node holds the earliest end and the best rank below it, and both prune.
+ * has gone or been raised is skipped.  The tree has the unplaced boxes as leaves, split in turn by
+ * first column and by last, so that what lies inside given columns is in few subtrees; a node holds the
+ * range of starts, that of ends and the best rank below it, and all prune.  In the order of
+ * first columns alone a query would visit every box of a stretch that has short and long ones.
  */
 #include "config.h"
+
+#include <string.h>
 
 #include "planners/optimal/dive.h"
 
@@ -12,8 +16,13 @@
 
 typedef struct
 {
-  guint32 end, rank; /* NONE, NONE: no unplaced box below */
+  /* of the unplaced boxes below: the earliest and the latest of their first columns, and of what is
+   * behind their last ones; NOTHING: there is none */
+  guint32 start, latest_start, end, latest_end;
+  guint32 rank; /* the best */
 } Node;
+
+static const Node NOTHING = { NONE, 0, NONE, 0, NONE };
 
 typedef struct
 {
@@ -31,29 +40,91 @@ typedef struct
 struct _GememDive
 {
   const GememBoxes *boxes;
-  guint32 *starts; /* by column: the first box that begins there or later */
+  gboolean edges_first;
   guint32 leaves;  /* a power of two */
+  guint32 *places; /* by leaf: of its box */
   Node *nodes;     /* the root is 1 */
   Run *runs;       /* by first column */
   Entry *heap;
   guint32 n_heap;
 };
 
+/* ---- making the tree */
+
+typedef struct
+{
+  guint32 *places; /* of the dive */
+  guint32 *spare;
+  guint8 *right; /* by place: in the second half */
+} Splitting;
+
+/* The places of @boxes by last column; of equal ones in their order. */
+static guint32 *
+sort_by_end (const GememBoxes *boxes)
+{
+  guint32 *sorted = g_new (guint32, (gsize) boxes->n + 1);
+  g_autofree guint32 *starts = g_new0 (guint32, (gsize) boxes->columns + 2);
+
+  for (guint32 i = 0; i < boxes->n; i++)
+    starts[boxes->boxes[i].last + 1]++;
+  for (guint32 c = 0; c <= boxes->columns; c++)
+    starts[c + 1] += starts[c];
+  for (guint32 i = 0; i < boxes->n; i++)
+    sorted[starts[boxes->boxes[i].last]++] = i;
+  return sorted;
+}
+
+/* Gives the @n places in @by, sorted one way, and in @other, sorted the other way, the leaves from @low
+ * on, of which there are @width. */
+static void
+split (Splitting *splitting, guint32 *by, guint32 *other, guint32 n, guint32 low, guint32 width)
+{
+  const guint32 half = width / 2, first = MIN (n, half);
+  guint32 left = 0, right = 0;
+
+  if (width == 1)
+    {
+      splitting->places[low] = by[0];
+      return;
+    }
+  for (guint32 i = 0; i < n; i++)
+    splitting->right[by[i]] = i >= first;
+  for (guint32 i = 0; i < n; i++)
+    if (splitting->right[other[i]])
+      splitting->spare[right++] = other[i];
+    else
+      other[left++] = other[i];
+  memcpy (other + left, splitting->spare, right * sizeof (guint32));
+  split (splitting, other, by, first, low, half);
+  if (n > first)
+    split (splitting, other + first, by + first, n - first, low + half, half);
+}
+
+static void
+make_leaves (GememDive *dive)
+{
+  const guint32 n = dive->boxes->n;
+  g_autofree guint32 *by_start = g_new (guint32, (gsize) n + 1),
+                     *by_end = sort_by_end (dive->boxes), *spare = g_new (guint32, (gsize) n + 1);
+  g_autofree guint8 *right = g_new (guint8, (gsize) n + 1);
+  Splitting splitting = { dive->places, spare, right };
+
+  for (guint32 i = 0; i < n; i++)
+    by_start[i] = i;
+  if (n > 0)
+    split (&splitting, by_start, by_end, n, 0, dive->leaves);
+}
+
 GememDive *
 gemem_dive_new (const GememBoxes *boxes)
 {
   GememDive *dive = g_new0 (GememDive, 1);
-  guint32 c = 0;
 
   dive->boxes = boxes;
-  dive->starts = g_new (guint32, (gsize) boxes->columns + 1);
-  for (guint32 i = 0; i < boxes->n; i++)
-    while (c <= boxes->boxes[i].first)
-      dive->starts[c++] = i;
-  while (c <= boxes->columns)
-    dive->starts[c++] = boxes->n;
   for (dive->leaves = 1; dive->leaves < boxes->n;)
     dive->leaves *= 2;
+  dive->places = g_new (guint32, (gsize) boxes->n + 1);
+  make_leaves (dive);
   dive->nodes = g_new (Node, 2 * (gsize) dive->leaves);
   dive->runs = g_new0 (Run, (gsize) boxes->columns + 1);
   /* three for a box, one for a raise, of which there are as many as merges */
@@ -66,7 +137,7 @@ gemem_dive_free (GememDive *dive)
 {
   if (dive == NULL)
     return;
-  g_free (dive->starts);
+  g_free (dive->places);
   g_free (dive->nodes);
   g_free (dive->runs);
   g_free (dive->heap);
@@ -115,68 +186,89 @@ pop (GememDive *dive)
 static Node
 join (Node a, Node b)
 {
-  return (Node){ MIN (a.end, b.end), MIN (a.rank, b.rank) };
+  return (Node){ MIN (a.start, b.start), MAX (a.latest_start, b.latest_start), MIN (a.end, b.end),
+                 MAX (a.latest_end, b.latest_end), MIN (a.rank, b.rank) };
+}
+
+static Node
+leaf_of (const GememDive *dive, guint32 leaf)
+{
+  if (leaf >= dive->boxes->n)
+    return NOTHING;
+  const GememBox *box = &dive->boxes->boxes[dive->places[leaf]];
+
+  return (Node){ box->first, box->first, box->last, box->last, box->rank };
 }
 
 static void
 fill_tree (GememDive *dive)
 {
-  const GememBoxes *boxes = dive->boxes;
-
   for (guint32 i = 0; i < dive->leaves; i++)
-    dive->nodes[dive->leaves + i] = i < boxes->n
-                                        ? (Node){ boxes->boxes[i].last, boxes->boxes[i].rank }
-                                        : (Node){ NONE, NONE };
+    dive->nodes[dive->leaves + i] = leaf_of (dive, i);
   for (guint32 i = dive->leaves; i-- > 1;)
     dive->nodes[i] = join (dive->nodes[2 * i], dive->nodes[2 * i + 1]);
 }
 
 static void
-remove_leaf (GememDive *dive, guint32 place)
+remove_leaf (GememDive *dive, guint32 leaf)
 {
-  guint32 node = dive->leaves + place;
+  guint32 node = dive->leaves + leaf;
 
-  dive->nodes[node] = (Node){ NONE, NONE };
+  dive->nodes[node] = NOTHING;
   while ((node /= 2) > 0)
     dive->nodes[node] = join (dive->nodes[2 * node], dive->nodes[2 * node + 1]);
 }
 
 typedef struct
 {
-  guint32 from, to, end; /* places [from, to) and the end of the run */
-  guint32 rank, place;   /* the best so far */
+  guint32 start, end;              /* columns of the run */
+  guint32 latest_start, least_end; /* what is wanted begins and ends no further inside */
+  guint32 rank, leaf;              /* the best so far */
 } Query;
 
-/* Visits @node, whose leaves are the places from @low on, @width of them; the better half first. */
+/* Visits @node; the better half first. */
 static void
-search (const GememDive *dive, Query *query, guint32 node, guint32 low, guint32 width)
+search (const GememDive *dive, Query *query, guint32 node)
 {
   const Node *here = &dive->nodes[node];
 
-  if (low >= query->to || low + width <= query->from || here->end > query->end
+  if (here->latest_start < query->start || here->end > query->end
+      || here->start > query->latest_start || here->latest_end < query->least_end
       || here->rank >= query->rank)
     return;
-  if (width == 1)
+  if (node >= dive->leaves)
     {
       query->rank = here->rank;
-      query->place = low;
+      query->leaf = node - dive->leaves;
       return;
     }
-  const guint32 half = width / 2;
   const gboolean right = dive->nodes[2 * node + 1].rank < dive->nodes[2 * node].rank;
 
-  search (dive, query, 2 * node + right, low + (right ? half : 0), half);
-  search (dive, query, 2 * node + !right, low + (right ? 0 : half), half);
+  search (dive, query, 2 * node + right);
+  search (dive, query, 2 * node + !right);
 }
 
-/* The place of the box to be placed in columns [start, end); NONE. */
+/* The leaf of the box to be placed in columns [start, end); NONE. */
 static guint32
 best_inside (const GememDive *dive, guint32 start, guint32 end)
 {
-  Query query = { dive->starts[start], dive->starts[end], end, NONE, NONE };
+  Query query = { start, end, start, end, NONE, NONE };
 
-  search (dive, &query, 1, 0, dive->leaves);
-  return query.place;
+  if (dive->edges_first)
+    search (dive, &query, 1);
+  if (dive->edges_first && query.leaf == NONE)
+    {
+      query.least_end = 0;
+      search (dive, &query, 1);
+      query.latest_start = NONE;
+      query.least_end = end;
+      search (dive, &query, 1);
+    }
+  query.latest_start = NONE;
+  query.least_end = 0;
+  if (query.leaf == NONE)
+    search (dive, &query, 1);
+  return query.leaf;
 }
 
 /* ---- the runs */
@@ -250,6 +342,13 @@ put (GememDive *dive, guint32 start, const GememBox *box, gint64 *offset)
   return *offset + box->size;
 }
 
+void
+gemem_dive_prepare (GememDive *dive, GememBoxes *boxes, guint kind)
+{
+  gemem_dive_rank (boxes, kind % GEMEM_DIVE_ORDERS);
+  dive->edges_first = kind >= GEMEM_DIVE_ORDERS;
+}
+
 gint64
 gemem_dive_run (GememDive *dive, gint64 below, gint64 *offsets)
 {
@@ -266,16 +365,17 @@ gemem_dive_run (GememDive *dive, gint64 below, gint64 *offsets)
 
       if (!run->there || run->height != entry.height)
         continue;
-      const guint32 place = best_inside (dive, entry.start, run->end);
-      if (place == NONE)
+      const guint32 leaf = best_inside (dive, entry.start, run->end);
+      if (leaf == NONE)
         {
           if (!raise_run (dive, entry.start))
             break;
           continue;
         }
+      const guint32 place = dive->places[leaf];
       const gint64 end = put (dive, entry.start, &dive->boxes->boxes[place], &offsets[place]);
       top = MAX (top, end);
-      remove_leaf (dive, place);
+      remove_leaf (dive, leaf);
       if (top >= below)
         return G_MAXINT64;
     }

@@ -16,7 +16,6 @@
 #include "base/rng.h"
 #include "planners/optimal/dive.h"
 #include "planners/optimal/parts.h"
-#include "planners/planner.h"
 
 #define STEPS 128    /* a dive takes about a microsecond a box */
 #define FEW 4        /* boxes that move anywhere */
@@ -140,7 +139,8 @@ begin (Local *local)
 {
   const GememBoxes *boxes = &local->part->boxes;
 
-  gemem_dive_rank (&local->part->boxes, (local->part->order + local->begun++) % GEMEM_DIVE_ORDERS);
+  gemem_dive_prepare (local->dive, &local->part->boxes,
+                      (local->part->kind + local->begun++) % GEMEM_DIVE_KINDS);
   for (guint32 i = 0; i < boxes->n; i++)
     local->changed[i] = boxes->boxes[i].rank;
   local->top = G_MAXINT64;
@@ -165,7 +165,7 @@ try_change (Local *local)
 static gboolean
 is_stale (const Local *local)
 {
-  return local->stale >= (guint) PATIENCE << MIN (local->begun / GEMEM_DIVE_ORDERS, 16);
+  return local->stale >= (guint) PATIENCE << MIN (local->begun / GEMEM_DIVE_KINDS, 16);
 }
 
 void
@@ -184,7 +184,7 @@ gemem_part_improve (GememPart *part, gint64 goal, GememEffort *effort)
   local.changes = g_new (gint64, n + 1);
   local.wishes = g_new (Wish, n + 1);
   gemem_rng_init (&local.rng, 1, "optimal-local");
-  for (; part->top > goal && effort->steps >= cost && !gemem_plan_is_unwanted (effort->interrupted);
+  for (; part->top > goal && effort->steps >= cost && gemem_stop_reason (effort->stop) == NULL;
        effort->steps -= cost)
     if (local.begun == 0 || is_stale (&local))
       begin (&local);

@@ -17,7 +17,7 @@
 
 typedef struct
 {
-  guint64 alignment, effort;
+  guint64 alignment, effort, time;
 } Params;
 
 static const GememParam params_optimal[] = {
@@ -29,6 +29,12 @@ static const GememParam params_optimal[] = {
     .special = "quick=0|normal=100000000|thorough=10000000000",
     .help = "Steps that the search may take where the bound is not reached at once.",
     .offset = G_STRUCT_OFFSET (Params, effort) },
+  { .name = "time",
+    .type = GEMEM_PARAM_TIME,
+    .default_text = "0",
+    .help = "The search ends after this time, too, with the best plan so far, which is then not "
+            "repeatable. 0: steps alone count.",
+    .offset = G_STRUCT_OFFSET (Params, time) },
   { NULL },
 };
 
@@ -42,9 +48,9 @@ static const char *const stage_names[GEMEM_STAGE_COUNT] = { "stack", "dive", "lo
 
 typedef struct
 {
-  const GememPlanInput *input;
   guint64 alignment, unit;
   GememEffort effort;
+  GememStop stop;
   guint64 least;    /* bytes, of the spaces so far */
   GememStage stage; /* of the part that decides */
 } Search;
@@ -82,7 +88,7 @@ place_space (GememBoxes *boxes, gpointer data, GError **error G_GNUC_UNUSED)
   g_autoptr (GArray) parts = gemem_parts_new (*boxes);
   const gint64 bound = gemem_parts_bound (parts);
 
-  gemem_parts_dive (parts, bound, search->input->interrupted);
+  gemem_parts_dive (parts, bound, &search->stop);
   gemem_parts_search (parts, bound, &search->effort);
   note_stage (search, parts);
   search->least += gemem_round_up ((guint64) gemem_parts_bound (parts) * search->unit,
@@ -91,18 +97,19 @@ place_space (GememBoxes *boxes, gpointer data, GError **error G_GNUC_UNUSED)
   return TRUE;
 }
 
-/* The smallest of @best and the plans of fit.c. */
+/* The smallest of @best and the plans of fit.c, as far as they are made in time. */
 static GememPlan *
-compare_with_fits (GememPlan *best, const GememPlanInput *input, guint64 alignment)
+compare_with_fits (GememPlan *best, const GememPlanInput *input, guint64 alignment,
+                   const GememStop *stop)
 {
   const GememFitParams params = { .alignment = alignment };
 
   for (const GememPlanner *const *fit = gemem_fit_planners;
-       *fit != NULL && best->arena > best->least; fit++)
+       *fit != NULL && best->arena > best->least && gemem_stop_reason (stop) == NULL; fit++)
     {
       GememPlan *plan = (*fit)->plan (&params, input, NULL);
 
-      if (plan != NULL && plan->arena < best->arena)
+      if (plan != NULL && plan->arena < best->arena && gemem_stop_reason (stop) == NULL)
         {
           plan->least = best->least;
           plan->winner = g_strdup ((*fit)->base.name);
@@ -115,25 +122,56 @@ compare_with_fits (GememPlan *best, const GememPlanInput *input, guint64 alignme
   return best;
 }
 
+/* Bounds the search in time, if @params say so. */
+static gboolean
+set_stop (GememStop *stop, const Params *params, const GememPlanInput *input, GError **error)
+{
+  *stop = (GememStop){ .interrupted = input->interrupted };
+  if (params->time == 0)
+    return TRUE;
+  if (input->clock == NULL)
+    {
+      g_set_error_literal (
+          error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+          "optimal: time: a replay must be repeatable; bound the search by effort, "
+          "or replay the file that plan --plan wrote");
+      return FALSE;
+    }
+  stop->clock = input->clock;
+  stop->until = input->clock () + params->time;
+  return TRUE;
+}
+
+static GememPlan *
+search_plan (Search *search, const GememPlanInput *input, GError **error)
+{
+  GememPlan *plan = gemem_boxes_plan (input, search->alignment, search->unit, place_space, search,
+                                      error);
+
+  if (plan == NULL)
+    return NULL;
+  plan->least = search->least;
+  plan->winner = g_strdup (stage_names[search->stage]);
+  if (plan->n_items <= FIT_ITEMS)
+    plan = compare_with_fits (plan, input, search->alignment, &search->stop);
+  plan->stopped = gemem_stop_reason (&search->stop);
+  return plan;
+}
+
 static GememPlan *
 plan_optimal (gconstpointer params, const GememPlanInput *input, GError **error)
 {
   const Params *given = params;
   const GememFitParams fit = { .alignment = given->alignment };
-  const guint64 unit = gemem_boxes_unit (input->lifetimes, given->alignment);
-  Search search = { .input = input,
-                    .alignment = given->alignment,
-                    .unit = unit,
-                    .effort = { given->effort, input->interrupted } };
+  Search search = { .alignment = given->alignment,
+                    .unit = gemem_boxes_unit (input->lifetimes, given->alignment),
+                    .effort = { given->effort, &search.stop } };
 
-  if (unit == 0) /* sizes that the searches cannot add up */
-    return gemem_best_fit_by_size.plan (&fit, input, error);
-  GememPlan *plan = gemem_boxes_plan (input, given->alignment, unit, place_space, &search, error);
-  if (plan == NULL)
+  if (!set_stop (&search.stop, given, input, error) || gemem_plan_is_unwanted (input->interrupted))
     return NULL;
-  plan->least = search.least;
-  plan->winner = g_strdup (stage_names[search.stage]);
-  return plan->n_items <= FIT_ITEMS ? compare_with_fits (plan, input, given->alignment) : plan;
+  if (search.unit == 0) /* sizes that the searches cannot add up */
+    return gemem_best_fit_by_size.plan (&fit, input, error);
+  return search_plan (&search, input, error);
 }
 
 const GememPlanner gemem_planner_optimal = {

@@ -21,12 +21,6 @@ typedef struct
   guint32 place;
 } Ranked;
 
-const char *
-gemem_dive_order_name (guint order)
-{
-  return orders[order];
-}
-
 static int
 compare_ranked (gconstpointer a, gconstpointer b)
 {

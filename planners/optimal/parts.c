@@ -103,35 +103,35 @@ gemem_parts_top (const GArray *parts)
 }
 
 static void
-dive_part (GememPart *part, gint64 goal, const gint *interrupted)
+dive_part (GememPart *part, gint64 goal, const GememStop *stop)
 {
   g_autoptr (GememDive) dive = gemem_dive_new (&part->boxes);
   g_autofree gint64 *offsets = g_new (gint64, (gsize) part->boxes.n + 1);
 
   part->top = G_MAXINT64;
   part->stage = GEMEM_STAGE_DIVE;
-  for (guint order = 0; order < GEMEM_DIVE_ORDERS && part->top > goal; order++)
+  for (guint kind = 0; kind < GEMEM_DIVE_KINDS && part->top > goal; kind++)
     {
-      gemem_dive_rank (&part->boxes, order);
+      gemem_dive_prepare (dive, &part->boxes, kind);
       const gint64 top = gemem_dive_run (dive, part->top, offsets);
 
       for (guint32 i = 0; i < part->boxes.n && top < part->top; i++)
         part->boxes.boxes[i].offset = offsets[i];
-      part->order = top < part->top ? order : part->order;
+      part->kind = top < part->top ? kind : part->kind;
       part->top = MIN (part->top, top);
-      if (gemem_plan_is_unwanted (interrupted))
+      if (gemem_stop_reason (stop) != NULL)
         return;
     }
 }
 
 void
-gemem_parts_dive (GArray *parts, gint64 goal, const gint *interrupted)
+gemem_parts_dive (GArray *parts, gint64 goal, const GememStop *stop)
 {
-  for (guint i = 0; i < parts->len && !gemem_plan_is_unwanted (interrupted); i++)
+  for (guint i = 0; i < parts->len; i++)
     {
       GememPart *part = &g_array_index (parts, GememPart, i);
 
       if (part->boxes.n > 0)
-        dive_part (part, goal - part->base, interrupted);
+        dive_part (part, goal - part->base, stop);
     }
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "planners/boxes.h"
+#include "planners/optimal/effort.h"
 
 GEMEM_BEGIN_DECLS
 
@@ -30,14 +31,8 @@ typedef struct
   GememBoxes boxes;
   gint64 base, bound, top;
   GememStage stage; /* that found `top` */
-  guint order;      /* of the dive that found the least top */
+  guint kind;       /* of the dive that found the least top */
 } GememPart;
-
-typedef struct
-{
-  guint64 steps;           /* left to spend */
-  const gint *interrupted; /* as in GememPlanInput */
-} GememEffort;
 
 /* All parts of @boxes, GememPart; boxes that belong to none have their offsets. */
 GArray *gemem_parts_new (GememBoxes boxes);
@@ -45,8 +40,8 @@ GArray *gemem_parts_new (GememBoxes boxes);
 gint64 gemem_parts_bound (const GArray *parts);
 gint64 gemem_parts_top (const GArray *parts);
 
-/* Places every part by dives, until its top is at most @goal less its base. */
-void gemem_parts_dive (GArray *parts, gint64 goal, const gint *interrupted);
+/* Places every part by dives, one at least, until its top is at most @goal less its base. */
+void gemem_parts_dive (GArray *parts, gint64 goal, const GememStop *stop);
 /* The same for what is still above, by corner search (corner.h) with the steps of @effort, which raises
  * bounds where it proves that nothing fits; then, and for parts too large for it, by local search. */
 void gemem_parts_search (GArray *parts, gint64 goal, GememEffort *effort);

@@ -3,18 +3,19 @@
  *
  * First the bound itself is tried, with half of the steps; then capacities between it and what was
  * found, nearer to what was found each time that the steps did not suffice.  A capacity at which
- * nothing fits is a better bound.
+ * nothing fits is a better bound.  Many steps are spent in rounds, each with several times the steps
+ * of the one before, so that a search that is ended early has found most of what it can.
  */
 #include "config.h"
 
 #include "planners/optimal/corner.h"
 #include "planners/optimal/parts.h"
-#include "planners/planner.h"
 
 /* A search holds a number for every box and column that it is alive in. */
 #define MAX_BOXES 4096
 #define MAX_CELLS 4000000
 #define MAX_DIVISOR 512
+#define FIRST_ROUND 100000000
 
 static gboolean
 is_searchable (const GememPart *part)
@@ -37,7 +38,7 @@ try_capacity (GememPart *part, GememCorner *corner, gint64 capacity, guint64 ste
               GememEffort *effort)
 {
   guint64 left = steps;
-  const GememCornerAnswer answer = gemem_corner_run (corner, capacity, &left, effort->interrupted);
+  const GememCornerAnswer answer = gemem_corner_run (corner, capacity, &left, effort->stop);
 
   effort->steps -= MIN (effort->steps, steps - left);
   if (answer == GEMEM_CORNER_FITS)
@@ -59,7 +60,7 @@ search_part (GememPart *part, gint64 goal, GememEffort *effort)
 
   try_capacity (part, corner, goal, effort->steps / 2, effort);
   while (part->top > MAX (goal, part->bound) && effort->steps > 0 && divisor <= MAX_DIVISOR
-         && !gemem_plan_is_unwanted (effort->interrupted))
+         && gemem_stop_reason (effort->stop) == NULL)
     {
       const gint64 range = part->top - MAX (goal, part->bound);
       const gint64 capacity = part->top - MAX (1, range / divisor);
@@ -70,18 +71,27 @@ search_part (GememPart *part, gint64 goal, GememEffort *effort)
     }
 }
 
-void
-gemem_parts_search (GArray *parts, gint64 goal, GememEffort *effort)
+static guint
+count_open (const GArray *parts, gint64 goal)
 {
   guint open = 0;
 
   for (guint i = 0; i < parts->len; i++)
     open += g_array_index (parts, GememPart, i).top
             > goal - g_array_index (parts, GememPart, i).base;
-  for (guint i = 0; i < parts->len && !gemem_plan_is_unwanted (effort->interrupted); i++)
+  return open;
+}
+
+/* A round: each part that is above @goal gets its share of the steps. */
+static void
+search_once (GArray *parts, gint64 goal, GememEffort *effort)
+{
+  guint open = count_open (parts, goal);
+
+  for (guint i = 0; i < parts->len && gemem_stop_reason (effort->stop) == NULL; i++)
     {
       GememPart *part = &g_array_index (parts, GememPart, i);
-      GememEffort own = { effort->steps / MAX (open, 1), effort->interrupted };
+      GememEffort own = { effort->steps / MAX (open, 1), effort->stop };
       const guint64 given = own.steps;
 
       if (part->top <= goal - part->base)
@@ -92,4 +102,23 @@ gemem_parts_search (GArray *parts, gint64 goal, GememEffort *effort)
       gemem_part_improve (part, MAX (goal - part->base, part->bound), &own);
       effort->steps -= given - own.steps;
     }
+}
+
+void
+gemem_parts_search (GArray *parts, gint64 goal, GememEffort *effort)
+{
+  guint64 left = effort->steps, given;
+
+  for (guint64 round = FIRST_ROUND;
+       left > 0 && count_open (parts, MAX (goal, gemem_parts_bound (parts))) > 0
+       && gemem_stop_reason (effort->stop) == NULL;
+       round *= 4)
+    {
+      given = effort->steps = left / 2 < round ? left : round;
+      search_once (parts, MAX (goal, gemem_parts_bound (parts)), effort);
+      left -= given;
+      if (effort->steps == given)
+        break; /* nothing can be searched any more */
+    }
+  effort->steps = left;
 }

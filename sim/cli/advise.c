@@ -15,6 +15,7 @@
 
 static char *device_spec, *capacity, *system_name, *format;
 static gboolean no_trace_settings, all;
+static int histories;
 
 static const GOptionEntry entries[] = {
   { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec,
@@ -27,6 +28,7 @@ static const GOptionEntry entries[] = {
     "Try pairs of settings and other systems even where the recording has more than " G_STRINGIFY (
         GEMEM_ADVICE_MANY_EVENTS) " events",
     NULL },
+  GEMEM_HISTORIES_OPTION (&histories),
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format, "Form of the answer", "table|json" },
   { "no-trace-settings", 0, 0, G_OPTION_ARG_NONE, &no_trace_settings,
     "Ignore the allocator settings recorded in the trace", NULL },
@@ -46,6 +48,7 @@ advise (GememSourceFile *file, const char *device, GError **error)
     .ignores_settings = no_trace_settings,
     .allow_partial = gemem_source_allow_partial (),
     .all = all,
+    .histories = (guint) histories,
     .interrupted = &gemem_interrupted,
     .run = gemem_needs_try_settings,
   };
@@ -105,6 +108,7 @@ run (char **arguments, GError **error)
 
   if (!gemem_want_arguments (&gemem_command_advise, arguments, 1, 1000, error)
       || !gemem_want_table_or_json (format, &json, error)
+      || !gemem_want_histories (histories, error)
       || (device = gemem_want_simulated (device_spec, capacity, error)) == NULL)
     return 2;
   for (char **path = arguments; *path != NULL; path++)

@@ -14,6 +14,7 @@
 #include "sim/cli/choices.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/output-files.h"
+#include "sim/cli/plot-options.h"
 #include "sim/cli/share.h"
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
@@ -58,7 +59,8 @@ wants_hashes (void)
 
 /* Gives @result, of the trace @file, the names that the user gave. */
 static void
-name_result (GememResult *result, GememSourceFile *file, char *trace, const char *label)
+name_result (GememResult *result, GememSourceFile *file, char *trace, const char *label,
+             gboolean hashes)
 {
   g_free (result->trace);
   result->trace = trace;
@@ -66,28 +68,27 @@ name_result (GememResult *result, GememSourceFile *file, char *trace, const char
   if (file == NULL)
     return;
   g_free (result->trace_sha256);
-  result->trace_sha256 = wants_hashes () ? g_strdup (gemem_source_file_sha256 (file)) : NULL;
+  result->trace_sha256 = hashes ? g_strdup (gemem_source_file_sha256 (file)) : NULL;
   gemem_settings_append (result->variables, file->variables);
 }
 
-/* The same for the result of @job and those of its programs. */
-static void
-name_results (GememResult *result, const GememJob *job)
+void
+gemem_batch_name (GememResult *result, const GememJob *job, gboolean hashes)
 {
   g_autofree char *label = label_of (job);
 
-  name_result (result, job->n_others > 0 ? NULL : job->source_data, trace_of (job), label);
+  name_result (result, job->n_others > 0 ? NULL : job->source_data, trace_of (job), label, hashes);
   for (guint i = 0; i < (result->programs != NULL ? result->programs->len : 0); i++)
     {
       GememSourceFile *file = i == 0 ? job->source_data : job->others[i - 1].source_data;
       const GememAllocatorSpec *spec = i == 0 ? job->allocator : job->others[i - 1].allocator;
-      name_result (result->programs->pdata[i], file, gemem_source_file_name (file), spec->label);
+      name_result (result->programs->pdata[i], file, gemem_source_file_name (file), spec->label,
+                   hashes);
     }
 }
 
-/* Adds the row of a run that could not begin, so that a comparison names every run. */
-static void
-keep_not_run (GememBatchResults *batch, const GememJob *job, const char *reason)
+GememResult *
+gemem_batch_not_run (const GememJob *job, const char *reason)
 {
   GememResult *result = gemem_result_new ();
 
@@ -97,7 +98,14 @@ keep_not_run (GememBatchResults *batch, const GememJob *job, const char *reason)
   result->trace = trace_of (job);
   result->device_ordinal = job->device_ordinal;
   result->failure = g_strdup (reason);
-  g_ptr_array_add (batch->rows, result);
+  return result;
+}
+
+/* Adds the row of a run that could not begin, so that a comparison names every run. */
+static void
+keep_not_run (GememBatchResults *batch, const GememJob *job, const char *reason)
+{
+  g_ptr_array_add (batch->rows, gemem_batch_not_run (job, reason));
 }
 
 /* TRUE if an interruption kept a run from beginning: it has no result worth a look. */
@@ -146,7 +154,7 @@ gemem_batch_collect (GememBatchResults *batch, const GememJob *job, GememResult 
     }
   else
     {
-      name_results (result, job);
+      gemem_batch_name (result, job, wants_hashes ());
       if (job->allocator->one_of != NULL)
         g_hash_table_replace (batch->several, g_strdup (job->allocator->one_of), NULL);
       if (result->failure != NULL && (batch->runs == 1 || !gemem_result_was_interrupted (result)))
@@ -252,10 +260,13 @@ gemem_batch_results_free (GememBatchResults *batch)
 static gboolean
 write_plots (const GememBatchResults *batch, GError **error)
 {
+  GememPlotStyle style;
   gboolean rendered = FALSE;
   const gboolean hurry = g_atomic_int_get (&gemem_interrupted) != 0; /* data and scripts only */
-  if (!gemem_plot_write (gemem_outputs.plots, (GememResult *const *) batch->results->pdata,
-                         batch->results->len, hurry ? "" : NULL, &rendered, error))
+  if (!gemem_plot_options (&style, error)
+      || !gemem_plot_write (gemem_outputs.plots, &style,
+                            (GememResult *const *) batch->results->pdata, batch->results->len,
+                            hurry ? "" : NULL, &rendered, error))
     return FALSE;
   if (!rendered && !hurry)
     gemem_note (GEMEM_NOT_DRAWN, gemem_outputs.plots);

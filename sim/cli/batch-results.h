@@ -44,6 +44,11 @@ void gemem_batch_results_free (GememBatchResults *batch);
  * causes it for every allocator.  Takes both; one of them is NULL. */
 void gemem_batch_collect (GememBatchResults *batch, const GememJob *job, GememResult *result,
                           GError *error);
+/* Gives @result of @job, and those of its programs, the names that the user gave, with @hashes also
+ * those of the traces. */
+void gemem_batch_name (GememResult *result, const GememJob *job, gboolean hashes);
+/* The result of @job, which could not begin for that @reason: names alone. */
+GememResult *gemem_batch_not_run (const GememJob *job, const char *reason);
 /* All are collected: names their devices, and leaves out the rows that stand alone, and choices that are
  * none.  O(rows^2). */
 void gemem_batch_results_end (GememBatchResults *batch);

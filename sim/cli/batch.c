@@ -16,12 +16,14 @@
 #include "sim/cli/flags.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output-files.h"
+#include "sim/cli/plot-options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/settings-notes.h"
 #include "sim/cli/share.h"
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
 #include "sim/cli/versions.h"
+#include "sim/report/database.h"
 #include "sim/report/report.h"
 #include "sim/search/pasted.h"
 #include "sim/search/recorder.h"
@@ -47,7 +49,9 @@ const GOptionEntry gemem_rows_entries[] = {
   { "zoo", 0, 0, G_OPTION_ARG_NONE, &zoo,
     "Every allocator of 'gemem-sim list', also of other systems than the recorded one", NULL },
   { "optimal", 0, 0, G_OPTION_ARG_NONE, &optimal,
-    "A row for the least that is possible, by the planner optimal", NULL },
+    "A row for the least that is possible, by the planner optimal, and what allocators hold above "
+    "it",
+    NULL },
   { NULL }
 };
 
@@ -72,7 +76,7 @@ const GOptionEntry gemem_batch_entries[] = {
   { "html", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.page,
     "Write a page for a browser: the answer, the table, every block over time", "FILE" },
   { "plots", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.plots,
-    "Write plots (.dat, .gp, and with gnuplot .svg, .png) into DIR", "DIR" },
+    "Write plots (.dat, .gp, and with gnuplot pictures) into DIR", "DIR" },
   { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &gemem_outputs.dumb, "Draw one of them as text",
     "comparison|timeline|fragmentation" },
   { "map", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.map,
@@ -160,6 +164,9 @@ check_options (GError **error)
       || !gemem_want_at_least ("timeline-points", points, 0, error))
     return FALSE;
   GememReportOptions options;
+  GememPlotStyle style;
+  if (!gemem_plot_options (&style, error))
+    return FALSE;
   if (!gemem_report_format_choose (gemem_outputs.format, gemem_outputs.report, &gemem_outputs.form,
                                    error)
       || !gemem_table_options (&options, error))
@@ -312,12 +319,12 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
   return g_steal_pointer (&specs);
 }
 
-/* Whether an output names blocks: a report in full, JSON, the segment map, or the message of a
- * check. */
+/* Whether an output names blocks: a report in full, JSON, the segment map, the message of a check,
+ * or what keeps memory that the least placement does not need. */
 static gboolean
 names_blocks (gboolean details)
 {
-  return gemem_outputs.map != NULL || full_checks || touch
+  return gemem_outputs.map != NULL || full_checks || touch || optimal
          || gemem_outputs.form == GEMEM_FORMAT_JSON || gemem_outputs.page != NULL
          || (details && gemem_outputs.form == GEMEM_FORMAT_TABLE);
 }
@@ -356,6 +363,7 @@ make_job (GememSourceFile *file, int ordinal, const GememDeviceSpec *device,
     .occupy = occupy,
     .timeline_points = (guint) points,
     .keep_map = gemem_outputs.map != NULL,
+    .keep_idle = optimal && spec->klass->prepare == NULL,
     .keep_origins = keep_origins,
     .keep_report = gemem_outputs.allocator_report != NULL,
     .measure = measure,
@@ -658,11 +666,55 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   return batch;
 }
 
+/* ---- the runs of a database instead */
+
+/* Refuses what would be another run. */
+static gboolean
+check_made (const char *path, GError **error)
+{
+  const char *refused = gemem_outputs.page != NULL
+                            ? "a page shows blocks over time, which a database does not hold; "
+                              "name the traces"
+                        : allocators != NULL || device_spec != NULL || capacity != NULL || zoo
+                                || optimal || find_capacity || measure || repeat > 1 || warm_up > 0
+                            ? "its runs are made; leave out the options of runs, or name the traces"
+                            : NULL;
+
+  if (refused != NULL)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "%s: a database of results: %s", path,
+                 refused);
+  return refused == NULL;
+}
+
+static GememBatchResults *
+read_batch (char **paths, GError **error)
+{
+  g_autoptr (GPtrArray)
+      results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
+  GememBatchResults *batch;
+
+  if (!check_options (error) || !check_made (paths[0], error))
+    return NULL;
+  for (char **path = paths; *path != NULL; path++)
+    if (!gemem_results_read_database (*path, results, error))
+      return NULL;
+  batch = gemem_batch_results_new (results->len, FALSE);
+  batch->ended = results->len;
+  for (guint i = 0; i < results->len; i++)
+    g_ptr_array_add (batch->results, results->pdata[i]);
+  g_ptr_array_extend_and_steal (batch->rows, g_steal_pointer (&results));
+  gemem_batch_results_end (batch);
+  return batch;
+}
+
 int
 gemem_batch_run (char **paths, const char *default_allocator, GememJobSetup setup, gboolean details,
                  GError **error)
 {
-  GememBatchResults *batch = run_batch (paths, default_allocator, setup, details, error);
+  const gboolean made = g_strcmp0 (default_allocator, GEMEM_BATCH_CHOICES) == 0
+                        && gemem_is_database (paths[0]);
+  GememBatchResults *batch = made ? read_batch (paths, error)
+                                  : run_batch (paths, default_allocator, setup, details, error);
   if (batch == NULL)
     return 2;
   const gboolean reported = gemem_batch_report (batch, details, error);

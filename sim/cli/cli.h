@@ -24,7 +24,7 @@ typedef struct
   const char *summary;            /* one line, no full stop */
   const char *description;        /* paragraphs, separated by an empty line */
   const char *examples;           /* "COMMAND LINE\n  what it does\n" pairs, or NULL */
-  const GOptionEntry *options[6]; /* its own and those it shares with others; NULL-terminated */
+  const GOptionEntry *options[7]; /* its own and those it shares with others; NULL-terminated */
   /* Runs with the positional arguments (NULL-terminated).  Returns the exit status; if @error is
    * set, that of the error counts. */
   int (*run) (char **arguments, GError **error);

@@ -3,6 +3,7 @@
 
 #include "sim/cli/batch.h"
 #include "sim/cli/options.h"
+#include "sim/cli/plot-options.h"
 #include "sim/cli/share.h"
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
@@ -33,7 +34,8 @@ const GememCommand gemem_command_compare = {
       "of the allocators of -a is a row.\n"
       "Below the tables stands which real allocator needs least, by how much, and what it costs; "
       "with --find-capacity,\n"
-      "which one fits on the smallest device.",
+      "which one fits on the smallest device.\n"
+      "Instead of traces, databases that 'sweep' wrote: a row for each run there.",
   .examples =
       "  gemem-sim compare step.gmt --plots plots\n"
       "      all allocators, a table and pictures\n"
@@ -46,7 +48,7 @@ const GememCommand gemem_command_compare = {
       "  gemem-sim compare model.json --lower='paddle:eager_delete_tensor_gb=-1|0|1' -a "
       "paddle-auto-growth --plots plots\n"
       "      what PaddlePaddle's garbage collection saves: a row and a line for each threshold\n",
-  .options = { gemem_rows_entries, gemem_table_entries, gemem_batch_entries, gemem_share_entries,
-               gemem_source_entries },
+  .options = { gemem_rows_entries, gemem_table_entries, gemem_batch_entries, gemem_plot_entries,
+               gemem_share_entries, gemem_source_entries },
   .run = run,
 };

@@ -16,6 +16,7 @@
 static char *device_spec, *capacity, *baseline_path, *tolerance_text, *format;
 static char **measure_names, **allocators;
 static gboolean update;
+static int histories;
 
 static const GOptionEntry entries[] = {
   { "baseline", 'b', 0, G_OPTION_ARG_FILENAME, &baseline_path,
@@ -32,6 +33,7 @@ static const GOptionEntry entries[] = {
   { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec,
     "Device (default: that of each recording), e.g. 16GiB, rtx4090", "SPEC" },
   { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity, "Its memory, e.g. 16GiB", "SIZE" },
+  GEMEM_HISTORIES_OPTION (&histories),
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format, "Form of the answer", "table|json" },
   { NULL }
 };
@@ -99,10 +101,40 @@ parse_allocator (GPtrArray *specs, const GememAllocatorSpec **spec, GError **err
 
 /* ---- what they need */
 
+/* What @need, which has its result, needs at most, in as many histories as its baseline was made with. */
+static GememGateEntry *
+worst_of (const GememNeed *need, const GPtrArray *baseline, const GememNeedOptions *options,
+          GError **error)
+{
+  const GememGateEntry *before = baseline != NULL ? gemem_gate_find (baseline, need->name) : NULL;
+  const guint frees = histories > 0 || before == NULL ? (guint) histories : before->histories;
+  GememGateEntry *entry;
+  GememHistories found;
+
+  if (!update && before != NULL && frees != before->histories)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--histories=%u: the baseline of %s was made with %u; leave the option out, or "
+                   "write it anew with --update",
+                   frees, need->name, before->histories);
+      return NULL;
+    }
+  entry = gemem_gate_entry_new (need, error);
+  if (entry == NULL || frees == 0)
+    return entry;
+  if (gemem_histories_try (need, frees, options, &found, error))
+    {
+      gemem_gate_entry_raise (entry, &found);
+      return entry;
+    }
+  gemem_gate_entry_free (entry);
+  return NULL;
+}
+
 /* What @file needs; NULL with @error. */
 static GememGateEntry *
-measure (GememSourceFile *file, const GememAllocatorSpec *spec, const GememNeedOptions *options,
-         GError **error)
+measure (GememSourceFile *file, const GememAllocatorSpec *spec, const GPtrArray *baseline,
+         const GememNeedOptions *options, GError **error)
 {
   g_autoptr (GArray) ordinals = NULL;
   GememNeed need = { .spec = spec };
@@ -119,7 +151,7 @@ measure (GememSourceFile *file, const GememAllocatorSpec *spec, const GememNeedO
                      result->failure != NULL ? result->failure
                                              : "the end of the recording is missing");
       else
-        entry = gemem_gate_entry_new (&need, error);
+        entry = worst_of (&need, baseline, options, error);
     }
   gemem_need_clear (&need);
   gemem_progress_end ();
@@ -128,8 +160,8 @@ measure (GememSourceFile *file, const GememAllocatorSpec *spec, const GememNeedO
 
 /* GememGateEntry of each; NULL with @error. */
 static GPtrArray *
-measure_all (char **paths, const GememAllocatorSpec *spec, const GememNeedOptions *options,
-             GError **error)
+measure_all (char **paths, const GememAllocatorSpec *spec, const GPtrArray *baseline,
+             const GememNeedOptions *options, GError **error)
 {
   g_autoptr (GPtrArray) now = g_ptr_array_new_with_free_func (gemem_gate_entry_free);
 
@@ -142,7 +174,7 @@ measure_all (char **paths, const GememAllocatorSpec *spec, const GememNeedOption
         return NULL;
       for (guint i = 0; i < files->len; i++)
         {
-          GememGateEntry *entry = measure (files->pdata[i], spec, options, error);
+          GememGateEntry *entry = measure (files->pdata[i], spec, baseline, options, error);
 
           if (entry == NULL)
             return NULL;
@@ -229,7 +261,8 @@ run (char **arguments, GError **error)
 
   if (!gemem_want_arguments (&gemem_command_gate, arguments, 1, 1000, error)
       || !gemem_want_table_or_json (format, &json, error) || !parse_tolerance (&tolerance, error)
-      || !parse_measures (measures, error) || !parse_allocator (specs, &spec, error)
+      || !gemem_want_histories (histories, error) || !parse_measures (measures, error)
+      || !parse_allocator (specs, &spec, error)
       || (device = gemem_want_simulated (device_spec, capacity, error)) == NULL)
     return 2;
   if (device_spec != NULL || capacity != NULL)
@@ -238,7 +271,7 @@ run (char **arguments, GError **error)
       && (before = gemem_gate_read (path, error)) == NULL)
     return 1;
   gemem_catch_interrupts ();
-  now = measure_all (arguments, spec, &options, error);
+  now = measure_all (arguments, spec, before, &options, error);
   gemem_interrupts_over ();
   if (now == NULL)
     return 1;

@@ -11,6 +11,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/flags.h"
 #include "sim/cli/options.h"
+#include "sim/cli/plot-options.h"
 #include "sim/cli/source.h"
 #include "sim/cli/topics.h"
 #include "sim/report/report.h"
@@ -93,14 +94,14 @@ begin_page (const char *name, int section, const char *summary)
 
 /* ---- a command */
 
-/* The names of those that every command which reads has; the page of formats tells what they do. */
+/* The names of @entries, which several commands have; another page tells @what they do. */
 static void
-append_reading (GString *out)
+append_names (GString *out, const char *what, const GOptionEntry *entries)
 {
-  g_string_append (out, ".PP\nHow an input is read, in \\fBgemem\\-formats\\fR(7):");
-  for (const GOptionEntry *entry = gemem_source_entries; entry->long_name != NULL; entry++)
+  g_string_append_printf (out, "%s:", what);
+  for (const GOptionEntry *entry = entries; entry->long_name != NULL; entry++)
     {
-      g_string_append (out, entry == gemem_source_entries ? " \\-\\-" : ", \\-\\-");
+      g_string_append (out, entry == entries ? " \\-\\-" : ", \\-\\-");
       append_text (out, entry->long_name);
     }
   g_string_append (out, ".\n");
@@ -109,18 +110,25 @@ append_reading (GString *out)
 static void
 append_options (GString *out, const GememCommand *command)
 {
-  gboolean reads = FALSE;
+  extern const GememCommand gemem_command_plot;
+  gboolean reads = FALSE, draws = FALSE;
 
   g_string_append (out,
                    ".SH OPTIONS\nThose of every command are in \\fBgemem\\-sim\\fR(1).\n.PD 0\n");
   for (const GOptionEntry *const *list = command->options; *list != NULL; list++)
     if (*list == gemem_source_entries)
       reads = TRUE;
+    else if (*list == gemem_plot_entries && command != &gemem_command_plot)
+      draws = TRUE;
     else
       append_entries (out, *list);
   g_string_append (out, ".PD\n");
+  if (reads || draws)
+    g_string_append (out, ".PP\n");
   if (reads)
-    append_reading (out);
+    append_names (out, "How an input is read, in \\fBgemem\\-formats\\fR(7)", gemem_source_entries);
+  if (draws)
+    append_names (out, "How pictures look, in \\fBgemem\\-sim\\-plot\\fR(1)", gemem_plot_entries);
 }
 
 static char *

@@ -35,3 +35,13 @@ gemem_needs_try_settings (const GememJob *jobs, guint n, GememResult **results, 
 {
   gemem_progress_run_jobs ("trying settings", jobs, n, 0, path_of_job, results, errors);
 }
+
+gboolean
+gemem_want_histories (int histories, GError **error)
+{
+  if (histories >= 0 && histories <= GEMEM_HISTORIES_MOST)
+    return TRUE;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--histories=%d: write a number from 1 to %d",
+               histories, GEMEM_HISTORIES_MOST);
+  return FALSE;
+}

@@ -3,11 +3,19 @@
 #pragma once
 
 #include "sim/cli/source.h"
-#include "sim/search/need.h"
+#include "sim/search/histories.h"
 
 /* Fills @need from @file, which is read once.  *@ordinals: g_array_unref(). */
 gboolean gemem_needs_take (GememNeed *need, GememSourceFile *file, GArray **ordinals,
                            GError **error);
+/* --histories of a command, a guint of which 0 is none. */
+#define GEMEM_HISTORIES_OPTION(target) \
+  { \
+    "histories", 0, 0, G_OPTION_ARG_INT, target, \
+        "Replay it also with its frees in N other orders, after itself, and at other addresses", \
+        "N" \
+  }
+gboolean gemem_want_histories (int histories, GError **error);
 /* GememNeedOptions.run: with a line about how far they are. */
 void gemem_needs_run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors);
 /* GememAdviceQuestion.run: the same, of settings. */

@@ -6,6 +6,7 @@
 #include "planners/plan-file.h"
 #include "sim/cli/output-files.h"
 #include "sim/cli/plan-command.h"
+#include "sim/cli/plot-options.h"
 #include "sim/plots/plots.h"
 
 static char *plan_path;
@@ -22,7 +23,7 @@ const GOptionEntry gemem_plan_command_output_entries[] = {
     "that rename (paddle-memory-optimize...)",
     "FILE" },
   { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots,
-    "Draw each plan into DIR: .svg, .dat, .gp, and with gnuplot .png", "DIR" },
+    "Draw each plan into DIR: .svg, .dat, .gp, and with gnuplot other formats", "DIR" },
   { "map", 0, 0, G_OPTION_ARG_FILENAME, &map,
     "Draw the plans as text to FILE ('-': stdout); the best one as SVG if it ends in .svg",
     "FILE" },
@@ -38,6 +39,7 @@ gemem_plan_command_check_outputs (const char *report, char **inputs, guint n_sou
                                       { "--map", map },
                                       { "--trace", gemem_plan_command_trace_path () },
                                       { "--rewrite", rewrite_path } };
+  GememPlotStyle style;
   const char *single = plan_path != NULL ? plan_path : rewrite_path;
 
   if (single != NULL && n_sources > 1)
@@ -48,6 +50,8 @@ gemem_plan_command_check_outputs (const char *report, char **inputs, guint n_sou
                    plan_path != NULL ? "plan" : "rewrite", single, n_sources);
       return FALSE;
     }
+  if (!gemem_plot_options (&style, error))
+    return FALSE;
   if (!gemem_check_outputs (outputs, G_N_ELEMENTS (outputs), inputs, error))
     return FALSE;
   return plots == NULL || gemem_make_folder (plots, error);
@@ -90,14 +94,16 @@ write_plan (const GememPlanResult *best, GError **error)
 static gboolean
 write_plots (const GememPlanResult *results, guint n, GError **error)
 {
+  GememPlotStyle style;
   gboolean rendered;
   const gboolean hurry = g_atomic_int_get (&gemem_interrupted) != 0; /* what needs no gnuplot */
 
-  if (!gemem_plan_plots_write (plots, results, n, hurry ? "" : NULL, &rendered, error))
+  if (!gemem_plot_options (&style, error)
+      || !gemem_plan_plots_write (plots, &style, results, n, hurry ? "" : NULL, &rendered, error))
     return FALSE;
   if (!rendered && !hurry)
     gemem_note ("gnuplot was not found: %s holds the pictures as .svg only; 'gnuplot *.gp' there "
-                "makes the .png",
+                "makes the others",
                 plots);
   return TRUE;
 }

@@ -27,17 +27,23 @@ new_source (GememSourceFile *file, char *name, guint threads)
   source->input.threads = threads;
   source->input.interrupted = &gemem_interrupted;
   source->input.share = gemem_progress_share ();
+  source->input.clock = gemem_host_clock;
   return source;
 }
 
 /* Says what planners do not know of the lifetimes that @info has.  FALSE: some have a place already, which no planner
  * would keep. */
 static gboolean
-check_places (const GememPlanSource *source, const GememTraceInfo *info, GError **error)
+check_places (GememPlanSource *source, const GememTraceInfo *info, GError **error)
 {
   const char *fixed = gemem_trace_info_said (info, GEMEM_TRACE_FIXED_OFFSETS);
   const char *left_out = gemem_trace_info_said (info, GEMEM_TRACE_LEFT_OUT);
+  const char *gaps = gemem_trace_info_said (info, GEMEM_TRACE_GAPS);
 
+  source->has_gaps = gaps != NULL;
+  if (gaps != NULL)
+    gemem_warn ("%s: gaps of %s are planned as in use; the least possible may be smaller",
+                source->name, gaps);
   if (fixed != NULL)
     g_set_error (
         error, GEMEM_ERROR, GEMEM_ERROR_INPUT,

@@ -9,6 +9,7 @@
 #include "sim/cli/environment.h"
 #include "sim/cli/options.h"
 #include "sim/cli/plan-command.h"
+#include "sim/cli/plot-options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/settings-notes.h"
 
@@ -21,6 +22,7 @@ static gboolean print_log;
 static gboolean no_time;
 static gboolean measure;
 static gboolean use_environment;
+static gboolean verbose;
 
 static const GOptionEntry entries[] = {
   { "planner", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &planners,
@@ -44,6 +46,8 @@ static const GOptionEntry entries[] = {
     "Take GE_USE_STATIC_MEMORY and what else planners and lowerings read from the environment; "
     "what -p and --lower say counts more",
     NULL },
+  { "verbose", 'v', 0, G_OPTION_ARG_NONE, &verbose,
+    "Say below the table at which step the peak of each plan lies, and its largest items", NULL },
   { "no-time", 0, 0, G_OPTION_ARG_NONE, &no_time, "Leave planning times out of the table", NULL },
   { NULL }
 };
@@ -194,6 +198,8 @@ make_plan (const GememChoice *choice, const GememPlanSource *source, GError **er
       return NULL;
     }
   plan->time_ns = gemem_host_clock () - start;
+  if (source->has_gaps)
+    plan->least = plan->lower_bound = 0;
   return gemem_plan_verify (plan, &source->input, error) ? g_steal_pointer (&plan) : NULL;
 }
 
@@ -290,7 +296,7 @@ static gboolean
 report (const GArray *planned, GememReportFormat format, GError **error)
 {
   const GememPlanReportOptions options = { measure || (format == GEMEM_FORMAT_TABLE && !no_time),
-                                           output == NULL ? gemem_terminal_width () : 0 };
+                                           output == NULL ? gemem_terminal_width () : 0, verbose };
   const GememPlanResult *results = (const GememPlanResult *) (gconstpointer) planned->data;
   g_autoptr (GString) text = g_string_new (NULL);
 
@@ -354,8 +360,9 @@ run (char **arguments, GError **error)
     return 1;
   if (g_atomic_int_get (&gemem_interrupted) != 0)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
-                 "plan: interrupted after %u of %u plans; run it again for the others",
-                 planned->len, choices->len * sources->len);
+                 "plan: interrupted after %u of %u plans; run it again for %s", planned->len,
+                 choices->len * sources->len,
+                 planned->len < choices->len * sources->len ? "the others" : "a better one");
   return status;
 }
 
@@ -386,7 +393,7 @@ const GememCommand gemem_command_plan = {
               "  gemem-sim plan program.json -p paddle-memory-optimize --rewrite optimized.json && "
               "gemem-sim compare optimized.json --lower=paddle\n"
               "      the program as PaddlePaddle rewrites it, executed\n",
-  .options = { entries, gemem_plan_command_output_entries, gemem_plan_command_trace_entries,
-               gemem_source_entries },
+  .options = { entries, gemem_plan_command_output_entries, gemem_plot_entries,
+               gemem_plan_command_trace_entries, gemem_source_entries },
   .run = run,
 };

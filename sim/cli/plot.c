@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "sim/cli/options.h"
+#include "sim/cli/plot-options.h"
 #include "sim/cli/streams.h"
 #include "sim/cli/table-options.h"
 #include "sim/plots/plots.h"
+#include "sim/report/database.h"
 #include "sim/report/report.h"
 
 static char *directory, *format_name;
@@ -37,13 +39,17 @@ static int
 run (char **arguments, GError **error)
 {
   extern const GememCommand gemem_command_plot;
+  GememPlotStyle style;
   gboolean rendered;
-  if (!gemem_want_arguments (&gemem_command_plot, arguments, 1, 10000, error))
+  if (!gemem_want_arguments (&gemem_command_plot, arguments, 1, 10000, error)
+      || !gemem_plot_options (&style, error))
     return 2;
   g_autoptr (GPtrArray)
       results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
   for (char **path = arguments; *path != NULL; path++)
-    if (!gemem_stream_claim (*path, error) || !gemem_results_read_json (*path, results, error))
+    if (!gemem_stream_claim (*path, error)
+        || !(gemem_is_database (*path) ? gemem_results_read_database (*path, results, error)
+                                       : gemem_results_read_json (*path, results, error)))
       return 1;
   gemem_results_name_devices ((GememResult *const *) results->pdata, results->len);
   if (format_name != NULL && !print_results (results, error))
@@ -52,8 +58,8 @@ run (char **arguments, GError **error)
     return 0;
   if (directory == NULL)
     directory = g_strdup ("plots");
-  if (!gemem_plot_write (directory, (GememResult *const *) results->pdata, results->len, NULL,
-                         &rendered, error))
+  if (!gemem_plot_write (directory, &style, (GememResult *const *) results->pdata, results->len,
+                         NULL, &rendered, error))
     return 1;
   g_autofree char *text = g_strdup_printf ("%s/\n", directory);
   if (!rendered)
@@ -65,13 +71,14 @@ const GememCommand gemem_command_plot = {
   .name = "plot",
   .synopsis = "RESULT.json...",
   .summary = "Draw saved results, or print them in another format",
-  .description = "The results are those of 'replay' or 'compare' with --format=json. Data (.dat) "
-                 "and gnuplot scripts (.gp) are always written;\n"
-                 "pictures (.svg, .png) when gnuplot is there.",
+  .description = "The results are those of 'replay' or 'compare' with --format=json, or the "
+                 "database of 'sweep'. Data (.dat)\n"
+                 "and gnuplot scripts (.gp) are always written; pictures (--plot-style, "
+                 "--plot-format) when gnuplot is there.",
   .examples =
       "  gemem-sim compare step.gmt -f json -o step.json && gemem-sim plot step.json -o plots\n"
       "  gemem-sim plot step.json -f markdown\n"
       "      the same results as a table in Markdown\n",
-  .options = { entries, gemem_table_entries },
+  .options = { entries, gemem_table_entries, gemem_plot_entries },
   .run = run,
 };

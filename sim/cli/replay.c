@@ -3,6 +3,7 @@
 
 #include "sim/cli/batch.h"
 #include "sim/cli/options.h"
+#include "sim/cli/plot-options.h"
 #include "sim/cli/share.h"
 #include "sim/cli/source.h"
 
@@ -73,6 +74,7 @@ const GememCommand gemem_command_replay = {
       "  gemem-sim replay step.gmt -a ge-expandable -d cuda:0 --calls calls.csv\n"
       "      on a GPU, every device call in a file; replayed without the GPU by -d "
       "sim:calls=calls.csv\n",
-  .options = { entries, gemem_batch_entries, gemem_share_entries, gemem_source_entries },
+  .options = { entries, gemem_batch_entries, gemem_plot_entries, gemem_share_entries,
+               gemem_source_entries },
   .run = run,
 };

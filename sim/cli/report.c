@@ -5,6 +5,7 @@
 #include "sim/cli/batch-results.h"
 #include "sim/cli/batch.h"
 #include "sim/cli/options.h"
+#include "sim/cli/plot-options.h"
 #include "sim/cli/share.h"
 #include "sim/cli/source.h"
 #include "sim/cli/table-options.h"
@@ -35,7 +36,7 @@ const GememCommand gemem_command_report = {
               "      then open report.html\n"
               "  gemem-sim report step.gmt -a pytorch-caching -a bfc -o report.html\n"
               "      two allocators beside each other\n",
-  .options = { gemem_rows_entries, gemem_table_entries, gemem_batch_entries, gemem_share_entries,
-               gemem_source_entries },
+  .options = { gemem_rows_entries, gemem_table_entries, gemem_batch_entries, gemem_plot_entries,
+               gemem_share_entries, gemem_source_entries },
   .run = run,
 };

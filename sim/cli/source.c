@@ -75,6 +75,13 @@ add_variables (GememSourceFile *file, GError **error)
   return spec != NULL;
 }
 
+void
+gemem_source_set_lowering (const char *text)
+{
+  g_free (lowering);
+  lowering = g_strdup (text);
+}
+
 const char *
 gemem_source_lowering (const GememSourceFile *file)
 {

@@ -59,6 +59,8 @@ gboolean gemem_source_lowered (void); /* --lower is set: graphs are treated as t
 /* Sets the environment's @variables (GememSetting, not copied) for lowerings that read them, unless
  * --lower sets them otherwise.  Call before opening files. */
 gboolean gemem_source_use_variables (const GPtrArray *variables, GError **error);
+/* Files that are opened from now on have --lower @text; NULL: none. */
+void gemem_source_set_lowering (const char *text);
 /* The lowering of @file, which is a graph, as text. */
 const char *gemem_source_lowering (const GememSourceFile *file);
 /* Appends to @readers (GememReader) the lowering of @file, if it has one. */

@@ -13,9 +13,9 @@
 
 #include "sim/engine/run.h"
 
-/* Replaces the contents of @rows, GememIdleRow, by the state now; @stream and @pool: of the request
- * that cannot use what lies elsewhere. */
-void gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows);
+/* Replaces the contents of @rows, GememIdleRow, and of @pins (GememPin, or NULL) by the state now;
+ * @stream and @pool: of the request that cannot use what lies elsewhere. */
+void gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows, GArray *pins);
 
 /* The same into the result, where an event of @stream and @pool was the last one. */
 void gemem_idle_keep (GememRun *run, guint64 stream, guint32 pool);

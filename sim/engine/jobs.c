@@ -36,6 +36,10 @@ take_over_idle (GememResult *result, const GememResult *found)
   result->idle = g_array_ref (found->idle);
   for (guint i = 0; i < result->idle->len; i++)
     own (result, &g_array_index (result->idle, GememIdleRow, i).origin);
+  g_clear_pointer (&result->pins, g_array_unref);
+  result->pins = g_array_ref (found->pins);
+  for (guint i = 0; i < result->pins->len; i++)
+    own (result, &g_array_index (result->pins, GememPin, i).origin);
   result->idle_reserved = found->idle_reserved;
   result->idle_live = found->idle_live;
   result->idle_stream = found->idle_stream;

@@ -14,6 +14,7 @@ gemem_result_new (void)
   result->map = g_array_new (FALSE, FALSE, sizeof (GememMapSpan));
   result->idle = g_array_new (FALSE, FALSE, sizeof (GememIdleRow));
   result->idle_at_failure = g_array_new (FALSE, FALSE, sizeof (GememIdleRow));
+  result->pins = g_array_new (FALSE, FALSE, sizeof (GememPin));
   result->largest = g_array_new (FALSE, FALSE, sizeof (GememNamedBlock));
   result->leaked = g_array_new (FALSE, FALSE, sizeof (GememNamedBlock));
   result->texts = g_string_chunk_new (512);
@@ -54,6 +55,7 @@ gemem_result_restart (GememResult *result)
                         .map = result->map,
                         .idle = result->idle,
                         .idle_at_failure = result->idle_at_failure,
+                        .pins = result->pins,
                         .largest = result->largest,
                         .leaked = result->leaked,
                         .texts = result->texts,
@@ -69,6 +71,7 @@ gemem_result_restart (GememResult *result)
   g_array_set_size (result->timeline, 0);
   g_array_set_size (result->idle, 0);
   g_array_set_size (result->idle_at_failure, 0);
+  g_array_set_size (result->pins, 0);
   g_array_set_size (result->largest, 0);
   g_array_set_size (result->leaked, 0);
   g_array_set_size (result->epochs, 0);
@@ -110,6 +113,7 @@ gemem_result_free (GememResult *result)
   g_clear_pointer (&result->history, gemem_history_free);
   g_clear_pointer (&result->idle, g_array_unref);
   g_clear_pointer (&result->idle_at_failure, g_array_unref);
+  g_clear_pointer (&result->pins, g_array_unref);
   g_clear_pointer (&result->largest, g_array_unref);
   g_clear_pointer (&result->leaked, g_array_unref);
   g_clear_pointer (&result->texts, g_string_chunk_free);

@@ -97,6 +97,15 @@ typedef struct
   GememOrigin origin;
 } GememIdleRow;
 
+/* Free memory of segments that blocks in use keep, by the place that allocated all of these. */
+typedef struct
+{
+  GememOrigin origin; /* of one of the blocks; not known: several places, or none that is known */
+  guint64 bytes, segments, blocks;
+} GememPin;
+
+#define GEMEM_PINS 10 /* places in a list, at most; others are with several places */
+
 /* A block in a list of the largest. */
 typedef struct
 {
@@ -251,6 +260,7 @@ struct _GememResult
   /* at the former: reserved (after the event), live, and the stream of the event */
   guint64 idle_reserved, idle_live, idle_stream;
   gboolean idle_known; /* `idle` was taken */
+  GArray *pins;        /* GememPin, the most bytes first: who keeps what `idle` calls PINNED */
   /* GememNamedBlock, largest first: blocks alive at the live peak, and never freed by the trace;
    * empty unless origins were asked for and the trace has any */
   GArray *largest, *leaked;

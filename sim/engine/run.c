@@ -120,7 +120,7 @@ gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event, const Geme
       oom.missing = oom.blocking_id = oom.blocking_size = 0;
     }
   if (run->job->keep_idle && result->ooms == 0 && !run->unbegun)
-    gemem_idle_take (run, request->stream, request->pool, result->idle_at_failure);
+    gemem_idle_take (run, request->stream, request->pool, result->idle_at_failure, NULL);
   result->failed_allocs++;
   gemem_run_keep_oom (run, &oom);
 }

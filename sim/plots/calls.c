@@ -1,11 +1,12 @@
-/* calls.c - the picture of device calls: a row per allocator with two stacked bars by kind of
- * call: modelled time, and number of calls.
+/* calls.c - the picture of device calls: a row per allocator with two stacked bars by kind of call:
+ * modelled time, and number of calls.
  *
  * Why: allocators that map pages trade memory for calls, whose costs differ a hundredfold; the
  * first panel shows the time, the second whether it went into few expensive calls or many cheap
  * ones.  Kinds are grouped into nine classes, because more colours are not distinct (Okabe and
  * Ito's eight, and grey); in this picture a colour means a class of calls.  A bar far longer than
- * the others is cut at the longest of them, with >> after its figure and its parts in proportion.
+ * the others is broken where the longest of them ends, its parts in proportion.  On a slim page
+ * there is the time alone.
  */
 #include "config.h"
 
@@ -88,14 +89,14 @@ gemem_plot_calls_data (GString *out, const GememPlotGroup *group)
       gemem_plot_append_text (out, gemem_format_time (time, whole_time (result)));
       g_snprintf (count, sizeof count, "%" G_GUINT64_FORMAT, whole_count (result));
       gemem_plot_append_text (out, count);
-      gemem_plot_append_text (out, result->label);
+      gemem_plot_append_text (out, gemem_plot_label (group, i));
       g_string_append_printf (out, " %" G_GUINT64_FORMAT "\n", gemem_plot_failed (result));
     }
 }
 
-/* The legend of the classes that occur. */
-static void
-append_legend (GString *out, const GememPlotGroup *group, guint y, guint height)
+guint
+gemem_plot_calls_legend (GString *out, const GememPlotGroup *group, guint y,
+                         const GememPlotPage *page)
 {
   const GememPlotKey hatched = GEMEM_PLOT_HATCHED_KEY (group);
   GememPlotKey keys[CLASSES + 1];
@@ -115,31 +116,29 @@ append_legend (GString *out, const GememPlotGroup *group, guint y, guint height)
     }
   if (gemem_plot_has_failures (group))
     keys[n++] = hatched;
-  gemem_plot_script_legend (out, keys, n, 0, y, height);
+  return gemem_plot_script_legend (out, keys, n, 0, y, page);
 }
 
 /* Stacked bars: modelled time, or numbers of calls, in @space px from the left margin to the right
  * one. */
 static void
-append_panel (GString *out, const GememPlotGroup *group, gboolean time, gboolean cut, guint space)
+append_panel (GString *out, const GememPlotGroup *group, gboolean time, gboolean cut, guint space,
+              const GememPlotPage *page)
 {
   guint64 (*const value) (const GememResult *) = time ? whole_time : whole_count;
   const guint64 end = MAX (
       cut ? gemem_plot_common_end (group, value) : gemem_plot_most (group, value), 1);
   const GememPlotUnit *unit = time ? gemem_plot_time_unit (end) : gemem_plot_count_unit (end);
+  const gboolean broken = gemem_plot_most (group, value) > end;
   const guint first = time ? 2 : 2 + CLASSES, text = 2 + 2 * CLASSES + !time;
-  /* the longest bar leaves space for its text */
-  const guint bar = space - MIN (GEMEM_PLOT_CHARACTER * 12 + 24, space / 2);
   g_autofree char *title = gemem_plot_axis_title (
       time ? "modelled time in device calls" : "device calls", unit);
   g_string_append_printf (out, "set xlabel '%s' offset 0,0.4\n", title);
+  gemem_plot_script_bars_axis (out, end, unit, space, GEMEM_PLOT_CHARACTER * 12 + 24, broken, page);
   g_string_append_printf (out,
-                          "unit = %s\nend = %" G_GUINT64_FORMAT "\n"
-                          "set xrange [0:%" G_GUINT64_FORMAT
-                          "/unit*%u/%u]\nset xtics autofreq format '%%g'\nbar = 0.34\n"
                           "upto(last) = (sum [c=%u:last] column(c))\nwhole = %u\n"
                           "cut(last) = upto(last)/unit*(upto(whole) > end ? end/upto(whole) : 1)\n",
-                          unit->divisor, end, end, space, bar, first, first + CLASSES - 1);
+                          first, first + CLASSES - 1);
   gemem_plot_script_failures (out, FAILED);
   g_string_append (out, "plot ");
   for (guint c = CLASSES; c-- > 0;) /* the longest first: shorter bars are drawn over longer ones */
@@ -148,35 +147,40 @@ append_panel (GString *out, const GememPlotGroup *group, gboolean time, gboolean
       gemem_plot_script_bars (out, group, "0", length, "-bar", "+bar", classes[c].colour,
                               classes[c].name);
     }
+  if (broken)
+    gemem_plot_script_breaks (out, "upto(whole)");
   g_string_append_printf (out,
-                          "data using (cut(whole)):1:(stringcolumn(%u).(upto(whole) > end ? ' >>' "
-                          ": '')) with labels left offset 0.8,0 "
-                          "textcolor rgb '" GEMEM_COLOUR_INK "' notitle\n",
+                          "data using (cut(whole)):1:(t(stringcolumn(%u))) with labels left offset "
+                          "0.8,0 textcolor rgb '" GEMEM_COLOUR_INK "' notitle\n",
                           text);
 }
 
 void
 gemem_plot_calls_panels (GString *out, const GememPlotGroup *group, guint legend, gboolean cut,
-                         guint height)
+                         const GememPlotPage *page)
 {
-  const guint left = gemem_plot_row_names_width (group), right = GEMEM_PLOT_WIDTH - RIGHT,
-              split = left + (right - left) * SPLIT / 1000, second = split + BETWEEN,
+  const guint left = gemem_plot_row_names_width (group, page), right = page->width - RIGHT,
+              split = page->slim ? right : left + (right - left) * SPLIT / 1000,
+              second = split + BETWEEN,
               top = GEMEM_PLOT_FOOT + GEMEM_PLOT_ROW * group->results->len;
-  append_legend (out, group, legend, height);
-  gemem_plot_script_row_names (out, group);
-  gemem_plot_script_margins (out, left, split, top, GEMEM_PLOT_FOOT, height);
+  gemem_plot_calls_legend (out, group, legend, page);
+  gemem_plot_script_row_names (out, group, page);
+  gemem_plot_script_margins (out, left, split, top, GEMEM_PLOT_FOOT, page);
   gemem_plot_script_guesses (out, group, "");
-  append_panel (out, group, TRUE, cut, split - left);
+  append_panel (out, group, TRUE, cut, split - left, page);
   g_string_append (out, GEMEM_PLOT_UNSET "unset ytics\n");
-  gemem_plot_script_margins (out, second, right, top, GEMEM_PLOT_FOOT, height);
-  append_panel (out, group, FALSE, cut, right - second);
+  if (page->slim)
+    return;
+  gemem_plot_script_margins (out, second, right, top, GEMEM_PLOT_FOOT, page);
+  append_panel (out, group, FALSE, cut, right - second, page);
 }
 
 void
-gemem_plot_calls_script (GString *out, const GememPlotGroup *group, const char *base)
+gemem_plot_calls_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                         const char *base)
 {
-  const guint height = gemem_plot_script_begin_rows (out, group, base, "device calls by kind",
-                                                     GEMEM_PLOT_ROW);
-  gemem_plot_calls_panels (out, group, GEMEM_PLOT_LEGEND, TRUE, height);
+  gemem_plot_script_begin_rows (out, group, base, "device calls by kind", GEMEM_PLOT_ROW,
+                                gemem_plot_calls_legend (NULL, group, 0, page), page);
+  gemem_plot_calls_panels (out, group, GEMEM_PLOT_LEGEND - page->lift, TRUE, page);
   gemem_plot_script_end (out);
 }

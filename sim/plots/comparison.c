@@ -2,8 +2,8 @@
  *
  * The panels: peak reserved with peak allocated and peak live within it, against the lower bound;
  * utilisation; modelled latency of an allocation (median, 99th percentile, largest; logarithmic).
- * The picture grows with the number of rows, so that twenty allocators stay legible.  Data: a row
- * per allocator.
+ * The picture grows with the number of rows, so that twenty allocators stay legible; on a slim page
+ * there is the first panel alone.  Data: a row per allocator.
  */
 #include "config.h"
 
@@ -18,6 +18,7 @@
 #define FIRST_END 520
 #define SECOND 550
 #define THIRD 750
+#define WIDE 1000 /* px */
 
 /* ---- data */
 
@@ -63,7 +64,7 @@ gemem_plot_comparison_data (GString *out, const GememPlotGroup *group)
                               gemem_histogram_percentile (&r->alloc_ns, 990), r->alloc_ns.max,
                               r->modelled_total_ns, gemem_plot_failed (r));
       gemem_plot_append_text (out, text);
-      gemem_plot_append_text (out, r->label);
+      gemem_plot_append_text (out, gemem_plot_label (group, i));
       g_string_append_c (out, '\n');
     }
 }
@@ -72,20 +73,20 @@ gemem_plot_comparison_data (GString *out, const GememPlotGroup *group)
 
 typedef struct
 {
-  guint height;
-  guint left; /* of the first panel, px */
-  glong text; /* characters after the end of the longest bar */
-  /* upper end of the memory axis; longer bars are cut, with an arrow after their figure */
-  guint64 bytes;
+  const GememPlotPage *page;
+  guint head;
+  guint left;        /* of the first panel, px */
+  glong text;        /* characters after the end of the longest bar */
+  guint64 bytes;     /* upper end of the memory axis; longer bars are broken */
   guint64 latency;   /* largest of the group */
   guint64 fastest;   /* smallest median */
   gboolean requests; /* a result has requests: not so if all memory is static memory of graphs */
 } ComparisonLayout;
 
 static void
-lay_out (ComparisonLayout *layout, const GememPlotGroup *group)
+lay_out (ComparisonLayout *layout, const GememPlotGroup *group, const GememPlotPage *page)
 {
-  *layout = (ComparisonLayout){ .fastest = G_MAXUINT64 };
+  *layout = (ComparisonLayout){ .page = page, .fastest = G_MAXUINT64 };
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];
@@ -96,14 +97,14 @@ lay_out (ComparisonLayout *layout, const GememPlotGroup *group)
       layout->fastest = MIN (layout->fastest, gemem_histogram_percentile (&result->alloc_ns, 500));
     }
   layout->bytes = gemem_plot_common_end (group, gemem_plot_peak);
-  layout->left = gemem_plot_row_names_width (group);
+  layout->left = gemem_plot_row_names_width (group, page);
 }
 
 /* px of a panel's left edge. */
 static guint
 panel_left (const ComparisonLayout *layout, guint from)
 {
-  return layout->left + (GEMEM_PLOT_WIDTH - 20 - layout->left) * from / 1000;
+  return layout->left + (layout->page->width - 20 - layout->left) * from / 1000;
 }
 
 /* Margins of a panel, from @from to @to thousandths of the width right of the labels. */
@@ -111,12 +112,12 @@ static void
 append_panel (GString *out, const ComparisonLayout *layout, guint from, guint to, const char *title)
 {
   gemem_plot_script_margins (out, panel_left (layout, from), panel_left (layout, to),
-                             layout->height - GEMEM_PLOT_HEAD, GEMEM_PLOT_FOOT, layout->height);
-  g_string_append_printf (out, "set xlabel '%s' offset 0,0.4\n", title);
+                             layout->page->height - layout->head, GEMEM_PLOT_FOOT, layout->page);
+  g_string_append_printf (out, "set xlabel t('%s') offset 0,0.4\n", title);
 }
 
-static void
-append_legends (GString *out, const ComparisonLayout *layout, const GememPlotGroup *group)
+static guint
+append_memory_legend (GString *out, const ComparisonLayout *layout, const GememPlotGroup *group)
 {
   const GememPlotKey memory[] = {
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_LIVE "'", "peak live" },
@@ -125,37 +126,49 @@ append_legends (GString *out, const ComparisonLayout *layout, const GememPlotGro
     { GEMEM_PLOT_LINE, "lw 2.5 lc rgb '" GEMEM_COLOUR_INK "'", "lower bound" },
     GEMEM_PLOT_HATCHED_KEY (group),
   };
+  const guint keys = G_N_ELEMENTS (memory) - !gemem_plot_has_failures (group),
+              width = gemem_plot_legend_width (memory, keys),
+              end = panel_left (layout, layout->page->slim ? 1000 : THIRD);
+
+  return gemem_plot_script_legend (out, memory, keys,
+                                   MIN (panel_left (layout, FIRST), end - MIN (width, end - 20)),
+                                   GEMEM_PLOT_LEGEND - layout->page->lift, layout->page);
+}
+
+/* Right of that of the memory, or, where there is no space, below it; the number of lines so far is
+ * @lines. */
+static guint
+append_latency_legend (GString *out, const ComparisonLayout *layout, guint lines)
+{
   static const GememPlotKey latency[] = {
     { GEMEM_PLOT_POINT, "pt 7 ps 0.9 lc rgb '" GEMEM_COLOUR_GOOD "'", "median" },
-    { GEMEM_PLOT_POINT, "pt 9 ps 1 lc rgb '" GEMEM_COLOUR_INTERNAL "'", "p99" },
+    { GEMEM_PLOT_POINT, "pt 9 ps 1 lc rgb '" GEMEM_COLOUR_P99 "'", "p99" },
     { GEMEM_PLOT_POINT, "pt 5 ps 0.8 lc rgb '" GEMEM_COLOUR_ALARM "'", "max" },
   };
-  const guint keys = G_N_ELEMENTS (memory) - !gemem_plot_has_failures (group),
-              width = gemem_plot_legend_width (memory, keys), end = panel_left (layout, THIRD);
-  gemem_plot_script_legend (out, memory, keys,
-                            MIN (panel_left (layout, FIRST), end - MIN (width, end - 20)),
-                            GEMEM_PLOT_LEGEND, layout->height);
-  if (layout->latency > 0)
-    gemem_plot_script_legend (out, latency, G_N_ELEMENTS (latency), panel_left (layout, THIRD),
-                              GEMEM_PLOT_LEGEND, layout->height);
+  const guint below = layout->page->width < WIDE ? lines : 0;
+
+  if (layout->latency == 0 || layout->page->slim)
+    return lines;
+  gemem_plot_script_legend (out, latency, G_N_ELEMENTS (latency), panel_left (layout, THIRD),
+                            GEMEM_PLOT_LEGEND - layout->page->lift + below * GEMEM_PLOT_LEGEND_ROW,
+                            layout->page);
+  return MAX (lines, below + 1);
 }
 
 static void
 append_memory (GString *out, const ComparisonLayout *layout, const GememPlotGroup *group)
 {
-  const GememPlotUnit *unit = gemem_plot_size_unit (layout->bytes);
+  const guint64 end = MAX (layout->bytes, 1);
+  const GememPlotUnit *unit = gemem_plot_size_unit (end);
+  const gboolean broken = gemem_plot_most (group, gemem_plot_peak) > end;
   g_autofree char *title = gemem_plot_axis_title ("peak reserved", unit);
-  const guint space = panel_left (layout, FIRST_END) - panel_left (layout, FIRST);
-  append_panel (out, layout, FIRST, FIRST_END, title);
-  g_string_append_printf (out,
-                          "unit = %s\n"
-                          "end = %" G_GUINT64_FORMAT "\n"
-                          "cut(bytes) = (bytes > end ? end : bytes)/unit\n"
-                          "set xrange [0:%" G_GUINT64_FORMAT "/unit*%u/%u]\n"
-                          "bar = 0.34\n",
-                          unit->divisor, MAX (layout->bytes, 1), MAX (layout->bytes, 1), space,
-                          space
-                              - MIN (GEMEM_PLOT_CHARACTER * (guint) layout->text + 24, space / 2));
+  const guint to = layout->page->slim ? 1000 : FIRST_END;
+  const guint space = panel_left (layout, to) - panel_left (layout, FIRST);
+  append_panel (out, layout, FIRST, to, title);
+  gemem_plot_script_bars_axis (out, end, unit, space,
+                               GEMEM_PLOT_CHARACTER * (guint) layout->text + 24, broken,
+                               layout->page);
+  g_string_append (out, "cut(bytes) = (bytes > end ? end : bytes)/unit\n");
   gemem_plot_script_failures (out, FAILED);
   g_string_append (out, "plot ");
   gemem_plot_script_bars (out, group, "0", "cut($4)", "-bar", "+bar", GEMEM_COLOUR_EXTERNAL,
@@ -164,26 +177,28 @@ append_memory (GString *out, const ComparisonLayout *layout, const GememPlotGrou
                           "peak allocated");
   gemem_plot_script_bars (out, group, "0", "cut($2)", "-bar", "+bar", GEMEM_COLOUR_LIVE,
                           "peak live");
+  if (broken)
+    gemem_plot_script_breaks (out, "$4");
   g_string_append (
-      out, "data using (cut($5)):($1-0.44):(0):(0.88) with vectors nohead lw 2.5 "
-           "lc rgb '" GEMEM_COLOUR_INK "' title 'lower bound', \\\n"
-           "  data using (cut($11>0||$4>column(5)?$4:column(5))):1:(stringcolumn(12).($4>end?' "
-           ">>':'')) with labels left offset 0.8,0 textcolor rgb "
-           "'" GEMEM_COLOUR_INK "' notitle\n");
+      out,
+      "data using (cut($5)):($1-0.44):(0):(0.88) with vectors nohead lw 2.5 "
+      "lc rgb '" GEMEM_COLOUR_INK "' title 'lower bound', \\\n"
+      "  data using (cut($11>0||$4>column(5)?$4:column(5))):1:(t(stringcolumn(12))) with labels "
+      "left offset 0.8,0 textcolor rgb '" GEMEM_COLOUR_INK "' notitle\n");
 }
 
 static void
 append_utilisation (GString *out, const ComparisonLayout *layout)
 {
   append_panel (out, layout, SECOND, 710, "utilisation (%)");
-  g_string_append (out,
-                   "set xrange [0:100]\n"
-                   "set xtics 25\n"
-                   "unset ytics\n"
-                   "plot data using (0):1:(0):($6/10):($1-bar):($1+bar) with boxxyerror lc "
-                   "rgb '#56b4e9' title 'utilisation', \\\n"
-                   "  data using (3):1:($11>0 ? '-' : sprintf('%.1f', column(6)/10)) with labels "
-                   "left textcolor rgb '" GEMEM_COLOUR_INK "' notitle\n");
+  g_string_append_printf (out, "set xrange [0:100]\nset xtics 0,%u,100\n",
+                          layout->page->width < WIDE ? 50 : 25);
+  g_string_append (out, "unset ytics\n"
+                        "plot data using (0):1:(0):($6/10):($1-bar):($1+bar) with boxxyerror lc "
+                        "rgb '#56b4e9' title 'utilisation', \\\n"
+                        "  data using (column(6) < 300 ? column(6)/10+3 : 3):1:($11>0 ? '-' : "
+                        "sprintf('%.1f', column(6)/10)) with labels "
+                        "left textcolor rgb '" GEMEM_COLOUR_INK "' notitle\n");
 }
 
 /* Powers of ten between two tics, so that tics are at least 60 px apart. */
@@ -199,7 +214,7 @@ tic_factor (const ComparisonLayout *layout)
 static void
 append_latency (GString *out, const ComparisonLayout *layout, const GememPlotGroup *group)
 {
-  append_panel (out, layout, THIRD, 1000, "latency of an allocation, modelled");
+  append_panel (out, layout, THIRD, 1000, "modelled latency");
   gemem_plot_script_guesses (out, group, "2 ");
   if (layout->latency == 0)
     g_string_append_printf (out,
@@ -217,7 +232,7 @@ append_latency (GString *out, const ComparisonLayout *layout, const GememPlotGro
         "at(ns) = (ns < 1 ? 1 : ns) * 1e-9\n"
         "plot data using (at($7)):1 with points pt 7 ps 0.9 lc rgb '" GEMEM_COLOUR_GOOD
         "' title 'median', \\\n"
-        "  data using (at($8)):1 with points pt 9 ps 1 lc rgb '" GEMEM_COLOUR_INTERNAL
+        "  data using (at($8)):1 with points pt 9 ps 1 lc rgb '" GEMEM_COLOUR_P99
         "' title 'p99', \\\n"
         "  data using (at($9)):1 with points pt 5 ps 0.7 lc rgb '" GEMEM_COLOUR_ALARM
         "' title 'max'\n"
@@ -228,17 +243,25 @@ append_latency (GString *out, const ComparisonLayout *layout, const GememPlotGro
 }
 
 void
-gemem_plot_comparison_script (GString *out, const GememPlotGroup *group, const char *base)
+gemem_plot_comparison_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                              const char *base)
 {
   ComparisonLayout layout;
-  lay_out (&layout, group);
-  layout.height = gemem_plot_script_begin_rows (
-      out, group, base, "peak memory and cost by allocator", GEMEM_PLOT_ROW);
-  append_legends (out, &layout, group);
-  gemem_plot_script_row_names (out, group);
+  lay_out (&layout, group, page);
+  const guint memory = append_memory_legend (NULL, &layout, group),
+              lines = append_latency_legend (NULL, &layout, memory);
+  layout.head = gemem_plot_rows_head (page, lines);
+  gemem_plot_script_begin_rows (out, group, base, "peak memory and cost by allocator",
+                                GEMEM_PLOT_ROW, lines, page);
+  append_memory_legend (out, &layout, group);
+  append_latency_legend (out, &layout, memory);
+  gemem_plot_script_row_names (out, group, page);
   append_memory (out, &layout, group);
   g_string_append (out, GEMEM_PLOT_UNSET);
-  append_utilisation (out, &layout);
-  append_latency (out, &layout, group);
+  if (!page->slim)
+    {
+      append_utilisation (out, &layout);
+      append_latency (out, &layout, group);
+    }
   gemem_plot_script_end (out);
 }

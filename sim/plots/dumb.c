@@ -29,7 +29,7 @@ append_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group)
   GememPlotAxis axis;
   guint64 bytes = 1;
   guint index = 0;
-  gemem_plot_axis_init (&axis, group);
+  gemem_plot_axis_init (&axis, group, FALSE);
   for (guint i = 0; i < group->results->len; i++)
     bytes = MAX (bytes, ((const GememResult *) group->results->pdata[i])->peak_reserved);
   const GememPlotUnit *unit = gemem_plot_size_unit (bytes);
@@ -49,7 +49,7 @@ append_over_time (GString *out, GememPlotKind kind, const GememPlotGroup *group)
       g_string_append_printf (out, "$data index %u using ($%u/%s):(%s) with steps title ", index,
                               1 + axis.time, axis.unit->divisor,
                               timeline ? "$5/unit" : "$4 > 0 ? 100*($4-$3)/$4 : 0");
-      gemem_plot_append_quoted (out, result->label, 40, FALSE);
+      gemem_plot_append_quoted (out, gemem_plot_label (group, i), 40, FALSE);
       index++;
     }
   if (timeline)
@@ -72,7 +72,7 @@ append_comparison (GString *out, const GememPlotGroup *group, guint columns)
       const GememResult *result = group->results->pdata[i];
       g_autofree char *text = gemem_plot_bar_text (result);
       bytes = MAX (bytes, gemem_plot_peak (result));
-      names = MAX (names, g_utf8_strlen (result->label, -1));
+      names = MAX (names, g_utf8_strlen (gemem_plot_label (group, i), -1));
       texts = MAX (texts, g_utf8_strlen (text, -1));
     }
   names = MIN (names, (glong) columns * 2 / 5);
@@ -101,8 +101,7 @@ append_comparison (GString *out, const GememPlotGroup *group, guint columns)
   for (guint i = 0; i < group->results->len; i++)
     {
       g_string_append (out, i > 0 ? ", " : "");
-      gemem_plot_append_quoted (out, ((const GememResult *) group->results->pdata[i])->label,
-                                (guint) names, TRUE);
+      gemem_plot_append_quoted (out, gemem_plot_label (group, i), (guint) names, TRUE);
       g_string_append_printf (out, " %u", i);
     }
   g_string_append_printf (out,

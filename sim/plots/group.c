@@ -9,6 +9,8 @@
 #include "sim/report/rows.h"
 
 #define SLUG_MAX 80
+#define LABEL_MAX 44
+#define MOST 20 /* results of a picture */
 
 guint64
 gemem_plot_peak (const GememResult *result)
@@ -77,13 +79,15 @@ gemem_plot_common_end (const GememPlotGroup *group, guint64 (*value) (const Geme
   return g_array_index (values, guint64, last);
 }
 
-static void
-group_free (gpointer data)
+void
+gemem_plot_group_free (gpointer data)
 {
   GememPlotGroup *group = data;
   g_free (group->title);
   g_free (group->slug);
   g_ptr_array_unref (group->results);
+  g_ptr_array_unref (group->labels);
+  g_ptr_array_unref (group->all);
   g_free (group);
 }
 
@@ -144,31 +148,98 @@ add_group (GPtrArray *groups, GememResult *first)
       group->slug = g_strdup_printf ("%s-%u", slug, i);
     }
   group->results = g_ptr_array_new ();
+  group->labels = g_ptr_array_new_with_free_func (g_free);
+  group->all = g_ptr_array_new ();
   g_ptr_array_add (groups, group);
   return group;
+}
+
+/* Every measure: what differs in one of them is drawn. */
+static GPtrArray *
+all_measures (void)
+{
+  GPtrArray *all = g_ptr_array_new ();
+  for (const GememMeasure *measure = gemem_measures; measure->key != NULL; measure++)
+    g_ptr_array_add (all, (gpointer) measure);
+  g_ptr_array_add (all, NULL);
+  return all;
+}
+
+/* Sorts the results of @group, makes one of equal ones, and names them. */
+static void
+arrange (GememPlotGroup *group)
+{
+  const GPtrArray *given = group->all;
+  g_autoptr (GPtrArray) measures = all_measures ();
+  const GememReportOptions options = { .sort = gemem_measure_find ("peak_reserved", NULL),
+                                       .columns = (const GememMeasure *const *) measures->pdata };
+  g_autoptr (GPtrArray)
+      sorted = gemem_report_order ((GememResult *const *) given->pdata, given->len, &options, TRUE);
+  g_autoptr (GPtrArray) rows = gemem_report_rows ((GememResult *const *) sorted->pdata, sorted->len,
+                                                  GEMEM_TABLE_MEASURES, &options);
+
+  for (guint i = 0; i < rows->len; i++)
+    {
+      const GememReportRow *row = rows->pdata[i];
+      g_ptr_array_add (group->results, (gpointer) row->result);
+      g_ptr_array_add (group->labels, gemem_report_row_label (row, LABEL_MAX));
+    }
+}
+
+const char *
+gemem_plot_label (const GememPlotGroup *group, guint i)
+{
+  return group->labels->pdata[i];
+}
+
+GememPlotGroup *
+gemem_plot_group_first (const GememPlotGroup *group, guint max)
+{
+  GememPlotGroup *first = g_new (GememPlotGroup, 1);
+  guint now = 0; /* those to come that the program has now */
+
+  *first = (GememPlotGroup){ g_strdup (group->title),      g_strdup (group->slug),
+                             g_ptr_array_new (),           g_ptr_array_new_with_free_func (g_free),
+                             g_ptr_array_ref (group->all), group->more };
+  for (guint i = 0; i < group->results->len; i++)
+    now += ((const GememResult *) group->results->pdata[i])->as_now;
+  for (guint i = 0; i < group->results->len; i++)
+    {
+      GememResult *result = group->results->pdata[i];
+      const gboolean drawn = result->as_now || first->results->len + now < max;
+      now -= result->as_now;
+      if (drawn)
+        {
+          g_ptr_array_add (first->results, result);
+          g_ptr_array_add (first->labels, g_strdup (gemem_plot_label (group, i)));
+        }
+      first->more += !drawn;
+    }
+  return first;
 }
 
 GPtrArray *
 gemem_plot_groups (GememResult *const *results, guint n)
 {
-  GPtrArray *groups = g_ptr_array_new_with_free_func (group_free);
+  GPtrArray *groups = g_ptr_array_new_with_free_func (gemem_plot_group_free);
   for (guint i = 0; i < n; i++)
     {
       GememPlotGroup *group = NULL;
       for (guint g = 0; g < groups->len && group == NULL; g++)
-        if (gemem_report_same_group (((GememPlotGroup *) groups->pdata[g])->results->pdata[0],
+        if (gemem_report_same_group (((GememPlotGroup *) groups->pdata[g])->all->pdata[0],
                                      results[i]))
           group = groups->pdata[g];
       if (group == NULL)
         group = add_group (groups, results[i]);
-      g_ptr_array_add (group->results, results[i]);
+      g_ptr_array_add (group->all, results[i]);
     }
   for (guint g = 0; g < groups->len; g++)
     {
-      GememPlotGroup *group = groups->pdata[g];
-      g_autoptr (GPtrArray) given = group->results;
-      group->results = gemem_report_order ((GememResult *const *) given->pdata, given->len, NULL,
-                                           TRUE);
+      GememPlotGroup *all = groups->pdata[g];
+
+      arrange (all);
+      groups->pdata[g] = gemem_plot_group_first (all, MOST);
+      gemem_plot_group_free (all);
     }
   return groups;
 }

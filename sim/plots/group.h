@@ -4,16 +4,27 @@
 
 #include "sim/engine/result.h"
 
-/* The results of one trace on one device, in the order of the tables; at least one. */
+/* The results of one trace on one device that are drawn; at least one.  Equal ones are one, which
+ * is named after all of them.  Those that need least come first, those that failed last. */
 typedef struct
 {
   char *title; /* as in tables, without folders */
   char *slug;  /* for file names: a-z, 0-9, '.', '_' and '-'; unique among the groups */
   GPtrArray *results;
+  GPtrArray *labels; /* char *, of each: what differs between them */
+  GPtrArray *all;    /* every result, as given: of a search */
+  guint more;        /* how many are not drawn */
 } GememPlotGroup;
 
 /* Groups of @results, in order of first occurrence; free with g_ptr_array_unref(). */
 GPtrArray *gemem_plot_groups (GememResult *const *results, guint n);
+/* The name of result @i. */
+const char *gemem_plot_label (const GememPlotGroup *group, guint i);
+/* @group with its first @max results and what the program has now, for pictures with fewer; free
+ * with gemem_plot_group_free(). */
+GememPlotGroup *gemem_plot_group_first (const GememPlotGroup *group, guint max);
+void gemem_plot_group_free (gpointer group);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPlotGroup, gemem_plot_group_free)
 /* "/tmp/GPT2 train.gmt" -> "gpt2-train": for file names. */
 char *gemem_plot_slug (const char *path);
 

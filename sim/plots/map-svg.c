@@ -4,7 +4,8 @@
  * Integers only (hundredths of a pixel), no dates, no generated ids, so that equal results give
  * equal bytes.  Every piece has a <title>, which browsers show under the mouse.  Pieces narrower
  * than half a pixel are merged with their neighbours into one, coloured by the state of most of its
- * bytes; its title says how many blocks it stands for.  The colours are distinct for colour-blind
+ * bytes; its title says how many blocks it stands for.  A block that is wide enough is labelled with
+ * the line of code that asked for it, where that is known.  The colours are distinct for colour-blind
  * readers (Okabe and Ito), and differ in lightness. */
 #include "config.h"
 
@@ -14,6 +15,7 @@
 #include "sim/plots/map.h"
 #include "sim/plots/picture.h"
 #include "sim/plots/plots.h"
+#include "sim/plots/script.h"
 #include "sim/report/report.h"
 #include "sim/report/rows.h"
 
@@ -25,6 +27,8 @@
 #define BAR 16
 #define PITCH 21
 #define MIN_PIECE 50 /* hundredths of a pixel */
+#define MIN_NAMED 7000
+#define CHARACTER 650 /* hundredths of a pixel: a letter of a name, rather too wide */
 
 static const struct
 {
@@ -81,6 +85,20 @@ append_piece_title (GString *out, const GememMapSegment *segment, const MapPiece
   g_string_append (out, "</title>");
 }
 
+/* The line of code that asked for the block @piece, as much of it as fits @width. */
+static void
+append_name (GString *out, const MapPiece *piece, guint64 x, guint64 width, guint row)
+{
+  if (piece->spans != 1 || piece->only->origin.by == NULL || width < MIN_NAMED)
+    return;
+  g_autofree char *name = gemem_plot_shorten (piece->only->origin.by, (guint) (width / CHARACTER));
+  g_string_append (out, "<text class=\"name\"");
+  append_pixels (out, "x", x + 400);
+  g_string_append_printf (out, " y=\"%u\">", TOP + row * PITCH + 12);
+  gemem_svg_append_text (out, name);
+  g_string_append (out, "</text>\n");
+}
+
 static void
 append_piece (GString *out, const GememMapSegment *segment, const MapPiece *piece, guint64 widest,
               guint row)
@@ -99,6 +117,7 @@ append_piece (GString *out, const GememMapSegment *segment, const MapPiece *piec
   g_string_append_printf (out, " height=\"%u\">", BAR);
   append_piece_title (out, segment, piece, state);
   g_string_append (out, "</rect>\n");
+  append_name (out, piece, LEFT * 100 + x, end - x, row);
 }
 
 static void
@@ -222,11 +241,13 @@ append_head (GString *out, const GememResult *result, const GememMapView *view, 
   gemem_svg_append_text (out, group);
   g_string_append (out, ", ");
   gemem_svg_append_text (out, result->label);
-  g_string_append (out, ": segment map</title>\n<style>text{font:12px \"DejaVu "
-                        "Sans\",Verdana,sans-serif;fill:#222}.address{text-anchor:end;font-family:"
-                        "\"DejaVu Sans Mono\",monospace}"
-                        ".tick,.middle{text-anchor:middle}line.tick{stroke:#ddd}.head{font-size:"
-                        "17px;font-weight:bold}.segment{fill:none;stroke:#555}");
+  g_string_append (
+      out, ": segment map</title>\n<style>text{font:12px \"DejaVu "
+           "Sans\",Verdana,sans-serif;fill:#222}.address{text-anchor:end;font-family:"
+           "\"DejaVu Sans Mono\",monospace}"
+           ".tick,.middle{text-anchor:middle}line.tick{stroke:#ddd}.head{font-size:"
+           "17px;font-weight:bold}.segment{fill:none;stroke:#555}.name{font-size:11px;fill:#fff;"
+           "pointer-events:none}");
   for (guint s = 0; s < G_N_ELEMENTS (states); s++)
     g_string_append_printf (out, ".%s{fill:%s}", states[s].name, states[s].colour);
   g_string_append_printf (out,

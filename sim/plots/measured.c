@@ -17,6 +17,8 @@
 #define ROW_PANEL 170 /* px, GAP of them free */
 #define GAP 46
 #define BINS 256
+#define BETWEEN 60
+#define PANELS 8 /* results of the latencies */
 #define MODELLED GEMEM_COLOUR_LIVE
 #define MEASURED GEMEM_COLOUR_INTERNAL
 
@@ -85,25 +87,28 @@ gemem_plot_measured_data (GString *out, const GememPlotGroup *group)
       g_string_append_printf (out, "%u %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT, i,
                               r->modelled_total_ns, r->measured_total_ns);
       gemem_plot_append_text (out, text);
-      gemem_plot_append_text (out, r->label);
+      gemem_plot_append_text (out, gemem_plot_label (group, i));
       g_string_append_printf (out, " %" G_GUINT64_FORMAT "\n", gemem_plot_failed (r));
     }
 }
 
 void
-gemem_plot_measured_script (GString *out, const GememPlotGroup *group, const char *base)
+gemem_plot_measured_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                            const char *base)
 {
   const guint64 end = MAX (gemem_plot_most (group, longer_time), 1), start = shortest_time (group);
-  const guint height = gemem_plot_script_begin_rows (
-                  out, group, base, "predicted and real time in the allocator", ROW_BARS),
-              left = gemem_plot_row_names_width (group);
-
+  const guint left = gemem_plot_row_names_width (group, page);
   const GememPlotKey legend[] = { MODELLED_KEY, MEASURED_KEY, GEMEM_PLOT_HATCHED_KEY (group) };
+  const guint keys = G_N_ELEMENTS (legend) - !gemem_plot_has_failures (group),
+              lines = gemem_plot_script_legend (NULL, legend, keys, left, 0, page);
 
-  gemem_plot_script_legend (out, legend, G_N_ELEMENTS (legend) - !gemem_plot_has_failures (group),
-                            left, GEMEM_PLOT_LEGEND, height);
-  gemem_plot_script_row_names (out, group);
-  gemem_plot_script_margins (out, left, 1176, height - GEMEM_PLOT_HEAD, GEMEM_PLOT_FOOT, height);
+  gemem_plot_script_begin_rows (out, group, base, "predicted and real time in the allocator",
+                                ROW_BARS, lines, page);
+  gemem_plot_script_legend (out, legend, keys, left, GEMEM_PLOT_LEGEND - page->lift, page);
+  gemem_plot_script_row_names (out, group, page);
+  gemem_plot_script_margins (out, left, page->width - 24,
+                             page->height - gemem_plot_rows_head (page, lines), GEMEM_PLOT_FOOT,
+                             page);
   g_string_append_printf (
       out,
       "set xlabel 'time in the allocator and its device calls, logarithmic' offset 0,0.4\n"
@@ -115,8 +120,10 @@ gemem_plot_measured_script (GString *out, const GememPlotGroup *group, const cha
   g_string_append (out, "plot ");
   gemem_plot_script_bars (out, group, "start", "at($2)", "-0.36", "-0.02", MODELLED, "modelled");
   gemem_plot_script_bars (out, group, "start", "at($3)", "+0.02", "+0.36", MEASURED, "measured");
-  g_string_append (out, "data using (at($2>$3?$2:$3)):1:4 with labels left offset 0.8,0 textcolor "
-                        "rgb '" GEMEM_COLOUR_INK "' notitle\n");
+  g_string_append (
+      out,
+      "data using (at($2>$3?$2:$3)):1:(t(stringcolumn(4))) with labels left offset 0.8,0 textcolor "
+      "rgb '" GEMEM_COLOUR_INK "' notitle\n");
   gemem_plot_script_end (out);
 }
 
@@ -147,8 +154,10 @@ fill_bins (guint64 *bins, const GememHistogram *histogram)
 }
 
 void
-gemem_plot_latency_data (GString *out, const GememPlotGroup *group)
+gemem_plot_latency_data (GString *out, const GememPlotGroup *all)
 {
+  g_autoptr (GememPlotGroup) group = gemem_plot_group_first (all, PANELS);
+
   g_string_append (out,
                    "# how many took from so long to so long, ns: a block for each allocator\n"
                    "# from to allocs_modelled allocs_measured frees_modelled frees_measured\n");
@@ -195,16 +204,18 @@ most_calls (const GememResult *result)
 
 /* Panel of allocations (@column 3) or frees (5) of result @i. */
 static void
-append_panel (GString *out, const GememPlotGroup *group, guint i, guint column, guint height)
+append_panel (GString *out, const GememPlotGroup *group, guint i, guint column,
+              const GememPlotPage *page)
 {
-  const GememResult *result = group->results->pdata[i];
-  const guint top = height - GEMEM_PLOT_HEAD - i * ROW_PANEL - 20,
-              bottom = height - GEMEM_PLOT_HEAD - (i + 1) * ROW_PANEL + GAP - 20;
+  const guint above = page->height - GEMEM_PLOT_HEAD + page->lift - 20, top = above - i * ROW_PANEL,
+              bottom = above - (i + 1) * ROW_PANEL + GAP,
+              half = (page->width - 84 - 18 - BETWEEN) / 2,
+              left = column == 3 ? 84 : 84 + half + BETWEEN;
 
-  gemem_plot_script_margins (out, column == 3 ? 84 : 666, column == 3 ? 606 : 1182, top, bottom,
-                             height);
+  gemem_plot_script_margins (out, left, left + half, top, bottom, page);
   g_string_append (out, "set label 1 ");
-  gemem_plot_append_quoted (out, result->label, GEMEM_PLOT_ROW_NAME_MAX, FALSE);
+  gemem_plot_append_label (out, gemem_plot_label (group, i),
+                           MIN (GEMEM_PLOT_ROW_NAME_MAX, half / GEMEM_PLOT_CHARACTER), FALSE);
   g_string_append_printf (
       out,
       " at graph 0, graph 1.09 left\nset xlabel '%s' offset 0,0.6\nset ylabel '%s' offset 0,0\n",
@@ -222,25 +233,29 @@ append_panel (GString *out, const GememPlotGroup *group, guint i, guint column, 
 }
 
 void
-gemem_plot_latency_script (GString *out, const GememPlotGroup *group, const char *base)
+gemem_plot_latency_script (GString *out, const GememPlotGroup *all, GememPlotPage *page,
+                           const char *base)
 {
   static const GememPlotKey legend[] = { MODELLED_KEY, MEASURED_KEY };
-  const guint height = GEMEM_PLOT_HEAD + 30 + ROW_PANEL * group->results->len;
+  g_autoptr (GememPlotGroup) group = gemem_plot_group_first (all, PANELS);
 
-  gemem_plot_script_begin (out, base, height);
+  page->height = GEMEM_PLOT_HEAD - page->lift + 30 + ROW_PANEL * group->results->len;
+  gemem_plot_script_begin (out, base, page);
   g_string_append_printf (out,
                           "set multiplot\nset logscale xy\nset xrange [10e-9:%" G_GUINT64_FORMAT
                           "e-9*2]\nset yrange [0.7:%" G_GUINT64_FORMAT "*2]\n"
-                          "set xtics 10 format '%%.0s%%cs'\nset ytics 1,10 format "
+                          "set xtics %u format '%%.0s%%cs'\nset ytics 1,10 format "
                           "'%%.0s%%c'\nunset mxtics\nunset mytics\n",
-                          longest (group), MAX (gemem_plot_most (group, most_calls), 1));
-  gemem_plot_script_title (out, group, "latency of allocations (left) and frees (right)", height);
-  gemem_plot_script_legend (out, legend, G_N_ELEMENTS (legend), 0, GEMEM_PLOT_LEGEND, height);
+                          longest (group), MAX (gemem_plot_most (group, most_calls), 1),
+                          page->slim ? 1000 : 10);
+  gemem_plot_script_title (out, group, "latency of allocations (left) and frees (right)", page);
+  gemem_plot_script_legend (out, legend, G_N_ELEMENTS (legend), 0, GEMEM_PLOT_LEGEND - page->lift,
+                            page);
   for (guint i = 0; i < group->results->len; i++)
     {
-      append_panel (out, group, i, 3, height);
+      append_panel (out, group, i, 3, page);
       g_string_append (out, i == 0 ? "unset label\nunset object\n" : "");
-      append_panel (out, group, i, 5, height);
+      append_panel (out, group, i, 5, page);
     }
   gemem_plot_script_end (out);
 }

@@ -1,14 +1,14 @@
-/* over-time.c - timeline and fragmentation: a panel per allocator, on one scale, with one
- * legend above them.
+/* over-time.c - timeline and fragmentation: a panel per allocator, on one scale, with one legend
+ * above them.
  *
  * Why panels and not one diagram of many lines: the lines of ten allocators hide one another.  In a
  * panel of the timeline the filled areas live, internal and external waste are stacked, so the
- * outline is the reserved bytes.  The x axis is time where the trace has times and does not
- * mostly wait, else the number of the event; failed requests are marks on the upper edge.
+ * outline is the reserved bytes.  The x axis is the number of the event, or the time where that is
+ * asked for and the trace has times; failed requests are marks on the upper edge.
  *
- * Data: a block per allocator (gnuplot's `index`), two empty lines between.  Pictures with many
- * panels get fewer points: neighbours are merged as in the engine (larger maximum, later end), so
- * no peak is lost.
+ * Data: a block per allocator (gnuplot's `index`), two empty lines between.  Neighbouring points
+ * are merged as in the engine (larger maximum, later end), so no peak is lost: all panels together
+ * have POINTS, that a picture stays below 200 kB.
  */
 #include "config.h"
 
@@ -19,12 +19,15 @@
 
 #define U "%" G_GUINT64_FORMAT
 #define HEAD 106
+#define LEGEND 46
 #define FOOT 64
 #define GAP 56 /* px between rows of panels, for the title of the next one */
 /* With more points, closely spaced, a line looks the same as steps, and the file is a tenth in
  * size. */
 #define STEPS_MAX 200
 #define LEFT 84
+#define POINTS 840
+#define PANELS 8
 
 /* ---- data */
 
@@ -57,6 +60,8 @@ static void
 append_points (GString *out, gboolean peaks, const GememResult *result, guint max)
 {
   const guint n = result->timeline->len, stride = (n + max - 1) / max;
+  if (stride > 1) /* a point stands where it ends; what is before it is drawn, too */
+    append_point (out, peaks, &g_array_index (result->timeline, GememTimelinePoint, 0));
   for (guint i = 0; i < n; i += stride)
     {
       GememTimelinePoint point = g_array_index (result->timeline, GememTimelinePoint, i);
@@ -67,10 +72,10 @@ append_points (GString *out, gboolean peaks, const GememResult *result, guint ma
 }
 
 static void
-append_data (GString *out, gboolean peaks, const GememPlotGroup *group)
+append_data (GString *out, gboolean peaks, const GememPlotGroup *all)
 {
-  const guint n = gemem_plot_timelines (group);
-  const guint max = n <= 3 ? 1000 : n <= 8 ? 500 : 350;
+  g_autoptr (GememPlotGroup) group = gemem_plot_group_first (all, PANELS);
+  const guint max = POINTS / MAX (gemem_plot_timelines (group), 1);
   guint index = 0;
   g_string_append (out, peaks ? "# bytes, the largest value of each between this row and the one "
                                 "before; time in ns\n# event time live allocated reserved\n"
@@ -84,7 +89,7 @@ append_data (GString *out, gboolean peaks, const GememPlotGroup *group)
       if (!gemem_plot_has_timeline (result))
         continue;
       g_string_append (out, index++ > 0 ? "\n\n" : "");
-      gemem_plot_append_comment (out, before, result->label);
+      gemem_plot_append_comment (out, before, gemem_plot_label (group, i));
       append_points (out, peaks, result, max);
     }
 }
@@ -105,7 +110,8 @@ gemem_plot_fragmentation_data (GString *out, const GememPlotGroup *group)
 
 typedef struct
 {
-  guint n, columns, rows, panel_height, height;
+  const GememPlotPage *page;
+  guint n, columns, rows, panel_height, head;
   /* upper end of the y axis; a panel far above it has its own scale, which its title states */
   guint64 bytes;
   gboolean own_scales; /* a panel has its own scale: then every panel shows its numbers */
@@ -136,12 +142,12 @@ looks_like_steps (const GArray *timeline, const GememPlotAxis *axis)
 }
 
 static void
-lay_out (TimelineLayout *layout, const GememPlotGroup *group)
+lay_out (TimelineLayout *layout, const GememPlotGroup *group, GememPlotPage *page)
 {
-  *layout = (TimelineLayout){ .n = gemem_plot_timelines (group),
-                              .area = "fillsteps",
-                              .line = "steps" };
-  gemem_plot_axis_init (&layout->axis, group);
+  *layout = (TimelineLayout){
+    .page = page, .n = gemem_plot_timelines (group), .area = "fillsteps", .line = "steps"
+  };
+  gemem_plot_axis_init (&layout->axis, group, page->style->time);
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];
@@ -161,33 +167,30 @@ lay_out (TimelineLayout *layout, const GememPlotGroup *group)
         layout->capacity = MAX (layout->capacity, result->capacity);
     }
   layout->bytes = MAX (MAX (layout->bytes, layout->capacity), 1);
-  layout->columns = layout->n <= 3 ? 1 : layout->n <= 8 ? 2 : 3;
+  layout->columns = page->slim || layout->n <= 3 ? 1 : 2;
   layout->rows = (layout->n + layout->columns - 1) / layout->columns;
-  layout->panel_height = layout->n == 1         ? 340
-                         : layout->columns == 1 ? 200
-                         : layout->columns == 2 ? 170
-                                                : 140;
-  layout->height = HEAD + FOOT + layout->rows * layout->panel_height + (layout->rows - 1) * GAP;
+  layout->panel_height = layout->n == 1 ? 340 : layout->columns == 1 ? 200 : 170;
   layout->unit = gemem_plot_size_unit (layout->bytes);
 }
 
 /* Margins of panel @i, title, and labels of the outer axes. */
 static void
-append_panel (GString *out, const TimelineLayout *layout, guint i, const GememResult *result,
+append_panel (GString *out, const TimelineLayout *layout, guint i, const char *label,
               const char *fact, const char *ylabel)
 {
   const guint column = i % layout->columns, row = i / layout->columns;
-  const guint pitch = (GEMEM_PLOT_WIDTH - LEFT - 10) / layout->columns,
+  const guint pitch = (layout->page->width - LEFT - 10) / layout->columns,
               left = LEFT + column * pitch, right = left + pitch - (layout->own_scales ? 52 : 26);
-  const guint top = layout->height - HEAD - row * (layout->panel_height + GAP),
+  const guint top = layout->page->height - layout->head - row * (layout->panel_height + GAP),
               bottom = top - layout->panel_height;
   const guint characters = (right - left) / GEMEM_PLOT_CHARACTER;
   g_autoptr (GString) name = g_string_new (NULL);
-  gemem_plot_append_quoted (name, result->label, characters, FALSE);
+  gemem_plot_append_label (name, label, characters, FALSE);
   g_string_append_printf (out, "\n# %u\n", i);
-  gemem_plot_script_margins (out, left, right, top, bottom, layout->height);
-  g_string_append_printf (out, "set title %s.\"\\n\".'%s' offset 0,-0.7\n", name->str, fact);
-  g_string_append_printf (out, "set ylabel '%s'\nset format y '%s'\n", column == 0 ? ylabel : "",
+  gemem_plot_script_margins (out, left, right, top, bottom, layout->page);
+  gemem_plot_axis_script (out, &layout->axis, right - left);
+  g_string_append_printf (out, "set title %s.\"\\n\".t('%s') offset 0,-0.7\n", name->str, fact);
+  g_string_append_printf (out, "set ylabel t('%s')\nset format y '%s'\n", column == 0 ? ylabel : "",
                           column == 0 || layout->own_scales ? "%g" : "");
   if (i + layout->columns < layout->n)
     g_string_append (out, "set xlabel ''\nset format x ''\n");
@@ -230,7 +233,8 @@ gemem_plot_failed_text (const GememResult *result)
 }
 
 static void
-append_timeline (GString *out, const TimelineLayout *layout, guint i, const GememResult *result)
+append_timeline (GString *out, const TimelineLayout *layout, guint i, const GememResult *result,
+                 const char *label)
 {
   char text[GEMEM_FORMAT_MAX];
   g_autofree char *ylabel = gemem_plot_axis_title ("memory", layout->unit);
@@ -240,9 +244,10 @@ append_timeline (GString *out, const TimelineLayout *layout, guint i, const Geme
   g_autofree char *fact = g_strdup_printf (
       "peak %s%s%s%s", gemem_format_size (text, result->peak_reserved), failed,
       result->not_allowed != NULL ? ", not allowed" : "", beyond ? ", own scale" : "");
-  append_panel (out, layout, i, result, fact, ylabel);
+  append_panel (out, layout, i, label, fact, ylabel);
   g_string_append_printf (out, "top = %" G_GUINT64_FORMAT "/unit*1.06\nset yrange [0:top]\n",
                           beyond ? gemem_plot_peak (result) : layout->bytes);
+  gemem_plot_script_tics (out, 'y', layout->panel_height, "top");
   const guint failures = gemem_plot_append_failures (out, result, layout->axis.time);
   const struct
   {
@@ -279,7 +284,7 @@ append_timeline (GString *out, const TimelineLayout *layout, guint i, const Geme
 
 static void
 append_fragmentation (GString *out, const TimelineLayout *layout, guint i,
-                      const GememResult *result)
+                      const GememResult *result, const char *label)
 {
   const guint external = result->reserved_at_live_peak > 0
                              ? (guint) (1000.0 * (double) gemem_result_external_waste (result)
@@ -288,7 +293,8 @@ append_fragmentation (GString *out, const TimelineLayout *layout, guint i,
                              : 0;
   g_autofree char *fact = g_strdup_printf ("%u.%u %% external waste at the live peak",
                                            external / 10, external % 10);
-  append_panel (out, layout, i, result, fact, "share (%)");
+  append_panel (out, layout, i, label, fact, "share (%)");
+  gemem_plot_script_tics (out, 'y', layout->panel_height, "100");
   g_string_append_printf (
       out,
       "plot data index %u using (x($%u)):($4 > 0 ? 100*($4-$3)/$4 : 0) with %s lc rgb "
@@ -298,7 +304,7 @@ append_fragmentation (GString *out, const TimelineLayout *layout, guint i,
       i, 1 + layout->axis.time, layout->area, i, 1 + layout->axis.time, layout->line);
 }
 
-static void
+static guint
 append_legend (GString *out, gboolean timeline, const TimelineLayout *layout)
 {
   static const GememPlotKey areas[] = {
@@ -320,38 +326,38 @@ append_legend (GString *out, gboolean timeline, const TimelineLayout *layout)
                                         "pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM "'",
                                         "failed request" };
   GememPlotKey keys[8];
+  const guint y = LEGEND - layout->page->lift;
   guint n = 0;
   if (!timeline)
-    {
-      gemem_plot_script_legend (out, shares, G_N_ELEMENTS (shares), 0, 46, layout->height);
-      return;
-    }
+    return gemem_plot_script_legend (out, shares, G_N_ELEMENTS (shares), 0, y, layout->page);
   for (; n < G_N_ELEMENTS (areas); n++)
     keys[n] = areas[n];
   if (layout->capacity > 0)
     keys[n++] = capacity;
   if (layout->failures)
     keys[n++] = failure;
-  gemem_plot_script_legend (out, keys, n, 0, 46, layout->height);
+  return gemem_plot_script_legend (out, keys, n, 0, y, layout->page);
 }
 
 static void
-append_script (GString *out, gboolean timeline, const GememPlotGroup *group, const char *base)
+append_script (GString *out, gboolean timeline, const GememPlotGroup *all, GememPlotPage *page,
+               const char *base)
 {
+  g_autoptr (GememPlotGroup) group = gemem_plot_group_first (all, PANELS);
   TimelineLayout layout;
   guint index = 0;
-  lay_out (&layout, group);
-  gemem_plot_script_begin (out, base, layout.height);
-  g_string_append_printf (out, "unit = %s\nx(value) = value/%s\n", layout.unit->divisor,
-                          layout.axis.unit->divisor);
+  lay_out (&layout, group, page);
+  layout.head = HEAD - page->lift
+                + (append_legend (NULL, timeline, &layout) - 1) * GEMEM_PLOT_LEGEND_ROW;
+  page->height = layout.head + FOOT + layout.rows * layout.panel_height + (layout.rows - 1) * GAP;
+  gemem_plot_script_begin (out, base, page);
+  g_string_append_printf (out, "unit = %s\n", layout.unit->divisor);
   if (!timeline)
     g_string_append (out, "set yrange [0:100]\nindex(free, largest) = free > 0 ? 100*(1 - (largest "
                           "< free ? largest : free)/free) : 0\n");
-  g_string_append_printf (
-      out, "set xrange [x(%" G_GUINT64_FORMAT "):x(%" G_GUINT64_FORMAT ")]\nset multiplot\n",
-      layout.axis.from, layout.axis.to);
+  g_string_append (out, "set multiplot\n");
   gemem_plot_script_title (out, group, timeline ? "memory over time" : "fragmentation over time",
-                           layout.height);
+                           page);
   append_legend (out, timeline, &layout);
   for (guint i = 0; i < group->results->len; i++)
     {
@@ -359,9 +365,9 @@ append_script (GString *out, gboolean timeline, const GememPlotGroup *group, con
       if (!gemem_plot_has_timeline (result))
         continue;
       if (timeline)
-        append_timeline (out, &layout, index, result);
+        append_timeline (out, &layout, index, result, gemem_plot_label (group, i));
       else
-        append_fragmentation (out, &layout, index, result);
+        append_fragmentation (out, &layout, index, result, gemem_plot_label (group, i));
       g_string_append (out, index == 0 ? GEMEM_PLOT_UNSET : "");
       index++;
     }
@@ -370,13 +376,15 @@ append_script (GString *out, gboolean timeline, const GememPlotGroup *group, con
 }
 
 void
-gemem_plot_timeline_script (GString *out, const GememPlotGroup *group, const char *base)
+gemem_plot_timeline_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                            const char *base)
 {
-  append_script (out, TRUE, group, base);
+  append_script (out, TRUE, group, page, base);
 }
 
 void
-gemem_plot_fragmentation_script (GString *out, const GememPlotGroup *group, const char *base)
+gemem_plot_fragmentation_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                                 const char *base)
 {
-  append_script (out, FALSE, group, base);
+  append_script (out, FALSE, group, page, base);
 }

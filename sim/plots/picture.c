@@ -257,10 +257,10 @@ append_label (GString *script, const Text *text)
   static const char *const anchors[] = { "left", "center", "right" };
 
   g_string_append (script, "set label ");
-  gemem_plot_append_quoted (script, text->text, 0, FALSE);
+  gemem_plot_append_label (script, text->text, 0, FALSE);
   append_units (script, " at ", text->x);
   append_units (script, ",", text->y);
-  g_string_append_printf (script, " %s font '%s,%u.%02u' textcolor rgb '#%06x'%s front\n",
+  g_string_append_printf (script, " %s font f('%s,%u.%02u') textcolor rgb '#%06x'%s front\n",
                           anchors[text->anchor],
                           text->flags & GEMEM_TEXT_BOLD ? "DejaVu Sans:Bold" : "DejaVu Sans",
                           text->size * 3 / 4, text->size * 3 % 4 * 25, text->colour,
@@ -269,23 +269,26 @@ append_label (GString *script, const Text *text)
 
 void
 gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *picture,
-                       const char *base)
+                       GememPlotPage *page, const char *base)
 {
   g_string_append_printf (data,
-                          "# rectangles of %s.png, in pixels: x1 x2 y1 y2 colour; those without "
+                          "# rectangles of %s, in pixels: x1 x2 y1 y2 colour; those without "
                           "and those with an outline\n",
                           base);
   append_block (data, picture, FALSE);
   append_block (data, picture, TRUE);
+  page->width = picture->width;
+  page->height = picture->height;
+  g_autofree char *suffix = gemem_plot_page_suffix (page);
+  gemem_plot_page_begin (script, page, base, GEMEM_PLOT_SVG);
+  g_string_append_printf (script, "data = '%s%s.dat'\n", base, suffix);
   g_string_append_printf (
       script,
-      "# gnuplot %s.gp: draws %s.png\nreset\nset encoding utf8\n"
-      "set terminal pngcairo noenhanced size %u,%u font 'DejaVu Sans,9' background '#ffffff'\n"
-      "set output " GEMEM_PLOT_INTO "'%s.png'\n"
+      "f(name) = large eq '' ? '' : name\n"
       "set lmargin at screen 0\nset rmargin at screen 1\nset tmargin at screen 1\n"
       "set bmargin at screen 0\nset xrange [0:%u]\nset yrange [%u:0]\nunset border\nunset "
       "tics\nunset key\n",
-      base, base, picture->width, picture->height, base, picture->width, picture->height);
+      picture->width, picture->height);
   for (guint i = 0; i < picture->lines->len; i++)
     {
       const Line *line = &g_array_index (picture->lines, Line, i);
@@ -299,29 +302,32 @@ gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *pictu
     }
   for (guint i = 0; i < picture->texts->len; i++)
     append_label (script, &g_array_index (picture->texts, Text, i));
-  g_string_append_printf (script,
-                          "plot '%s.dat' index 0 using 1:3:1:2:3:4:5 with boxxyerror fs solid 1.0 "
-                          "noborder lc rgb variable, \\\n"
-                          "     '' index 1 using 1:3:1:2:3:4:5 with boxxyerror fs solid 1.0 border "
-                          "rgb '#ffffff' lc rgb variable\n"
-                          "unset output\n",
-                          base);
+  g_string_append (script,
+                   "plot data index 0 using 1:3:1:2:3:4:5 with boxxyerror fs solid 1.0 "
+                   "noborder lc rgb variable, \\\n"
+                   "     '' index 1 using 1:3:1:2:3:4:5 with boxxyerror fs solid 1.0 border "
+                   "rgb '#ffffff' lc rgb variable\n"
+                   "unset output\n}\n");
 }
 
 /* ---- files */
 
 gboolean
 gemem_picture_write (const GememPicture *picture, const char *dir, const char *base,
-                     const char *program, GError **error)
+                     GememPlotPage *page, const char *program, GError **error)
 {
   g_autoptr (GString) svg = g_string_new (NULL);
   g_autoptr (GString) script = g_string_new (NULL);
   g_autoptr (GString) data = g_string_new (NULL);
+  g_autofree char *suffix = gemem_plot_page_suffix (page);
+  g_autofree char *name = g_strconcat (base, suffix, NULL);
 
   gemem_picture_svg (svg, picture);
-  gemem_picture_gnuplot (script, data, picture, base);
-  return gemem_plot_write_part (dir, base, ".svg", svg, error)
-         && gemem_plot_write_part (dir, base, ".dat", data, error)
-         && gemem_plot_write_part (dir, base, ".gp", script, error)
-         && (program == NULL || gemem_plot_render (program, dir, base, FALSE, error));
+  gemem_picture_gnuplot (script, data, picture, page, base);
+  return (!gemem_plot_style_draws (page->style, 0)
+          || gemem_plot_write_part (dir, name, ".svg", svg, error))
+         && gemem_plot_write_part (dir, name, ".dat", data, error)
+         && gemem_plot_write_part (dir, name, ".gp", script, error)
+         && (program == NULL
+             || gemem_plot_render (program, dir, name, page->style, GEMEM_PLOT_SVG, error));
 }

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/plots/style.h"
 
 typedef struct _GememPicture GememPicture;
 
@@ -41,14 +41,15 @@ void gemem_picture_text (GememPicture *picture, guint64 x, guint64 y, GememAncho
                          guint size, guint flags, guint32 colour, const char *text);
 
 void gemem_picture_svg (GString *out, const GememPicture *picture);
-/* Writes a script that draws BASE.png from BASE.dat, and the content of that file. */
+/* Writes a script that draws the formats of @page without SVG from BASESUFFIX.dat, and the content
+ * of that file.  @page gets the height of @picture. */
 void gemem_picture_gnuplot (GString *script, GString *data, const GememPicture *picture,
-                            const char *base);
+                            GememPlotPage *page, const char *base);
 
-/* Writes DIR/BASE.svg, .dat, .gp and, with gnuplot (@program of gemem_plot_program() is not NULL),
- * .png.  GEMEM_ERROR_FAILED. */
+/* Writes DIR/BASESUFFIX.dat, .gp, .svg if @page has it, and, with gnuplot (@program of
+ * gemem_plot_program() is not NULL), its other formats.  GEMEM_ERROR_FAILED. */
 gboolean gemem_picture_write (const GememPicture *picture, const char *dir, const char *base,
-                              const char *program, GError **error);
+                              GememPlotPage *page, const char *program, GError **error);
 
 /* Appends @text as content of an SVG element or attribute: valid UTF-8, markup escaped, control
  * characters as spaces. */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/plots/plan-view.h"
 #include "sim/plots/plots.h"
+#include "sim/report/plan-view.h"
 
 #define ROWS 24
 #define PREFIX 16 /* columns before the cells */

@@ -10,15 +10,16 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/plots/plan-view.h"
 #include "sim/plots/plots-private.h"
 #include "sim/plots/script.h"
+#include "sim/report/plan-view.h"
 
-#define WIDTH 1280
+#define WIDTH 1280 /* where no page is given */
+#define WIDTH_MIN 560
 #define HEIGHT 760
 #define LEFT 110 /* px left of the field of rectangles */
 #define TOP 100
-#define ACROSS 1000
+#define RIGHT 170
 #define UP 586
 #define PIXEL 100 /* in hundredths */
 #define OUTLINED_MAX 1000
@@ -40,7 +41,8 @@ typedef struct
   GememPicture *picture;
   guint64 thresholds[N_CLASSES]; /* smallest size of each class */
   guint used[N_CLASSES];
-  guint8 *raster; /* ACROSS x UP: 0: empty; else 1 + class * 2 + shade */
+  guint across;   /* px of the field */
+  guint8 *raster; /* across x UP: 0: empty; else 1 + class * 2 + shade */
 } Drawing;
 
 static guint64
@@ -52,7 +54,7 @@ scale (guint64 value, guint64 whole, guint pixels)
 static guint64
 x_of (const Drawing *drawing, guint64 step)
 {
-  return LEFT * PIXEL + scale (step, drawing->view->steps, ACROSS);
+  return LEFT * PIXEL + scale (step, drawing->view->steps, drawing->across);
 }
 
 static guint64
@@ -136,14 +138,15 @@ is_thin (const Box *box)
 static void
 paint (Drawing *drawing, const Box *box, guint code)
 {
-  const guint64 x = MIN (box->x / PIXEL - LEFT, ACROSS - 1), y = MIN (box->y / PIXEL - TOP, UP - 1);
+  const guint64 x = MIN (box->x / PIXEL - LEFT, drawing->across - 1),
+                y = MIN (box->y / PIXEL - TOP, UP - 1);
   const guint64 right = MAX ((box->x + box->width) / PIXEL - LEFT, x + 1),
                 bottom = MAX ((box->y + box->height) / PIXEL - TOP, y + 1);
 
   for (guint64 row = y; row < MIN (bottom, UP); row++)
-    for (guint64 column = x; column < MIN (right, ACROSS); column++)
+    for (guint64 column = x; column < MIN (right, drawing->across); column++)
       {
-        guint8 *pixel = &drawing->raster[row * ACROSS + column];
+        guint8 *pixel = &drawing->raster[row * drawing->across + column];
 
         *pixel = *pixel == 0 ? (guint8) (code + 1) : MIN (*pixel, (guint8) (code + 1));
       }
@@ -154,23 +157,24 @@ paint (Drawing *drawing, const Box *box, guint code)
 static guint
 take_run (Drawing *drawing, guint row, guint column)
 {
-  guint8 *start = drawing->raster + row * ACROSS + column;
+  guint8 *start = drawing->raster + row * drawing->across + column;
   const guint8 code = *start;
   guint n = 1, rows = 1;
 
-  while (column + n < ACROSS && start[n] == code)
+  while (column + n < drawing->across && start[n] == code)
     n++;
-  for (guint8 *next = start + ACROSS; row + rows < UP; rows++, next += ACROSS)
+  for (guint8 *next = start + drawing->across; row + rows < UP; rows++, next += drawing->across)
     {
       guint same = 0;
 
       while (same < n && next[same] == code)
         same++;
-      if (same < n || (column + n < ACROSS && next[n] == code) || (column > 0 && next[-1] == code))
+      if (same < n || (column + n < drawing->across && next[n] == code)
+          || (column > 0 && next[-1] == code))
         break;
     }
   for (guint i = 0; i < rows; i++)
-    memset (start + i * ACROSS, 0, n);
+    memset (start + i * drawing->across, 0, n);
   gemem_picture_rect (drawing->picture, (LEFT + column) * PIXEL, (TOP + row) * PIXEL, n * PIXEL,
                       rows * PIXEL, colour_of (code - 1u), FALSE, NULL);
   return n;
@@ -180,8 +184,10 @@ static void
 draw_raster (Drawing *drawing)
 {
   for (guint row = 0; row < UP; row++)
-    for (guint column = 0; column < ACROSS;)
-      column += drawing->raster[row * ACROSS + column] != 0 ? take_run (drawing, row, column) : 1;
+    for (guint column = 0; column < drawing->across;)
+      column += drawing->raster[row * drawing->across + column] != 0
+                    ? take_run (drawing, row, column)
+                    : 1;
 }
 
 /* Writes the name if it fits, and the size below it if that fits too. */
@@ -287,7 +293,8 @@ static void
 draw_axes (Drawing *drawing)
 {
   const GememPlanView *view = drawing->view;
-  const guint64 left = LEFT * PIXEL, right = (LEFT + ACROSS) * PIXEL, bottom = (TOP + UP) * PIXEL;
+  const guint64 left = LEFT * PIXEL, right = (LEFT + drawing->across) * PIXEL,
+                bottom = (TOP + UP) * PIXEL;
   const guint64 time = step_of_time (view->steps), bytes = step_of_bytes (view->top);
   char text[GEMEM_FORMAT_MAX];
 
@@ -310,7 +317,7 @@ draw_axes (Drawing *drawing)
     }
   gemem_picture_line (drawing->picture, left, bottom, right, bottom, INK, FALSE);
   gemem_picture_line (drawing->picture, left, TOP * PIXEL, left, bottom, INK, FALSE);
-  gemem_picture_text (drawing->picture, left + ACROSS * PIXEL / 2, bottom + 40 * PIXEL,
+  gemem_picture_text (drawing->picture, left + drawing->across * PIXEL / 2, bottom + 40 * PIXEL,
                       GEMEM_ANCHOR_MIDDLE, 13, 0, INK,
                       view->result->of->graph != NULL ? "time: operators in the order of the plan"
                                                       : "time: steps of the input");
@@ -324,12 +331,12 @@ static void
 draw_level (Drawing *drawing, guint64 bytes, const char *name, guint32 colour, gboolean dashed,
             gint64 shift)
 {
-  const guint64 y = y_of (drawing, bytes), x = (LEFT + ACROSS + 8) * PIXEL,
+  const guint64 y = y_of (drawing, bytes), x = (LEFT + drawing->across + 8) * PIXEL,
                 at = (guint64) ((gint64) y + shift);
   char text[GEMEM_FORMAT_MAX];
 
-  gemem_picture_line (drawing->picture, LEFT * PIXEL, y, (LEFT + ACROSS) * PIXEL, y, colour,
-                      dashed);
+  gemem_picture_line (drawing->picture, LEFT * PIXEL, y, (LEFT + drawing->across) * PIXEL, y,
+                      colour, dashed);
   gemem_picture_text (drawing->picture, x, at - 8 * PIXEL, GEMEM_ANCHOR_START, 12, GEMEM_TEXT_BOLD,
                       colour, name);
   gemem_picture_text (drawing->picture, x, at + 8 * PIXEL, GEMEM_ANCHOR_START, 12, 0, colour,
@@ -396,19 +403,22 @@ draw_head (Drawing *drawing, const char *title)
 }
 
 GememPicture *
-gemem_plan_picture (const GememPlanResult *result)
+gemem_plan_picture (const GememPlanResult *result, const GememPlotPage *page)
 {
+  const guint width = page != NULL ? MAX (page->width, WIDTH_MIN) : WIDTH,
+              across = width - LEFT - RIGHT;
   g_autofree char *name = g_path_get_basename (result->input);
   g_autofree char *whole = g_strdup_printf ("%s: %s", name, result->plan->planner);
-  g_autofree char *title = gemem_plot_shorten (whole, TITLE_MAX);
-  g_autofree guint8 *raster = g_new0 (guint8, ACROSS * UP);
+  g_autofree char *title = gemem_plot_shorten (whole, MIN (TITLE_MAX, width / 10));
+  g_autofree guint8 *raster = g_new0 (guint8, across * UP);
   GememPlanView view;
   Drawing drawing = { .view = &view,
-                      .picture = gemem_picture_new (WIDTH, HEIGHT, title),
+                      .picture = gemem_picture_new (width, HEIGHT, title),
+                      .across = across,
                       .raster = raster };
 
   gemem_plan_view_init (&view, result);
-  gemem_picture_rect (drawing.picture, LEFT * PIXEL, TOP * PIXEL, ACROSS * PIXEL, UP * PIXEL,
+  gemem_picture_rect (drawing.picture, LEFT * PIXEL, TOP * PIXEL, across * PIXEL, UP * PIXEL,
                       0xf4f4f4, FALSE, NULL);
   choose_thresholds (&drawing);
   draw_rects (&drawing);

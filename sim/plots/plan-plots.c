@@ -8,7 +8,7 @@
 void
 gemem_plan_svg (GString *out, const GememPlanResult *result)
 {
-  g_autoptr (GememPicture) picture = gemem_plan_picture (result);
+  g_autoptr (GememPicture) picture = gemem_plan_picture (result, NULL);
 
   gemem_picture_svg (out, picture);
 }
@@ -30,9 +30,26 @@ picture_name (GHashTable *taken, const GememPlanResult *result)
   return name;
 }
 
+static gboolean
+write_pictures (const char *dir, const GememPlotStyle *style, const GememPlanResult *result,
+                const char *name, const char *program, GError **error)
+{
+  GememPlotPage page;
+
+  for (guint i = 0; gemem_plot_page_init (&page, style, i); i++)
+    {
+      g_autoptr (GememPicture) picture = gemem_plan_picture (result, &page);
+
+      if (!gemem_picture_write (picture, dir, name, &page, program, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 gboolean
-gemem_plan_plots_write (const char *dir, const GememPlanResult *results, guint n,
-                        const char *gnuplot, gboolean *rendered, GError **error)
+gemem_plan_plots_write (const char *dir, const GememPlotStyle *style,
+                        const GememPlanResult *results, guint n, const char *gnuplot,
+                        gboolean *rendered, GError **error)
 {
   g_autofree char *program = gemem_plot_program (gnuplot);
   g_autoptr (GHashTable) taken = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -43,9 +60,8 @@ gemem_plan_plots_write (const char *dir, const GememPlanResult *results, guint n
   for (guint i = 0; i < n; i++)
     {
       g_autofree char *name = picture_name (taken, &results[i]);
-      g_autoptr (GememPicture) picture = gemem_plan_picture (&results[i]);
 
-      if (!gemem_picture_write (picture, dir, name, program, error))
+      if (!write_pictures (dir, style, &results[i], name, program, error))
         return FALSE;
     }
   return TRUE;

@@ -21,7 +21,7 @@ static const struct
   const char *name;
   gboolean (*applies) (const GememPlotGroup *group); /* NULL: always */
   void (*data) (GString *out, const GememPlotGroup *group);
-  void (*script) (GString *out, const GememPlotGroup *group, const char *base);
+  void (*script) (GString *out, const GememPlotGroup *group, GememPlotPage *page, const char *base);
 } pictures[GEMEM_PLOT_COUNT] = {
   [GEMEM_PLOT_COMPARISON] = { "comparison", NULL, gemem_plot_comparison_data,
                               gemem_plot_comparison_script },
@@ -36,6 +36,14 @@ static const struct
                            gemem_plot_latency_script },
   [GEMEM_PLOT_PROGRAMS] = { "programs", gemem_plot_has_programs, gemem_plot_programs_data,
                             gemem_plot_programs_script },
+  [GEMEM_PLOT_SWEEP] = { "sweep", gemem_plot_has_sweep, gemem_plot_sweep_data,
+                         gemem_plot_sweep_script },
+  [GEMEM_PLOT_FRONT] = { "front", gemem_plot_has_front, gemem_plot_front_data,
+                         gemem_plot_front_script },
+  [GEMEM_PLOT_CAPACITY] = { "capacity", gemem_plot_has_capacity, gemem_plot_capacity_data,
+                            gemem_plot_capacity_script },
+  [GEMEM_PLOT_CUMULATIVE] = { "cumulative", gemem_plot_has_cumulative, gemem_plot_cumulative_data,
+                              gemem_plot_cumulative_script },
   [GEMEM_PLOT_RESERVED] = { "reserved", gemem_plot_has_reserved, NULL, gemem_plot_reserved_script },
 };
 
@@ -49,27 +57,87 @@ gemem_plot_data (GString *out, GememPlotKind kind, const GememPlotGroup *group)
 }
 
 void
-gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group, const char *base)
+gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group,
+                   GememPlotPage *page, const char *base)
 {
-  pictures[kind].script (out, group, base);
+  pictures[kind].script (out, group, page, base);
+}
+
+/* A script on a page, of a group and a kind, or of all recordings. */
+typedef struct
+{
+  GememPlotKind kind;
+  const GememPlotGroup *group;
+  const GememPlotOverall *overall; /* or NULL */
+} Drawn;
+
+static void
+append_script (GString *out, const Drawn *drawn, GememPlotPage *page, const char *name)
+{
+  if (drawn->overall != NULL)
+    gemem_plot_overall_script (out, drawn->overall, page, name);
+  else
+    gemem_plot_script (out, drawn->kind, drawn->group, page, name);
 }
 
 static gboolean
-write_plot (const char *dir, GememPlotKind kind, const GememPlotGroup *group, const char *program,
-            GError **error)
+write_plot (const char *dir, const GememPlotStyle *style, const char *name, const GString *data,
+            const Drawn *drawn, const char *program, GError **error)
 {
-  g_autofree char *base = g_strdup_printf ("%s-%s", pictures[kind].name, group->slug);
-  g_autoptr (GString) data = g_string_new (NULL), script = g_string_new (NULL);
-  gemem_plot_data (data, kind, group);
-  gemem_plot_script (script, kind, group, base);
-  return (data->len == 0 || gemem_plot_write_part (dir, base, ".dat", data, error))
-         && gemem_plot_write_part (dir, base, ".gp", script, error)
-         && (program == NULL || gemem_plot_render (program, dir, base, TRUE, error));
+  GememPlotPage page;
+
+  if (data->len > 0 && !gemem_plot_write_part (dir, name, ".dat", data, error))
+    return FALSE;
+  for (guint i = 0; gemem_plot_page_init (&page, style, i); i++)
+    {
+      g_autofree char *suffix = gemem_plot_page_suffix (&page);
+      g_autofree char *base = g_strconcat (name, suffix, NULL);
+      g_autoptr (GString) script = g_string_new (NULL);
+
+      append_script (script, drawn, &page, name);
+      if (!gemem_plot_write_part (dir, base, ".gp", script, error)
+          || (program != NULL && !gemem_plot_render (program, dir, base, style, 0, error)))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+write_group (const char *dir, const GememPlotStyle *style, const GememPlotGroup *group,
+             const char *program, GError **error)
+{
+  for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
+    {
+      const Drawn drawn = { (GememPlotKind) kind, group, NULL };
+      g_autofree char *name = g_strdup_printf ("%s-%s", pictures[kind].name, group->slug);
+      g_autoptr (GString) data = g_string_new (NULL);
+
+      if (pictures[kind].applies != NULL && !pictures[kind].applies (group))
+        continue;
+      gemem_plot_data (data, drawn.kind, group);
+      if (!write_plot (dir, style, name, data, &drawn, program, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+write_overall (const char *dir, const GememPlotStyle *style, GememResult *const *results, guint n,
+               const char *program, GError **error)
+{
+  g_autoptr (GememPlotOverall) overall = gemem_plot_overall_new (results, n);
+  const Drawn drawn = { .overall = overall };
+  g_autoptr (GString) data = g_string_new (NULL);
+
+  if (overall == NULL)
+    return TRUE;
+  gemem_plot_overall_data (data, overall);
+  return write_plot (dir, style, "overall", data, &drawn, program, error);
 }
 
 gboolean
-gemem_plot_write (const char *dir, GememResult *const *results, guint n, const char *gnuplot,
-                  gboolean *rendered, GError **error)
+gemem_plot_write (const char *dir, const GememPlotStyle *style, GememResult *const *results,
+                  guint n, const char *gnuplot, gboolean *rendered, GError **error)
 {
   g_autoptr (GPtrArray) groups = gemem_plot_groups (results, n);
   g_autofree char *program = gemem_plot_program (gnuplot);
@@ -78,9 +146,7 @@ gemem_plot_write (const char *dir, GememResult *const *results, guint n, const c
   if (!gemem_make_folder (dir, error))
     return FALSE;
   for (guint i = 0; i < groups->len; i++)
-    for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
-      if ((pictures[kind].applies == NULL || pictures[kind].applies (groups->pdata[i]))
-          && !write_plot (dir, (GememPlotKind) kind, groups->pdata[i], program, error))
-        return FALSE;
-  return TRUE;
+    if (!write_group (dir, style, groups->pdata[i], program, error))
+      return FALSE;
+  return write_overall (dir, style, results, n, program, error);
 }

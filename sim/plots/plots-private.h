@@ -1,7 +1,8 @@
 /* plots-private.h - what the files of the folder offer each other.
  *
  * The pictures of a group of results, one file each: NAME_data() writes the rows of its .dat, exact
- * integers, and NAME_script() the .gp that draws BASE.svg and BASE.png from it.
+ * integers, and NAME_script() the .gp that draws BASE.svg and so on from it, on a page of the width
+ * of @page, whose height it sets.
  */
 #pragma once
 
@@ -11,15 +12,18 @@
 
 /* comparison.c */
 void gemem_plot_comparison_data (GString *out, const GememPlotGroup *group);
-void gemem_plot_comparison_script (GString *out, const GememPlotGroup *group, const char *base);
+void gemem_plot_comparison_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                                   const char *base);
 /* The text after the bar of a result: "16.00 GiB, 15 failed"; g_free(). */
 char *gemem_plot_bar_text (const GememResult *result);
 
 /* over-time.c: for a group with timelines */
 void gemem_plot_timeline_data (GString *out, const GememPlotGroup *group);
-void gemem_plot_timeline_script (GString *out, const GememPlotGroup *group, const char *base);
+void gemem_plot_timeline_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                                 const char *base);
 void gemem_plot_fragmentation_data (GString *out, const GememPlotGroup *group);
-void gemem_plot_fragmentation_script (GString *out, const GememPlotGroup *group, const char *base);
+void gemem_plot_fragmentation_script (GString *out, const GememPlotGroup *group,
+                                      GememPlotPage *page, const char *base);
 
 /* Sets the variable `failures`, positions of failed requests: the first point of the timeline at or
  * after each; @time: by time, else by event.  Returns their number; 0: it is not set. */
@@ -30,28 +34,71 @@ char *gemem_plot_failed_text (const GememResult *result);
 /* programs.c: for results of programs that share a device */
 gboolean gemem_plot_has_programs (const GememPlotGroup *group);
 void gemem_plot_programs_data (GString *out, const GememPlotGroup *group);
-void gemem_plot_programs_script (GString *out, const GememPlotGroup *group, const char *base);
+void gemem_plot_programs_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                                 const char *base);
 
 /* calls.c */
 void gemem_plot_calls_data (GString *out, const GememPlotGroup *group);
-void gemem_plot_calls_script (GString *out, const GememPlotGroup *group, const char *base);
+void gemem_plot_calls_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                              const char *base);
+/* Its legend of the classes that occur; arguments as of gemem_plot_script_legend(). */
+guint gemem_plot_calls_legend (GString *out, const GememPlotGroup *group, guint y,
+                               const GememPlotPage *page);
 /* The same panels as part of another picture, at its lower edge.  The gnuplot variable `data` names
- * a file of gemem_plot_calls_data().  @legend: px from the upper edge to the legend; @cut: cuts
+ * a file of gemem_plot_calls_data().  @legend: px from the upper edge to the legend; @cut: breaks
  * bars far longer than the others. */
 void gemem_plot_calls_panels (GString *out, const GememPlotGroup *group, guint legend, gboolean cut,
-                              guint height);
+                              const GememPlotPage *page);
 
 /* measured.c: for a group with measured latencies */
 gboolean gemem_plot_has_measured (const GememPlotGroup *group);
 void gemem_plot_measured_data (GString *out, const GememPlotGroup *group);
-void gemem_plot_measured_script (GString *out, const GememPlotGroup *group, const char *base);
+void gemem_plot_measured_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                                 const char *base);
 void gemem_plot_latency_data (GString *out, const GememPlotGroup *group);
-void gemem_plot_latency_script (GString *out, const GememPlotGroup *group, const char *base);
+void gemem_plot_latency_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                                const char *base);
 
 /* reserved.c: for two to six results with timelines.  The script reads the data of the
  * timeline and of the calls. */
 gboolean gemem_plot_has_reserved (const GememPlotGroup *group);
-void gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, const char *base);
+void gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                                 const char *base);
+
+/* sweep.c: for results of one allocator that differ in one setting, or in all pairs of values of
+ * two */
+gboolean gemem_plot_has_sweep (const GememPlotGroup *group);
+void gemem_plot_sweep_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_sweep_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                              const char *base);
+
+/* front.c: for three results or more that differ in memory or time */
+gboolean gemem_plot_has_front (const GememPlotGroup *group);
+void gemem_plot_front_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_front_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                              const char *base);
+
+/* capacity.c: for results of --find-capacity */
+gboolean gemem_plot_has_capacity (const GememPlotGroup *group);
+void gemem_plot_capacity_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_capacity_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                                 const char *base);
+
+/* cumulative.c: for two results or more with modelled latencies */
+gboolean gemem_plot_has_cumulative (const GememPlotGroup *group);
+void gemem_plot_cumulative_data (GString *out, const GememPlotGroup *group);
+void gemem_plot_cumulative_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                                   const char *base);
+
+/* overall.c: several recordings in one picture; NULL if there are fewer than two, or fewer than two
+ * allocators */
+typedef struct _GememPlotOverall GememPlotOverall;
+GememPlotOverall *gemem_plot_overall_new (GememResult *const *results, guint n);
+void gemem_plot_overall_free (GememPlotOverall *overall);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPlotOverall, gemem_plot_overall_free)
+void gemem_plot_overall_data (GString *out, const GememPlotOverall *overall);
+void gemem_plot_overall_script (GString *out, const GememPlotOverall *overall, GememPlotPage *page,
+                                const char *base);
 
 /* ---- plot.c: every picture of a group of results by its kind */
 
@@ -64,19 +111,24 @@ typedef enum
   GEMEM_PLOT_MEASURED,
   GEMEM_PLOT_LATENCY,
   GEMEM_PLOT_PROGRAMS,
+  GEMEM_PLOT_SWEEP,
+  GEMEM_PLOT_FRONT,
+  GEMEM_PLOT_CAPACITY,
+  GEMEM_PLOT_CUMULATIVE,
   GEMEM_PLOT_RESERVED, /* last: its script reads the data of the timeline and of the calls */
   GEMEM_PLOT_COUNT
 } GememPlotKind;
 
 /* The data file: comment lines, then rows; empty where the script reads data of others. */
 void gemem_plot_data (GString *out, GememPlotKind kind, const GememPlotGroup *group);
-/* The script, to be run in the folder of the data; it draws BASE.svg and BASE.png from BASE.dat. */
+/* The script, to be run in the folder of the data; it draws BASE.svg and so on from BASE.dat. */
 void gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group,
-                        const char *base);
+                        GememPlotPage *page, const char *base);
 
 /* ---- plan-picture.c: a plan as a picture of fixed size */
 
-GememPicture *gemem_plan_picture (const GememPlanResult *result); /* gemem_picture_free() */
+/* As wide as @page, or as wide as it must be; gemem_picture_free(). */
+GememPicture *gemem_plan_picture (const GememPlanResult *result, const GememPlotPage *page);
 
 /* ---- render.c: runs gnuplot */
 
@@ -91,7 +143,7 @@ gboolean gemem_plot_run (const char *program, const char *dir, const char *scrip
 /* Writes DIR/BASEENDING. */
 gboolean gemem_plot_write_part (const char *dir, const char *base, const char *ending,
                                 const GString *text, GError **error);
-/* Draws .png, and with @svg .svg, by DIR/BASE.gp, which exists.  GEMEM_ERROR_FAILED: gnuplot
- * failed, or a picture is incomplete, which is then removed. */
-gboolean gemem_plot_render (const char *program, const char *dir, const char *base, gboolean svg,
-                            GError **error);
+/* Draws the formats of @style, without those of @without (bits), by DIR/BASE.gp, which exists.
+ * GEMEM_ERROR_FAILED: gnuplot failed, or a picture is incomplete, which is then removed. */
+gboolean gemem_plot_render (const char *program, const char *dir, const char *base,
+                            const GememPlotStyle *style, guint without, GError **error);

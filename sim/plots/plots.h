@@ -12,16 +12,52 @@
 
 GEMEM_BEGIN_DECLS
 
+/* ---- style */
+
+typedef enum
+{
+  GEMEM_PLOT_SVG = 1 << 0,
+  GEMEM_PLOT_PNG = 1 << 1,
+  GEMEM_PLOT_PDF = 1 << 2,
+  GEMEM_PLOT_TIKZ = 1 << 3, /* NAME.tex, for \input */
+} GememPlotFormat;
+
+typedef enum
+{
+  GEMEM_PLOT_SCREEN, /* 1200 px, letters of 13 px; SVG and PNG */
+  GEMEM_PLOT_PAPER,  /* no title, letters of 7 pt; PDF of 3.3 and of 7 inch */
+  GEMEM_PLOT_SLIDE,  /* 1920 px, letters of 16 pt; SVG and PNG */
+} GememPlotLook;
+
+#define GEMEM_PLOT_WIDTHS 4
+
+/* How pictures are drawn; all zero: for a screen. */
+typedef struct
+{
+  GememPlotLook look;
+  guint formats;                   /* GememPlotFormat; 0: those of the look */
+  guint widths[GEMEM_PLOT_WIDTHS]; /* hundredths of an inch, 0 at the end; none: those of the look.
+                                    * Each is drawn; of several, the names of the files tell. */
+  gboolean time;                   /* the x axis is time without what is idle, not events */
+} GememPlotStyle;
+
+/* Sets *style from the texts of --plot-style ("paper"), --plot-format ("pdf,svg"), --plot-size
+ * ("3.3in,7in") and --plot-axis ("time"); each may be NULL.  GEMEM_ERROR_USAGE. */
+gboolean gemem_plot_style_parse (GememPlotStyle *style, const char *look, const char *format,
+                                 const char *size, const char *axis, GError **error);
+
 /* ---- results */
 
-/* Writes DIR/NAME.dat, .gp and, when gnuplot is found, .svg and .png, for each trace among
- * @results: comparison and calls; with timelines also timeline, fragmentation, and for two to six
- * results reserved; for measured runs also measured and latency; for programs that share a device
- * also programs.  Creates DIR.  @gnuplot: the
- * program, or NULL to search PATH; "" draws nothing.  *rendered (or NULL): whether pictures were
- * drawn.  GEMEM_ERROR_FAILED: a file could not be written, or gnuplot failed. */
-gboolean gemem_plot_write (const char *dir, GememResult *const *results, guint n,
-                           const char *gnuplot, gboolean *rendered, GError **error);
+/* Writes DIR/NAME.dat, .gp and, when gnuplot is found, pictures in @style (NULL: for a screen), for
+ * each trace among @results: comparison and calls; with timelines also timeline, fragmentation, and
+ * for two to six results reserved; for measured runs also measured and latency; for programs that
+ * share a device also programs; of a search sweep, front, capacity and cumulative; of several
+ * recordings overall.  Creates DIR.  @gnuplot: the program, or NULL to search PATH; ""
+ * draws nothing.  *rendered (or NULL): whether pictures were drawn.  GEMEM_ERROR_FAILED: a file
+ * could not be written, or gnuplot failed. */
+gboolean gemem_plot_write (const char *dir, const GememPlotStyle *style,
+                           GememResult *const *results, guint n, const char *gnuplot,
+                           gboolean *rendered, GError **error);
 
 /* The plot @name ("comparison", "timeline", "fragmentation") as text of @columns times @rows
  * characters, drawn by gnuplot's terminal `dumb`; g_free().  @gnuplot as above.  GEMEM_ERROR_USAGE:
@@ -46,9 +82,10 @@ void gemem_plan_svg (GString *out, const GememPlanResult *result);
 /* Appends one plan for a terminal: rows of addresses, columns of time, at most @width characters
  * wide (0: 100). */
 void gemem_plan_map (GString *out, const GememPlanResult *result, guint width);
-/* Writes DIR/INPUT-PLANNER.svg, .dat, .gp, and with gnuplot .png, for each result; creates DIR.
- * @gnuplot, *rendered and errors as in gemem_plot_write(). */
-gboolean gemem_plan_plots_write (const char *dir, const GememPlanResult *results, guint n,
-                                 const char *gnuplot, gboolean *rendered, GError **error);
+/* Writes DIR/INPUT-PLANNER.dat, .gp, .svg, and with gnuplot what else @style has, for each result;
+ * creates DIR.  @style, @gnuplot, *rendered and errors as in gemem_plot_write(). */
+gboolean gemem_plan_plots_write (const char *dir, const GememPlotStyle *style,
+                                 const GememPlanResult *results, guint n, const char *gnuplot,
+                                 gboolean *rendered, GError **error);
 
 GEMEM_END_DECLS

@@ -119,7 +119,8 @@ typedef struct
   GememPlotAxis axis;
   guint64 top, capacity; /* capacity: 0 if it is far above everything */
   const GememPlotUnit *unit;
-  guint head, height;
+  const GememPlotPage *page;
+  guint head;
 } ProgramsLayout;
 
 /* "($4+$6)/unit": what the first @n programs hold, and of program @n, unless it is
@@ -174,16 +175,17 @@ append_curves (GString *out, const ProgramsLayout *layout, guint i, const GememR
 static void
 append_panel (GString *out, const ProgramsLayout *layout, guint i, const GememResult *result)
 {
-  const guint top = layout->height - layout->head - i * (PANEL + GAP),
-              right = GEMEM_PLOT_WIDTH - RIGHT;
+  const guint top = layout->page->height - layout->head - i * (PANEL + GAP),
+              right = layout->page->width - RIGHT;
   char text[GEMEM_FORMAT_MAX];
   g_autofree char *failed = gemem_plot_failed_text (result);
 
-  gemem_plot_script_margins (out, LEFT, right, top, top - PANEL, layout->height);
+  gemem_plot_script_margins (out, LEFT, right, top, top - PANEL, layout->page);
   g_string_append (out, "set title ");
-  gemem_plot_append_quoted (out, result->label, (right - LEFT) / GEMEM_PLOT_CHARACTER, FALSE);
+  gemem_plot_append_label (out, result->label, (right - LEFT) / GEMEM_PLOT_CHARACTER, FALSE);
   g_string_append_printf (out, ".\"\\n\".'together at most %s%s' offset 0,-0.7\n",
                           gemem_format_size (text, result->peak_reserved), failed);
+  gemem_plot_axis_script (out, &layout->axis, right - LEFT);
   g_string_append_printf (out, "top = " U "/unit*1.06\nset yrange [0:top]\n", layout->top);
   if (i + 1 < layout->results->len)
     g_string_append (out, "set xlabel ''\nset format x ''\n");
@@ -199,6 +201,7 @@ append_panel (GString *out, const ProgramsLayout *layout, guint i, const GememRe
 static guint
 append_legend (GString *out, const ProgramsLayout *layout)
 {
+  const guint top = HEAD - 38 - layout->page->lift;
   static const GememPlotKey others[] = {
     { GEMEM_PLOT_LINE, OUTLINE, "reserved together" },
     { GEMEM_PLOT_LINE, "dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM "'", "capacity" },
@@ -206,30 +209,29 @@ append_legend (GString *out, const ProgramsLayout *layout)
   };
   const GememResult *first = layout->results->pdata[0];
   const guint n = first->programs->len;
+  guint lines = 0;
 
-  for (guint p = 0; out != NULL && p < n; p++)
+  for (guint p = 0; p < n; p++)
     {
       g_autofree char *title = gemem_report_title (first->programs->pdata[p]);
-      g_autofree char *name = gemem_plot_shorten (title, 60);
-      g_auto (GStrv) parts = g_strsplit (name, "'", -1);
-      g_autofree char *quoted = g_strjoinv ("''", parts);
-      g_autofree char *live = g_strdup_printf ("%s, live", quoted);
+      g_autofree char *name = gemem_plot_shorten (title, MIN (60, layout->page->width / 12));
+      g_autofree char *live = g_strdup_printf ("%s, live", name);
       const guint colour = p % G_N_ELEMENTS (colours);
       const GememPlotKey keys[] = { { GEMEM_PLOT_BOX, colours[colour].live, live },
                                     { GEMEM_PLOT_BOX, colours[colour].held, "held beyond that" } };
-      gemem_plot_script_legend (out, keys, 2, LEFT, 46 + p * LEGEND_ROW, layout->height);
+      lines += gemem_plot_script_legend (out, keys, 2, LEFT, top + lines * LEGEND_ROW,
+                                         layout->page);
     }
-  if (out != NULL)
-    gemem_plot_script_legend (out, others, G_N_ELEMENTS (others), LEFT, 46 + n * LEGEND_ROW,
-                              layout->height);
-  return n + 1;
+  return lines
+         + gemem_plot_script_legend (out, others, G_N_ELEMENTS (others), LEFT,
+                                     top + lines * LEGEND_ROW, layout->page);
 }
 
 static void
-lay_out (ProgramsLayout *layout, const GememPlotGroup *group)
+lay_out (ProgramsLayout *layout, const GememPlotGroup *group, GememPlotPage *page)
 {
-  *layout = (ProgramsLayout){ .results = drawn (group) };
-  gemem_plot_axis_init (&layout->axis, group);
+  *layout = (ProgramsLayout){ .results = drawn (group), .page = page };
+  gemem_plot_axis_init (&layout->axis, group, TRUE); /* programs meet in time */
   for (guint i = 0; i < layout->results->len; i++)
     {
       const GememResult *result = layout->results->pdata[i];
@@ -243,8 +245,8 @@ lay_out (ProgramsLayout *layout, const GememPlotGroup *group)
     }
   layout->top = MAX (MAX (layout->top, layout->capacity), 1);
   layout->unit = gemem_plot_size_unit (layout->top);
-  layout->head = HEAD + LEGEND_ROW * append_legend (NULL, layout);
-  layout->height = layout->head + FOOT + layout->results->len * (PANEL + GAP) - GAP;
+  layout->head = HEAD - page->lift + LEGEND_ROW * append_legend (NULL, layout);
+  page->height = layout->head + FOOT + layout->results->len * (PANEL + GAP) - GAP;
 }
 
 /* What the picture shows; says so where results are left out. */
@@ -261,20 +263,19 @@ title_of (const GememPlotGroup *group, guint shown)
 }
 
 void
-gemem_plot_programs_script (GString *out, const GememPlotGroup *group, const char *base)
+gemem_plot_programs_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                            const char *base)
 {
   ProgramsLayout layout;
 
   if (!gemem_plot_has_programs (group))
     return;
-  lay_out (&layout, group);
-  gemem_plot_script_begin (out, base, layout.height);
-  g_string_append_printf (out, "unit = %s\nx(value) = value/%s\nset ylabel 'memory (%s)'\n",
-                          layout.unit->divisor, layout.axis.unit->divisor, layout.unit->name);
-  g_string_append_printf (out, "set xrange [x(" U "):x(" U ")]\nset multiplot\n", layout.axis.from,
-                          layout.axis.to);
+  lay_out (&layout, group, page);
+  gemem_plot_script_begin (out, base, page);
+  g_string_append_printf (out, "unit = %s\nset ylabel 'memory (%s)'\nset multiplot\n",
+                          layout.unit->divisor, layout.unit->name);
   g_autofree char *title = title_of (group, layout.results->len);
-  gemem_plot_script_title (out, group, title, layout.height);
+  gemem_plot_script_title (out, group, title, page);
   append_legend (out, &layout);
   for (guint i = 0; i < layout.results->len; i++)
     append_panel (out, &layout, i, layout.results->pdata[i]);

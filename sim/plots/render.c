@@ -132,23 +132,29 @@ gemem_plot_write_part (const char *dir, const char *base, const char *ending, co
 }
 
 gboolean
-gemem_plot_render (const char *program, const char *dir, const char *base, gboolean svg,
-                   GError **error)
+gemem_plot_render (const char *program, const char *dir, const char *base,
+                   const GememPlotStyle *style, guint without, GError **error)
 {
   g_autofree char *script = g_strconcat (base, ".gp", NULL);
-  g_autofree char *vector = g_strconcat (dir, "/" PART, base, ".svg", NULL);
-  g_autofree char *pixels = g_strconcat (dir, "/" PART, base, ".png", NULL);
-  GememTemporary drawn[] = { { vector, &drawing, NULL }, { pixels, &drawing, NULL } };
+  char *paths[GEMEM_PLOT_FORMATS];
+  GememTemporary drawn[GEMEM_PLOT_FORMATS];
 
-  for (guint i = 0; i < G_N_ELEMENTS (drawn); i++)
-    gemem_temporary_add (&drawn[i]);
-  const gboolean whole = gemem_plot_run (program, dir, script, NULL, NULL, error)
-                         && (!svg || keep_picture (dir, base, ".svg", "</svg>", error))
-                         && keep_picture (dir, base, ".png", "IEND", error);
-  for (guint i = 0; i < G_N_ELEMENTS (drawn); i++)
+  for (guint f = 0; f < GEMEM_PLOT_FORMATS; f++)
     {
-      g_unlink (drawn[i].path);
-      gemem_temporary_remove (&drawn[i]);
+      paths[f] = g_strconcat (dir, "/" PART, base, gemem_plot_format_ending (f), NULL);
+      drawn[f] = (GememTemporary){ paths[f], &drawing, NULL };
+      gemem_temporary_add (&drawn[f]);
+    }
+  gboolean whole = gemem_plot_run (program, dir, script, NULL, NULL, error);
+  for (guint f = 0; f < GEMEM_PLOT_FORMATS && whole; f++)
+    if (gemem_plot_style_draws (style, f) && (without >> f & 1) == 0)
+      whole = keep_picture (dir, base, gemem_plot_format_ending (f), gemem_plot_format_end (f),
+                            error);
+  for (guint f = 0; f < GEMEM_PLOT_FORMATS; f++)
+    {
+      g_unlink (paths[f]);
+      gemem_temporary_remove (&drawn[f]);
+      g_free (paths[f]);
     }
   return whole;
 }

@@ -16,7 +16,6 @@
 #define LEFT 84
 #define RIGHT 20
 #define LEGEND 48 /* px from the upper edge to the first line of the legend */
-#define LEGEND_ROW 20
 #define MOST 6
 #define PANEL 300
 #define BETWEEN 104 /* px between the x axis of the lines and the legend of the calls */
@@ -56,37 +55,15 @@ least_live (const GememPlotGroup *group, gboolean *same)
   return least;
 }
 
-/* The label of @result, marked if it is not allowed. */
+/* The label of result @i, marked if it is not allowed. */
 static char *
-legend_text (const GememResult *result)
+legend_text (const GememPlotGroup *group, guint i, const GememPlotPage *page)
 {
-  g_autofree char *label = gemem_plot_shorten (result->label, LABEL_MAX);
+  const GememResult *result = group->results->pdata[i];
+  g_autofree char *label = gemem_plot_shorten (
+      gemem_plot_label (group, i), MIN (LABEL_MAX, page->width / GEMEM_PLOT_CHARACTER - 8));
 
   return g_strconcat (label, result->not_allowed != NULL ? " (not allowed)" : "", NULL);
-}
-
-/* Writes @keys, as many to a line as fit; returns the number of lines.  @out: NULL to count
- * only. */
-static guint
-append_legend (GString *out, const GememPlotKey *keys, guint n, guint height)
-{
-  guint rows = 0;
-
-  for (guint first = 0, last; first < n; first = last, rows++)
-    {
-      guint width = 0;
-
-      for (last = first; last < n
-                         && (last == first
-                             || width + 46 + GEMEM_PLOT_CHARACTER * (guint) strlen (keys[last].text)
-                                    < GEMEM_PLOT_WIDTH - 2 * RIGHT);
-           last++)
-        width += 46 + GEMEM_PLOT_CHARACTER * (guint) strlen (keys[last].text);
-      if (out != NULL)
-        gemem_plot_script_legend (out, &keys[first], last - first, LEFT, LEGEND + rows * LEGEND_ROW,
-                                  height);
-    }
-  return rows;
 }
 
 static guint64
@@ -96,23 +73,22 @@ peak_reserved (const GememResult *result)
 }
 
 static void
-append_lines (GString *out, const GememPlotGroup *group, guint live)
+append_lines (GString *out, const GememPlotGroup *group, guint live, gboolean time, guint width)
 {
   GememPlotAxis axis;
   const guint64 top = MAX (gemem_plot_most (group, peak_reserved), 1);
   const GememPlotUnit *unit = gemem_plot_size_unit (top);
 
-  gemem_plot_axis_init (&axis, group);
+  gemem_plot_axis_init (&axis, group, time);
   /* The script runs once per terminal: resets the axes that the calls changed. */
   g_string_append (out, "set grid xtics ytics\nset ytics autofreq nomirror out scale 0.5\nset "
                         "xtics autofreq format '%g'\n");
-  g_string_append_printf (out, "data = 'timeline-%s.dat'\nunit = %s\nx(value) = value/%s\n",
-                          group->slug, unit->divisor, axis.unit->divisor);
+  g_string_append_printf (out, "data = 'timeline-%s.dat'\nunit = %s\n", group->slug, unit->divisor);
+  gemem_plot_axis_script (out, &axis, width);
   g_string_append_printf (out,
-                          "set xrange [x(%" G_GUINT64_FORMAT "):x(%" G_GUINT64_FORMAT
-                          ")]\nset yrange [0:%" G_GUINT64_FORMAT "/unit*1.06]\n"
+                          "set yrange [0:%" G_GUINT64_FORMAT "/unit*1.06]\n"
                           "set ylabel 'reserved (%s)'\nset xlabel '%s' offset 0,0.4\n",
-                          axis.from, axis.to, top, unit->name, axis.title);
+                          top, unit->name, axis.title);
   g_string_append_printf (
       out, "plot data index %u using (x($%u)):($3/unit) with fillsteps " LIVE_LOOK " title 'live'",
       live, 1 + axis.time);
@@ -125,7 +101,8 @@ append_lines (GString *out, const GememPlotGroup *group, guint live)
 }
 
 void
-gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, const char *base)
+gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
+                            const char *base)
 {
   const guint n = MIN (group->results->len, MOST);
   g_autoptr (GPtrArray) texts = g_ptr_array_new_with_free_func (g_free);
@@ -135,25 +112,27 @@ gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, const cha
 
   for (guint i = 0; i < n; i++)
     {
-      g_ptr_array_add (texts, legend_text (group->results->pdata[i]));
+      g_ptr_array_add (texts, legend_text (group, i, page));
       keys[i] = (GememPlotKey){ GEMEM_PLOT_LINE, looks[i], texts->pdata[i] };
     }
   g_ptr_array_add (texts,
                    same ? g_strdup ("live")
                         : g_strdup_printf ("live with %s", (const char *) texts->pdata[live]));
   keys[n] = (GememPlotKey){ GEMEM_PLOT_BOX, "rgb '#b3d5e8'", texts->pdata[n] };
-  const guint head = LEGEND + LEGEND_ROW * append_legend (NULL, keys, n + 1, 0) + 6,
-              height = head + PANEL + BETWEEN + GEMEM_PLOT_ROW * n + GEMEM_PLOT_FOOT;
-  gemem_plot_script_begin (out, base, height);
+  const guint lines = gemem_plot_script_legend (NULL, keys, n + 1, LEFT, 0, page),
+              head = LEGEND - page->lift + GEMEM_PLOT_LEGEND_ROW * lines + 6,
+              more = GEMEM_PLOT_LEGEND_ROW * (gemem_plot_calls_legend (NULL, group, 0, page) - 1),
+              below = BETWEEN + more;
+  page->height = head + PANEL + below + GEMEM_PLOT_ROW * n + GEMEM_PLOT_FOOT;
+  gemem_plot_script_begin (out, base, page);
   g_string_append (out, "set multiplot\n");
-  gemem_plot_script_title (out, group, "reserved over time, and device calls", height);
-  append_legend (out, keys, n + 1, height);
-  gemem_plot_script_margins (out, LEFT, GEMEM_PLOT_WIDTH - RIGHT, height - head,
-                             height - head - PANEL, height);
-  append_lines (out, group, live);
+  gemem_plot_script_title (out, group, "reserved over time, and device calls", page);
+  gemem_plot_script_legend (out, keys, n + 1, LEFT, LEGEND - page->lift, page);
+  gemem_plot_script_margins (out, LEFT, page->width - RIGHT, page->height - head,
+                             page->height - head - PANEL, page);
+  append_lines (out, group, live, page->style->time, page->width - LEFT - RIGHT);
   g_string_append_printf (out, "data = 'calls-%s.dat'\nset grid noytics\nset yrange [%u.5:-0.5]\n",
                           group->slug, n - 1);
-  gemem_plot_calls_panels (out, group, height - GEMEM_PLOT_FOOT - GEMEM_PLOT_ROW * n - 18, FALSE,
-                           height);
+  gemem_plot_calls_panels (out, group, head + PANEL + below - 18 - more, FALSE, page);
   gemem_plot_script_end (out);
 }

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "sim/plots/script.h"
 
 #define ELLIPSIS "\342\200\246"
+#define CUT 20 /* idle: this part of all time between two points */
 
 /* ---- units */
 
@@ -55,23 +57,60 @@ gemem_plot_axis_title (const char *what, const GememPlotUnit *unit)
   return unit->name != NULL ? g_strdup_printf ("%s (%s)", what, unit->name) : g_strdup (what);
 }
 
-/* TRUE if the middle half of the events of @result takes less than a fifth of its time: a program that
- * loads or waits for long.  All of it would be drawn in a few columns. */
-static gboolean
-mostly_waits (const GememResult *result)
+/* The spans of time in which nothing happened, of the first result: the trace has them.  None if
+ * there are few points, or nothing else would be left. */
+static GArray *
+find_cuts (const GememResult *result, guint64 span)
 {
+  GArray *cuts = g_array_new (FALSE, FALSE, 2 * sizeof (guint64));
   const GArray *points = result->timeline;
-  guint64 times[5];
+  guint64 left = span;
 
-  if (points == NULL || points->len < 8 || result->programs != NULL)
-    return FALSE;
-  for (guint q = 0; q < 5; q++)
-    times[q] = g_array_index (points, GememTimelinePoint, q * (points->len - 1) / 4).time;
-  return times[3] - times[1] < (times[4] - times[0]) / 5;
+  for (guint i = 1; points != NULL && points->len > 2 * CUT && i < points->len; i++)
+    {
+      const guint64 cut[2] = { g_array_index (points, GememTimelinePoint, i - 1).time,
+                               g_array_index (points, GememTimelinePoint, i).time };
+      if (cut[1] > cut[0] && cut[1] - cut[0] > span / CUT)
+        {
+          g_array_append_val (cuts, cut);
+          left -= MIN (left, cut[1] - cut[0]);
+        }
+    }
+  if (left < span / 1000 || left == 0)
+    g_array_set_size (cuts, 0);
+  return cuts;
+}
+
+/* Seconds and so on that are drawn. */
+static guint64
+drawn_span (const GememPlotAxis *axis)
+{
+  guint64 span = axis->to - axis->from;
+  for (guint i = 0; i < axis->cuts->len; i++)
+    {
+      const guint64 *cut = &g_array_index (axis->cuts, guint64, 2 * i);
+      span -= cut[1] - cut[0];
+    }
+  return span;
+}
+
+static char *
+axis_title (const GememPlotAxis *axis)
+{
+  char text[GEMEM_FORMAT_MAX];
+  g_autofree char *what = g_strdup (axis->time ? "time" : "event");
+
+  if (axis->cuts->len > 0)
+    {
+      g_free (what);
+      what = g_strdup_printf ("time without %s of idle time",
+                              gemem_format_time (text, axis->to - axis->from - drawn_span (axis)));
+    }
+  return gemem_plot_axis_title (what, axis->unit);
 }
 
 void
-gemem_plot_axis_init (GememPlotAxis *axis, const GememPlotGroup *group)
+gemem_plot_axis_init (GememPlotAxis *axis, const GememPlotGroup *group, gboolean time)
 {
   guint64 from[2] = { G_MAXUINT64, G_MAXUINT64 }, to[2] = { 0, 0 };
   for (guint i = 0; i < group->results->len; i++)
@@ -85,18 +124,56 @@ gemem_plot_axis_init (GememPlotAxis *axis, const GememPlotGroup *group)
           from[1] = MIN (from[1], point->time), to[1] = MAX (to[1], point->time);
         }
     }
-  axis->time = to[1] > from[1] && to[1] > 0
-               && (group->results->len == 0 || !mostly_waits (group->results->pdata[0]));
+  axis->time = time && to[1] > from[1] && to[1] > 0;
   axis->from = from[axis->time];
   axis->to = MAX (to[axis->time], axis->from + 1);
-  axis->unit = axis->time ? gemem_plot_time_unit (axis->to) : gemem_plot_count_unit (axis->to);
-  axis->title = gemem_plot_axis_title (axis->time ? "time" : "event", axis->unit);
+  axis->cuts = axis->time ? find_cuts (group->results->pdata[0], axis->to - axis->from)
+                          : g_array_new (FALSE, FALSE, 2 * sizeof (guint64));
+  const guint64 end = axis->cuts->len > 0 ? drawn_span (axis) : axis->to;
+  axis->unit = axis->time ? gemem_plot_time_unit (end) : gemem_plot_count_unit (end);
+  axis->title = axis_title (axis);
+}
+
+void
+gemem_plot_axis_script (GString *out, const GememPlotAxis *axis, guint width)
+{
+  const guint n = axis->cuts->len;
+
+  g_string_append (out, "x(value) = ");
+  g_string_append (out, n > 0 ? "(value" : "value");
+  for (guint i = 0; i < n; i++)
+    {
+      const guint64 *cut = &g_array_index (axis->cuts, guint64, 2 * i);
+      g_string_append_printf (out, "-past(value, %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ")",
+                              cut[0], cut[1]);
+    }
+  if (n > 0)
+    g_string_append_printf (out, "-%" G_GUINT64_FORMAT ")", axis->from);
+  g_string_append_printf (out, "/%s\n", axis->unit->divisor);
+  if (n > 0)
+    g_string_append (out, "past(value, from, to) = value <= from ? 0 : (value < to ? value : to) - "
+                          "from\n");
+  g_string_append_printf (out, "set xrange [x(%" G_GUINT64_FORMAT "):x(%" G_GUINT64_FORMAT ")]\n",
+                          axis->from, axis->to);
+  g_autofree char *span = g_strdup_printf ("x(%" G_GUINT64_FORMAT ")-x(%" G_GUINT64_FORMAT ")",
+                                           axis->to, axis->from);
+  gemem_plot_script_tics (out, 'x', width, span);
+  for (guint i = 0; i < n; i++)
+    {
+      const guint64 at = g_array_index (axis->cuts, guint64, 2 * i);
+      g_string_append_printf (out,
+                              "set arrow %u from first x(%" G_GUINT64_FORMAT "), graph 0 to first "
+                              "x(%" G_GUINT64_FORMAT "), graph 1 nohead front dt 3 lc rgb "
+                              "'#888888'\n",
+                              100 + i, at, at);
+    }
 }
 
 void
 gemem_plot_axis_clear (GememPlotAxis *axis)
 {
   g_clear_pointer (&axis->title, g_free);
+  g_clear_pointer (&axis->cuts, g_array_unref);
 }
 
 /* ---- text */
@@ -121,6 +198,24 @@ shorten_keys (const char *label, guint key)
   return g_string_free (out, FALSE);
 }
 
+/* "ge = ge-active = ge-bins" with as many names as fit: "ge + 2 more"; NULL: it is one name. */
+static char *
+shorten_names (const char *line, guint max)
+{
+  g_auto (GStrv) names = g_strsplit (line, " = ", -1);
+  const guint n = g_strv_length (names);
+
+  for (guint left_out = 1; left_out < n; left_out++)
+    {
+      g_clear_pointer (&names[n - left_out], g_free);
+      g_autofree char *kept = g_strjoinv (" = ", names);
+      g_autofree char *text = g_strdup_printf ("%s + %u more", kept, left_out);
+      if (g_utf8_strlen (text, -1) <= (glong) max)
+        return g_steal_pointer (&text);
+    }
+  return NULL;
+}
+
 static gboolean
 fits (const char *text, guint max)
 {
@@ -141,6 +236,9 @@ gemem_plot_shorten (const char *text, guint max)
     }
   if (fits (line, max))
     return g_steal_pointer (&line);
+  char *names = shorten_names (line, max);
+  if (names != NULL)
+    return names;
   const glong length = g_utf8_strlen (line, -1), head = max / 2, tail = (glong) max - head - 1;
   g_autofree char *first = g_utf8_substring (line, 0, head),
                   *last = g_utf8_substring (line, length - tail, length);
@@ -165,6 +263,14 @@ gemem_plot_append_quoted (GString *out, const char *text, guint max, gboolean fo
         g_string_append_c (out, ' '); /* gnuplot writes "]]>" into an SVG as it is: no XML */
     }
   g_string_append_c (out, '"');
+}
+
+void
+gemem_plot_append_label (GString *out, const char *text, guint max, gboolean format)
+{
+  g_string_append (out, "t(");
+  gemem_plot_append_quoted (out, text, max, format);
+  g_string_append_c (out, ')');
 }
 
 void
@@ -196,28 +302,14 @@ append_fraction (GString *out, const char *before, guint thousandths)
 }
 
 void
-gemem_plot_script_begin (GString *out, const char *base, guint height)
+gemem_plot_script_begin (GString *out, const char *base, const GememPlotPage *page)
 {
-  g_string_append_printf (out,
-                          "# gnuplot %s.gp: draws %s.svg and %s.png\n"
-                          "reset\n"
-                          "set encoding utf8\n"
-                          "set decimalsign '.'\n"
-                          "set datafile missing 'NaN'\n"
-                          "data = '%s.dat'\n"
-                          "do for [kind in 'svg png'] {\n"
-                          "if (kind eq 'svg') { set terminal svg noenhanced size %u,%u font "
-                          "'DejaVu Sans,13' background '#ffffff' }\n"
-                          "if (kind eq 'png') { set terminal pngcairo noenhanced size %u,%u font "
-                          "'DejaVu Sans,10' background '#ffffff' }\n"
-                          "set output " GEMEM_PLOT_INTO "'%s.'.kind\n"
-                          "set border 3 lc rgb '#888888'\n"
-                          "set tics nomirror out scale 0.5 textcolor rgb '" GEMEM_COLOUR_INK "'\n"
-                          "set grid back lc rgb '#e6e6e6' lt 1\n"
-                          "set style fill solid 1.0 noborder\n"
-                          "unset key\n",
-                          base, base, base, base, GEMEM_PLOT_WIDTH, height, GEMEM_PLOT_WIDTH,
-                          height, base);
+  gemem_plot_page_begin (out, page, base, 0);
+  g_string_append (out, "set border 3 lc rgb '#888888'\n"
+                        "set tics nomirror out scale 0.5 textcolor rgb '" GEMEM_COLOUR_INK "'\n"
+                        "set grid back lc rgb '#e6e6e6' lt 1\n"
+                        "set style fill solid 1.0 noborder\n"
+                        "unset key\n");
 }
 
 void
@@ -228,37 +320,43 @@ gemem_plot_script_end (GString *out)
 
 void
 gemem_plot_script_margins (GString *out, guint left, guint right, guint top, guint bottom,
-                           guint height)
+                           const GememPlotPage *page)
 {
-  append_fraction (out, "set lmargin at screen ", left * 1000 / GEMEM_PLOT_WIDTH);
-  append_fraction (out, "\nset rmargin at screen ", right * 1000 / GEMEM_PLOT_WIDTH);
-  append_fraction (out, "\nset tmargin at screen ", top * 1000 / height);
-  append_fraction (out, "\nset bmargin at screen ", bottom * 1000 / height);
+  append_fraction (out, "set lmargin at screen ", left * 1000 / page->width);
+  append_fraction (out, "\nset rmargin at screen ", right * 1000 / page->width);
+  append_fraction (out, "\nset tmargin at screen ", top * 1000 / page->height);
+  append_fraction (out, "\nset bmargin at screen ", bottom * 1000 / page->height);
   g_string_append_c (out, '\n');
 }
 
+/* Characters of a row's name: at most two fifths of the width. */
+static guint
+row_name_max (const GememPlotPage *page)
+{
+  return MIN (GEMEM_PLOT_ROW_NAME_MAX, page->width * 2 / 5 / GEMEM_PLOT_CHARACTER);
+}
+
 void
-gemem_plot_script_row_names (GString *out, const GememPlotGroup *group)
+gemem_plot_script_row_names (GString *out, const GememPlotGroup *group, const GememPlotPage *page)
 {
   g_string_append (out, "set ytics scale 0 (");
   for (guint i = 0; i < group->results->len; i++)
     {
-      const GememResult *result = group->results->pdata[i];
       g_string_append (out, i > 0 ? ", " : "");
-      gemem_plot_append_quoted (out, result->label, GEMEM_PLOT_ROW_NAME_MAX, TRUE);
+      gemem_plot_append_label (out, gemem_plot_label (group, i), row_name_max (page), TRUE);
       g_string_append_printf (out, " %u", i);
     }
   g_string_append (out, ")\n");
 }
 
 guint
-gemem_plot_row_names_width (const GememPlotGroup *group)
+gemem_plot_row_names_width (const GememPlotGroup *group, const GememPlotPage *page)
 {
   glong characters = 10;
   for (guint i = 0; i < group->results->len; i++)
-    characters = MAX (characters,
-                      g_utf8_strlen (((const GememResult *) group->results->pdata[i])->label, -1));
-  return 30 + GEMEM_PLOT_CHARACTER * (guint) MIN (characters, GEMEM_PLOT_ROW_NAME_MAX);
+    characters = MAX (characters, g_utf8_strlen (gemem_plot_label (group, i), -1));
+  return (page->slim ? 14 : 30)
+         + GEMEM_PLOT_CHARACTER * (guint) MIN (characters, (glong) row_name_max (page));
 }
 
 void
@@ -284,6 +382,57 @@ gemem_plot_script_bars (GString *out, const GememPlotGroup *group, const char *s
                             failed ? "notitle" : "title '", failed ? "" : title, failed ? "" : "'");
 }
 
+void
+gemem_plot_script_tics (GString *out, char axis, guint length, const char *span)
+{
+  g_string_append_printf (
+      out,
+      "raw = (%s)/%u.0\n"
+      "mag = 10.0**floor(log10(raw))\n"
+      "step = mag*(raw <= mag ? 1 : raw <= 2*mag ? 2 : raw <= 5*mag ? 5 : 10)\n"
+      "set %ctics step\n",
+      span, MAX (length / (axis == 'x' ? GEMEM_PLOT_TIC : GEMEM_PLOT_TIC_UP), 1), axis);
+}
+
+void
+gemem_plot_script_bars_axis (GString *out, guint64 end, const GememPlotUnit *unit, guint width,
+                             guint text, gboolean broken, const GememPlotPage *page)
+{
+  g_string_append_printf (out,
+                          "unit = %s\nend = %" G_GUINT64_FORMAT "\nspan = %" G_GUINT64_FORMAT
+                          "/unit*%u/%u\nset xrange [0:span]\nbar = 0.34\n",
+                          unit->divisor, end, end, width, width - MIN (text, width / 2));
+  gemem_plot_script_tics (out, 'x', width, "span");
+  if (!broken)
+    return;
+  /* where the break is; how far its edges lean, and lie apart */
+  g_string_append (out, "brk = end/unit*0.9\nlean = end/unit*0.012\nwide = end/unit*0.016\n"
+                        "set xtics 0,step,brk\n");
+  for (guint edge = 0; edge < 2; edge++)
+    {
+      g_string_append_printf (out, "set arrow from first brk-lean%s", edge ? "+wide" : "");
+      append_fraction (out, ", screen ", (GEMEM_PLOT_FOOT - 6) * 1000 / page->height);
+      g_string_append_printf (out, " to first brk+lean%s", edge ? "+wide" : "");
+      append_fraction (out, ", screen ", (GEMEM_PLOT_FOOT + 6) * 1000 / page->height);
+      g_string_append (out, " nohead front lc rgb '" GEMEM_COLOUR_INK "'\n");
+    }
+}
+
+void
+gemem_plot_script_breaks (GString *out, const char *value)
+{
+  g_string_append_printf (out,
+                          "data using (brk-lean+wide/2):(%s > end ? $1+0.4 : NaN):(2*lean):(-0.8) "
+                          "with vectors nohead lw 7 lc rgb '#ffffff' notitle, \\\n  ",
+                          value);
+  for (guint edge = 0; edge < 2; edge++)
+    g_string_append_printf (
+        out,
+        "data using (brk-lean%s):(%s > end ? $1+0.4 : NaN):(2*lean):(-0.8) with "
+        "vectors nohead lw 1 lc rgb '" GEMEM_COLOUR_INK "' notitle, \\\n  ",
+        edge ? "+wide" : "", value);
+}
+
 static guint
 key_width (const GememPlotKey *key)
 {
@@ -299,63 +448,93 @@ gemem_plot_legend_width (const GememPlotKey *keys, guint n)
   return total;
 }
 
-void
-gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y,
-                          guint height)
+/* One entry at (@x, @y), the latter from the lower edge. */
+static void
+append_key (GString *out, const GememPlotKey *key, guint x, guint y, const GememPlotPage *page)
 {
-  const guint total = gemem_plot_legend_width (keys, n);
-  x = x > 0 ? MIN (x, GEMEM_PLOT_WIDTH - MIN (total, GEMEM_PLOT_WIDTH))
-            : (GEMEM_PLOT_WIDTH - MIN (total, GEMEM_PLOT_WIDTH)) / 2;
-  for (guint i = 0; i < n; x += key_width (&keys[i++]))
+  const gboolean hatched = key->sample == GEMEM_PLOT_HATCHED,
+                 box = key->sample == GEMEM_PLOT_BOX || hatched,
+                 line = key->sample == GEMEM_PLOT_LINE;
+  append_fraction (out,
+                   box    ? "set object rect from screen "
+                   : line ? "set arrow from screen "
+                          : "set label '' at screen ",
+                   (x + (box || line ? 0 : 12)) * 1000 / page->width);
+  append_fraction (out, ",", (y - (box ? 5 : 0)) * 1000 / page->height);
+  if (box || line)
     {
-      const gboolean hatched = keys[i].sample == GEMEM_PLOT_HATCHED,
-                     box = keys[i].sample == GEMEM_PLOT_BOX || hatched,
-                     line = keys[i].sample == GEMEM_PLOT_LINE;
-      append_fraction (out,
-                       box    ? "set object rect from screen "
-                       : line ? "set arrow from screen "
-                              : "set label '' at screen ",
-                       (x + (box || line ? 0 : 12)) * 1000 / GEMEM_PLOT_WIDTH);
-      append_fraction (out, ",", (height - y - (box ? 5 : 0)) * 1000 / height);
-      if (box || line)
-        {
-          append_fraction (out, " to screen ", (x + 22) * 1000 / GEMEM_PLOT_WIDTH);
-          append_fraction (out, ",", (height - y + (box ? 5 : 0)) * 1000 / height);
-        }
-      g_string_append_printf (out, " %s%s\n",
-                              hatched ? "fs " GEMEM_PLOT_HATCH " noborder fc "
-                              : box   ? "fs solid noborder fc "
-                              : line  ? "nohead "
-                                      : "point ",
-                              keys[i].look);
-      g_string_append (out, "set label ");
-      gemem_plot_append_quoted (out, keys[i].text, 0, FALSE);
-      append_fraction (out, " at screen ", (x + 28) * 1000 / GEMEM_PLOT_WIDTH);
-      append_fraction (out, ",", (height - y) * 1000 / height);
-      g_string_append (out, " left\n");
+      append_fraction (out, " to screen ", (x + 22) * 1000 / page->width);
+      append_fraction (out, ",", (y + (box ? 5 : 0)) * 1000 / page->height);
     }
-}
-
-void
-gemem_plot_script_title (GString *out, const GememPlotGroup *group, const char *what, guint height)
-{
-  g_autofree char *title = g_strdup_printf ("%s: %s", group->title, what);
+  g_string_append_printf (out, " %s%s\n",
+                          hatched ? "fs " GEMEM_PLOT_HATCH " noborder fc "
+                          : box   ? "fs solid noborder fc "
+                          : line  ? "nohead "
+                                  : "point ",
+                          key->look);
   g_string_append (out, "set label ");
-  gemem_plot_append_quoted (out, title, 110, FALSE);
-  append_fraction (out, " at screen 0.5,", (height - 18) * 1000 / height);
-  g_string_append (out, " center font ',16' textcolor rgb '" GEMEM_COLOUR_INK "'\n");
+  gemem_plot_append_label (out, key->text, 0, FALSE);
+  append_fraction (out, " at screen ", (x + 28) * 1000 / page->width);
+  append_fraction (out, ",", y * 1000 / page->height);
+  g_string_append (out, " left\n");
 }
 
 guint
-gemem_plot_script_begin_rows (GString *out, const GememPlotGroup *group, const char *base,
-                              const char *what, guint row)
+gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y,
+                          const GememPlotPage *page)
 {
-  const guint rows = group->results->len, height = GEMEM_PLOT_HEAD + GEMEM_PLOT_FOOT + row * rows;
-  gemem_plot_script_begin (out, base, height);
+  guint lines = 0;
+
+  for (guint first = 0, last; first < n; first = last, lines++)
+    {
+      guint width = key_width (&keys[first]);
+      for (last = first + 1; last < n && width + key_width (&keys[last]) <= page->width - 16;)
+        width += key_width (&keys[last++]);
+      guint at = x > 0 && !page->slim ? MIN (x, page->width - MIN (width, page->width))
+                                      : (page->width - MIN (width, page->width)) / 2;
+      for (guint i = first; out != NULL && i < last; at += key_width (&keys[i++]))
+        append_key (out, &keys[i], at, page->height - y - lines * GEMEM_PLOT_LEGEND_ROW, page);
+    }
+  return lines;
+}
+
+void
+gemem_plot_script_title (GString *out, const GememPlotGroup *group, const char *what,
+                         const GememPlotPage *page)
+{
+  g_autofree char *title = g_strdup_printf ("%s: %s", group->title, what);
+  if (gemem_plot_page_titled (page))
+    {
+      g_string_append (out, "set label ");
+      gemem_plot_append_label (out, title, MIN (110, page->width / 11), FALSE);
+      append_fraction (out, " at screen 0.5,", (page->height - 18) * 1000 / page->height);
+      g_string_append (out, " center font large textcolor rgb '" GEMEM_COLOUR_INK "'\n");
+    }
+  if (group->more > 0)
+    {
+      g_string_append_printf (out, "set label 'and %u more, not drawn' at screen ", group->more);
+      append_fraction (out, "", page->width > 12 ? 12 * 1000 / page->width : 0);
+      append_fraction (out, ", screen ", 14 * 1000 / page->height);
+      g_string_append (out, " left textcolor rgb '#666666'\n");
+    }
+}
+
+guint
+gemem_plot_rows_head (const GememPlotPage *page, guint lines)
+{
+  return GEMEM_PLOT_HEAD - page->lift + (MAX (lines, 1) - 1) * GEMEM_PLOT_LEGEND_ROW;
+}
+
+void
+gemem_plot_script_begin_rows (GString *out, const GememPlotGroup *group, const char *base,
+                              const char *what, guint row, guint lines, GememPlotPage *page)
+{
+  const guint rows = group->results->len;
+  page->height = gemem_plot_rows_head (page, lines) + GEMEM_PLOT_FOOT + row * rows;
+  gemem_plot_script_begin (out, base, page);
   g_string_append_printf (out, "set grid noytics\nset yrange [%u.5:-0.5]\nset multiplot\n",
                           rows - 1);
-  gemem_plot_script_title (out, group, what, height);
-  return height;
+  gemem_plot_script_title (out, group, what, page);
 }
 
 void

@@ -1,20 +1,23 @@
 /* script.h - shared by the gnuplot scripts and data files: size, colours, units, quoting,
  * axes, legends.
  *
- * A script is self-contained: `gnuplot NAME.gp` in its folder creates NAME.svg and NAME.png.  The
- * terminals are set `noenhanced`, so that no character of a label ('_', '^', '{', '@') is markup;
- * fonts, sizes and colours are fixed and independent of the user's settings.
+ * A script is self-contained: `gnuplot NAME.gp` in its folder creates NAME.svg and what else the
+ * style has.  The terminals are set `noenhanced`, so that no character of a label ('_', '^', '{',
+ * '@') is markup, and labels go through the script's function t(), which is for TeX; fonts, sizes
+ * and colours are fixed and independent of the user's settings.
  */
 #pragma once
 
 #include "sim/plots/group.h"
+#include "sim/plots/style.h"
 
-#define GEMEM_PLOT_WIDTH 1200      /* px of a picture */
 #define GEMEM_PLOT_ROW 30          /* px of a row of bars */
 #define GEMEM_PLOT_HEAD 76         /* px above the rows: title and legends */
 #define GEMEM_PLOT_FOOT 76         /* px below them: tics and axis titles */
 #define GEMEM_PLOT_LEGEND 54       /* px from the upper edge to the legend */
 #define GEMEM_PLOT_CHARACTER 8     /* px of one character */
+#define GEMEM_PLOT_TIC 56          /* px between tics of the x axis, at least */
+#define GEMEM_PLOT_TIC_UP 36       /* and of the y axis */
 #define GEMEM_PLOT_ROW_NAME_MAX 44 /* characters of a row's name */
 
 /* The palette of Okabe and Ito, distinct for colour-blind readers; each colour has one meaning in
@@ -25,6 +28,7 @@
 #define GEMEM_COLOUR_ALARM "#d55e00"
 #define GEMEM_COLOUR_GOOD "#009e73"
 #define GEMEM_COLOUR_INK "#222222"
+#define GEMEM_COLOUR_P99 "#cc79a7"
 
 /* What stands before the name of a picture: gemem draws under another name and renames it when it
  * is whole, so that a kill leaves no half picture. */
@@ -50,20 +54,29 @@ const GememPlotUnit *gemem_plot_count_unit (guint64 count);
 /* "time (ms)", or "event" for a unit without a name; g_free(). */
 char *gemem_plot_axis_title (const char *what, const GememPlotUnit *unit);
 
-/* The range of the points of all timelines of a group. */
+/* The range of the points of all timelines of a group.  Of time, what is idle is cut: a span
+ * between two points that is a twentieth of the whole.  All events would else be drawn in a few
+ * columns. */
 typedef struct
 {
   guint64 from, to; /* numbers of events, or ns if @time */
-  gboolean time;    /* the trace has times */
+  gboolean time;    /* asked for, and the trace has times */
   const GememPlotUnit *unit;
-  char *title; /* "time (ms)" */
+  char *title;  /* "time (ms)" */
+  GArray *cuts; /* guint64: start and end of each, in ns */
 } GememPlotAxis;
 
-void gemem_plot_axis_init (GememPlotAxis *axis, const GememPlotGroup *group);
+/* @time: it is asked for. */
+void gemem_plot_axis_init (GememPlotAxis *axis, const GememPlotGroup *group, gboolean time);
+/* Defines the script's x(value), sets range and tics of the x axis of a panel of @width px, and
+ * marks the cuts. */
+void gemem_plot_axis_script (GString *out, const GememPlotAxis *axis, guint width);
 void gemem_plot_axis_clear (GememPlotAxis *axis);
 
 /* ---- text */
 
+/* "t(\"text\")", @text as below, for labels. */
+void gemem_plot_append_label (GString *out, const char *text, guint max, gboolean format);
 /* @text in one line of at most @max characters (0: all): keys of settings are shortened first, then
  * the middle is omitted. */
 char *gemem_plot_shorten (const char *text, guint max);
@@ -79,23 +92,27 @@ void gemem_plot_append_comment (GString *out, const char *before, const char *te
 
 /* ---- pieces of a script; px from the left and the upper edge unless stated */
 
-/* Opens and closes the loop over the two terminals, which draw BASE.svg and BASE.png from
- * BASE.dat. */
-void gemem_plot_script_begin (GString *out, const char *base, guint height);
+/* Opens and closes the loop over the terminals, which draw BASE.svg and so on from BASE.dat; the
+ * height of @page is known. */
+void gemem_plot_script_begin (GString *out, const char *base, const GememPlotPage *page);
 void gemem_plot_script_end (GString *out);
-/* The title of the whole picture. */
+/* The title of the whole picture, where @page has one; and, below everything, how many results of
+ * @group are not drawn. */
 void gemem_plot_script_title (GString *out, const GememPlotGroup *group, const char *what,
-                              guint height);
-/* Begins a picture with a row per result, @row px each, row i at y = i, with title @what; returns
- * its height.  The caller adds legends and row names. */
-guint gemem_plot_script_begin_rows (GString *out, const GememPlotGroup *group, const char *base,
-                                    const char *what, guint row);
+                              const GememPlotPage *page);
+/* Begins a picture with a row per result, @row px each, row i at y = i, with title @what, below a
+ * legend of @lines; sets the height of @page.  The caller adds legends and row names. */
+void gemem_plot_script_begin_rows (GString *out, const GememPlotGroup *group, const char *base,
+                                   const char *what, guint row, guint lines, GememPlotPage *page);
+/* px above the rows of a picture with a legend of @lines. */
+guint gemem_plot_rows_head (const GememPlotPage *page, guint lines);
 /* Edges of a panel; @top and @bottom are measured from the lower edge of the picture. */
 void gemem_plot_script_margins (GString *out, guint left, guint right, guint top, guint bottom,
-                                guint height);
+                                const GememPlotPage *page);
 /* Names of the results as tics of the y axis, row i at i; and their width in px. */
-void gemem_plot_script_row_names (GString *out, const GememPlotGroup *group);
-guint gemem_plot_row_names_width (const GememPlotGroup *group);
+void gemem_plot_script_row_names (GString *out, const GememPlotGroup *group,
+                                  const GememPlotPage *page);
+guint gemem_plot_row_names_width (const GememPlotGroup *group, const GememPlotPage *page);
 /* Writes "24 of 25 costs are guesses" below the panel unless none is: needed beside every modelled
  * time.  @tag: number of the label and a space, or "". */
 void gemem_plot_script_guesses (GString *out, const GememPlotGroup *group, const char *tag);
@@ -109,6 +126,15 @@ void gemem_plot_script_failures (GString *out, guint column);
 void gemem_plot_script_bars (GString *out, const GememPlotGroup *group, const char *start,
                              const char *value, const char *low, const char *high,
                              const char *colour, const char *title);
+/* Tics of @axis, 'x' or 'y', which is @length px long and shows @span, in gnuplot's syntax. */
+void gemem_plot_script_tics (GString *out, char axis, guint length, const char *span);
+/* The x axis of a panel of @width px, of bars up to @end, in units of @unit, with @text px for what
+ * is written behind them.  If @broken, a bar that is far longer is cut off at the end, and so is
+ * the axis: both are drawn broken, the bars by what the second appends to the plot, where @value is
+ * larger than `end`. */
+void gemem_plot_script_bars_axis (GString *out, guint64 end, const GememPlotUnit *unit, guint width,
+                                  guint text, gboolean broken, const GememPlotPage *page);
+void gemem_plot_script_breaks (GString *out, const char *value);
 #define GEMEM_PLOT_HATCH "pattern 4"
 /* The entry of a legend for hatched bars. */
 #define GEMEM_PLOT_HATCHED_KEY(group) \
@@ -129,8 +155,10 @@ typedef struct
   const char *look, *text;
 } GememPlotKey;
 
-guint gemem_plot_legend_width (const GememPlotKey *keys, guint n); /* px */
-/* Draws a legend in one line at @y, from @x on (0: centred; further left if too long).  gnuplot's
- * own legend wraps at the width of a panel. */
-void gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y,
-                               guint height);
+guint gemem_plot_legend_width (const GememPlotKey *keys, guint n); /* px, in one line */
+#define GEMEM_PLOT_LEGEND_ROW 20                                   /* px of a line of a legend */
+/* Draws a legend at @y, from @x on (0: centred; further left if too long), in as many lines as the
+ * width of @page takes; returns their number.  @out: NULL to count only.  gnuplot's own legend
+ * wraps at the width of a panel. */
+guint gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint x, guint y,
+                                const GememPlotPage *page);

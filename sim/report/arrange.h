@@ -33,6 +33,11 @@ gboolean gemem_report_is_brief (const GememReportOptions *options);
 
 /* ---- overall.c */
 
+/* The standing (GememStanding) of each label that every one of the *@groups recordings of @results
+ * has, the best first; g_array_unref().  NULL: there are fewer than two of either, a recording
+ * stands twice, or least capacities were looked for. */
+GArray *gemem_report_standings (GememResult *const *results, guint n, guint *groups);
+
 /* Appends one table of all recordings, and a sentence.  FALSE: nothing, as there is only one, or they have no
  * two allocators in common. */
 gboolean gemem_report_overall (GString *out, GememResult *const *results, guint n,

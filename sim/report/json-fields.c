@@ -193,6 +193,14 @@ static const GememJsonField idle_fields[] = {
   END,
 };
 
+static const GememJsonField pin_fields[] = {
+  { "origin", GEMEM_FIELD_ORIGIN, G_STRUCT_OFFSET (GememPin, origin) },
+  NUMBER (GememPin, bytes),
+  NUMBER (GememPin, segments),
+  NUMBER (GememPin, blocks),
+  END,
+};
+
 static const GememJsonField block_fields[] = {
   NUMBER (GememNamedBlock, id),
   NUMBER (GememNamedBlock, size),
@@ -244,6 +252,7 @@ static const GememJsonField share_fields[] = {
 const GememJsonArray gemem_json_arrays[] = {
   ARRAY (oom, oom_fields, GememOom, FALSE),
   ARRAY (idle, idle_fields, GememIdleRow, FALSE, TRUE),
+  ARRAY (pins, pin_fields, GememPin, FALSE, TRUE),
   ARRAY (idle_at_failure, idle_fields, GememIdleRow, FALSE, TRUE),
   ARRAY (largest, block_fields, GememNamedBlock, FALSE, TRUE),
   ARRAY (leaked, block_fields, GememNamedBlock, FALSE, TRUE),

@@ -15,6 +15,7 @@
 #include "base/params.h"
 #include "sim/engine/run.h"
 #include "sim/report/json-fields.h"
+#include "sim/report/report-private.h"
 #include "sim/report/report.h"
 
 #define MAX_VALUES (1u << 26)
@@ -548,12 +549,17 @@ check_document (const ResultReading *reading)
 gboolean
 gemem_results_read_json (const char *path, GPtrArray *results, GError **error)
 {
-  const guint before = results->len;
   GememInput *input = gemem_input_open (path, error);
+
+  return input != NULL && gemem_results_read_input (input, results, error);
+}
+
+gboolean
+gemem_results_read_input (GememInput *input, GPtrArray *results, GError **error)
+{
+  const guint before = results->len;
   GError *local = NULL;
   ResultReading reading = { .results = results, .version = GEMEM_JSON_VERSION, .error = &local };
-  if (input == NULL)
-    return FALSE;
   g_autofree char *name = g_strdup (gemem_input_name (input));
   GememJson *json = gemem_json_new_long (input, MAX_TEXT);
   gemem_input_set_single_pass (input);

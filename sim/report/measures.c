@@ -113,6 +113,16 @@ gemem_measure_known_as (guint index)
   return index < G_N_ELEMENTS (gemem_measures) ? gemem_measures[index].text.known_as : NULL;
 }
 
+gboolean
+gemem_measure_is_bytes (const char *name)
+{
+  const GememMeasure *measure = gemem_measures;
+
+  while (measure->key != NULL && strcmp (measure->key, name) != 0)
+    measure++;
+  return measure->key != NULL && measure->unit == GEMEM_UNIT_BYTES;
+}
+
 const GememMeasure *
 gemem_measure_find (const char *name, GError **error)
 {

@@ -17,10 +17,8 @@
 
 #define ROWS 30
 
-/* Standing of each label that every one of the *@groups recordings has, the best first; NULL: there are fewer
- * than two of either, a recording stands twice, or least capacities were looked for. */
-static GArray *
-stand (GememResult *const *results, guint n, guint *groups)
+GArray *
+gemem_report_standings (GememResult *const *results, guint n, guint *groups)
 {
   g_autoptr (GArray) standings = gemem_standings_new ();
   g_autoptr (GHashTable) traces = g_hash_table_new (g_str_hash, g_str_equal);
@@ -124,7 +122,7 @@ gemem_report_overall (GString *out, GememResult *const *results, guint n,
                       const GememReportOptions *options)
 {
   guint groups;
-  g_autoptr (GArray) standings = stand (results, n, &groups);
+  g_autoptr (GArray) standings = gemem_report_standings (results, n, &groups);
   const guint shown = standings == NULL                 ? 0
                       : options != NULL && options->all ? standings->len
                                                         : MIN (standings->len, ROWS);

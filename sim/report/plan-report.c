@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/report/plan-overall.h"
+#include "sim/report/plan-peak.h"
 #include "sim/report/plan-report.h"
 #include "sim/report/rows.h"
 
@@ -102,6 +103,13 @@ memsets (const GememPlanResult *result)
   return result->plan->memsets->len;
 }
 
+/* What ended the search early; such a plan is not repeatable. */
+static const char *
+stopped (const GememPlanResult *result)
+{
+  return result->plan->stopped;
+}
+
 static guint64
 alignment (const GememPlanResult *result)
 {
@@ -126,6 +134,7 @@ static const PlanColumn columns[] = {
   { "memsets", "memsets", UNIT_COUNT, 6, memsets, NULL },
   { "least", "least possible", UNIT_BYTES, -1, least, NULL }, /* bytes proved to be necessary */
   { "alignment", "alignment", UNIT_BYTES, -1, alignment, NULL },
+  { "stopped", "stopped", UNIT_TEXT, -1, NULL, stopped },
   /* last: omitted unless asked for */
   { "planning_ns", "planning time", UNIT_NS, 1, planning_time, NULL },
 };
@@ -327,6 +336,10 @@ append_proofs (GString *out, const GememPlanResult *results, guint n)
         g_string_append_printf (
             out, "%s: at most %" G_GUINT64_FORMAT ".%u %% above the least possible\n",
             plan->planner, tenths / 10, (guint) (tenths % 10));
+      if (over > 0 && plan->stopped != NULL)
+        g_string_append_printf (out, "  %s: the best so far, not repeatable\n",
+                                strcmp (plan->stopped, "time") == 0 ? "the time is over"
+                                                                    : plan->stopped);
     }
 }
 
@@ -360,6 +373,8 @@ append_table (GString *out, const GememPlanResult *results, guint n,
           g_string_append_c (out, '\n');
         }
       append_proofs (out, results + start, end - start);
+      for (guint i = start; options->peaks && i < end; i++)
+        gemem_plan_peak_text (out, &results[i]);
     }
   gemem_plan_overall (out, results, n);
 }
@@ -370,7 +385,7 @@ static void
 append_markdown (GString *out, const GememPlanResult *results, guint n,
                  const GememPlanReportOptions *options)
 {
-  const GememPlanReportOptions any_width = { options->time, 0 };
+  const GememPlanReportOptions any_width = { options->time, 0, FALSE };
   char buffer[TEXT_MAX];
   PlanTableLayout layout;
 
@@ -464,6 +479,7 @@ append_json_result (GString *out, const GememPlanResult *result,
       g_string_append_printf (out, ", %" G_GUINT64_FORMAT "]", candidate->total);
     }
   g_string_append_c (out, ']');
+  gemem_plan_peak_json (out, result);
   if (options->time)
     g_string_append_printf (out, ", \"measured\": {\"planning_ns\": %" G_GUINT64_FORMAT "}",
                             result->plan->time_ns);

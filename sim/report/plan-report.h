@@ -23,8 +23,9 @@ typedef struct
 
 typedef struct
 {
-  gboolean time; /* include planning times */
-  guint width;   /* terminal width for the table; 0: unlimited */
+  gboolean time;  /* include planning times */
+  guint width;    /* terminal width for the table; 0: unlimited */
+  gboolean peaks; /* say below the table what decides the peak of each plan */
 } GememPlanReportOptions;
 
 /* Appends the report of @n @results to @out; results of one input must be adjacent.  JSON: schema

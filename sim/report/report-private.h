@@ -1,6 +1,7 @@
 /* report-private.h - what the emitters and the writers of JSON offer each other. */
 #pragma once
 
+#include "base/io/input.h"
 #include "sim/engine/result.h"
 #include "sim/report/report.h"
 
@@ -46,3 +47,8 @@ void gemem_report_programs (GString *out, GememResult *const *results, guint n);
 void gemem_report_programs_markdown (GString *out, GememResult *const *results, guint n);
 /* "train.gmt: pytorch-caching": a program in tables and pictures; g_free(). */
 char *gemem_report_program_name (const GememResult *program);
+
+/* ---- json-read.c */
+
+/* gemem_results_read_json() of @input, which it closes. */
+gboolean gemem_results_read_input (GememInput *input, GPtrArray *results, GError **error);

@@ -71,6 +71,9 @@ const char *gemem_measure_known_as (guint index);
 /* The measure @name.  GEMEM_ERROR_USAGE suggests a name. */
 const GememMeasure *gemem_measure_find (const char *name, GError **error);
 
+/* TRUE if @name is a measure, and its unit is bytes. */
+gboolean gemem_measure_is_bytes (const char *name);
+
 /* Where results of one trace are of several devices, each of them names its device from now on,
  * device 0 too.  O(n^2). */
 void gemem_results_name_devices (GememResult *const *results, guint n);

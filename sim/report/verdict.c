@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -337,7 +338,7 @@ proven_least (GememResult *const *results, guint n)
   return least;
 }
 
-/* How far the best is from the least that is possible. */
+/* How far the best is from the least that is possible, rounded up. */
 static void
 append_least (GString *out, const Standings *s, guint64 least)
 {
@@ -346,10 +347,33 @@ append_least (GString *out, const Standings *s, guint64 least)
   if (least == 0 || s->capacity || s->as_recorded)
     return;
   g_ascii_formatd (share, sizeof share, "%.1f",
-                   100 * ((double) s->best->peak_reserved / (double) least - 1));
+                   ceil (1000 * ((double) s->best->peak_reserved / (double) least - 1)) / 10);
   g_string_append_printf (
       out, " It is at most %s %% above the least possible: no placement needs less than %s.", share,
       gemem_format_size (size, least));
+}
+
+/* Why @result needs more than the least: what it holds and does not use. */
+static void
+append_why (GString *out, const GememResult *result)
+{
+  g_autoptr (GString) why = g_string_new (NULL);
+
+  if (gemem_report_append_idle (why, result))
+    g_string_append_printf (out, " %s.", why->str);
+}
+
+/* The same for the best, and for what the program has now. */
+static void
+append_reasons (GString *out, const Standings *s, GememResult *const *results, guint n,
+                guint64 least)
+{
+  if (least == 0 || s->capacity || s->as_recorded)
+    return;
+  append_why (out, s->best);
+  for (guint i = 0; i < n; i++)
+    if (results[i]->as_now && results[i] != s->best && is_eligible (s, results[i]))
+      append_why (out, results[i]);
 }
 
 char *
@@ -384,6 +408,7 @@ gemem_report_verdict (GememResult *const *results, guint n)
   append_costs (out, &s);
   g_string_append_c (out, '.');
   append_least (out, &s, proven_least (results, n));
+  append_reasons (out, &s, results, n, proven_least (results, n));
   return g_string_free (out, FALSE);
 }
 

@@ -124,27 +124,44 @@ judge (GememAdvice *advice, const GememAdviceQuestion *question)
       advice->verdict = GEMEM_ADVICE_DOES_NOT_FIT;
       return;
     }
+  if (advice->doubt == NULL && advice->histories.all.failed > 0)
+    advice->doubt = g_strdup_printf ("a request fails in %u of %u other histories",
+                                     advice->histories.all.failed, advice->histories.all.runs);
   advice->verdict = advice->doubt != NULL || advice->device_assumed ? GEMEM_ADVICE_UNKNOWN
                                                                     : GEMEM_ADVICE_FITS;
   advice->need = now->peak_reserved;
 }
 
-/* The first round: the program as it is, on each device of the trace. */
+static GememNeedOptions
+need_options (const GememAdviceQuestion *question)
+{
+  return (GememNeedOptions){ .device_spec = question->device_spec,
+                             .ignores_settings = question->ignores_settings,
+                             .allow_partial = question->allow_partial,
+                             .interrupted = question->interrupted,
+                             .run = question->run };
+}
+
+static GememNeed
+need_of (const GememAdviceQuestion *question, const GememAllocatorSpec *spec)
+{
+  return (GememNeed){ .name = question->name,
+                      .held = question->held,
+                      .ordinals = question->ordinals,
+                      .spec = spec,
+                      .graph = question->graph };
+}
+
+/* The first round: the program as it is, on each device of the trace; then in other histories. */
 static gboolean
 replay_now (GememAdvice *advice, const GememAdviceQuestion *question, int *ordinal, GError **error)
 {
-  const GememNeedOptions options = { .device_spec = question->device_spec,
-                                     .ignores_settings = question->ignores_settings,
-                                     .allow_partial = question->allow_partial,
-                                     .interrupted = question->interrupted,
-                                     .run = question->run };
-  GememNeed need = { .name = question->name,
-                     .held = question->held,
-                     .ordinals = question->ordinals,
-                     .spec = advice->spec,
-                     .graph = question->graph };
+  const GememNeedOptions options = need_options (question);
+  GememNeed need = need_of (question, advice->spec);
 
-  if (gemem_needs_find (&need, 1, &options, error))
+  if (gemem_needs_find (&need, 1, &options, error)
+      && (question->histories == 0
+          || gemem_histories_try (&need, question->histories, &options, &advice->histories, error)))
     {
       *ordinal = need.result->device_ordinal;
       advice->now = g_steal_pointer (&need.result);
@@ -420,6 +437,21 @@ settle_other (GememAdvice *advice)
 
 /* ---- together */
 
+/* The best line in other histories: what it saves may hang on the recorded one. */
+static gboolean
+try_line (GememAdvice *advice, const GememAdviceQuestion *question, GError **error)
+{
+  const GememNeedOptions options = need_options (question);
+  GememAdviceLine *line = &g_array_index (advice->lines, GememAdviceLine, 0);
+  GememNeed need;
+
+  if (question->histories == 0 || advice->lines->len == 0)
+    return TRUE;
+  need = need_of (question, line->candidate->spec);
+  need.result = line->result;
+  return gemem_histories_try (&need, question->histories, &options, &line->histories, error);
+}
+
 static void
 search (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal)
 {
@@ -491,7 +523,7 @@ gemem_advise (const GememAdviceQuestion *asked, GError **error)
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);
   if (advice->now->allocs + advice->now->graph_loads > 0)
     search (advice, question, ordinal);
-  return g_steal_pointer (&advice);
+  return try_line (advice, question, error) ? g_steal_pointer (&advice) : NULL;
 }
 
 void

@@ -14,6 +14,7 @@
 #include "base/macros.h"
 #include "sim/engine/replay.h"
 #include "sim/search/candidates.h"
+#include "sim/search/histories.h"
 #include "traces/held.h"
 #include "traces/holders.h"
 
@@ -37,7 +38,8 @@ typedef struct
   const char *system;        /* "pytorch": whose allocator; "any"; NULL: the recorder's */
   gboolean ignores_settings; /* those of the trace do not count */
   gboolean allow_partial;
-  gboolean all; /* try all there is, however long the trace is */
+  gboolean all;    /* try all there is, however long the trace is */
+  guint histories; /* orders of frees that are tried beside the recorded one; 0: that alone */
   const gint *interrupted;
   /* Runs jobs as gemem_jobs_run() does; NULL: that. */
   void (*run) (const GememJob *jobs, guint n, GememResult **results, GError **errors);
@@ -48,9 +50,10 @@ typedef struct
 {
   GememCandidate *candidate;
   GememResult *result;
-  guint64 need, saved; /* bytes; 0 saved: more than now, though it fits */
-  gint64 calls;        /* of the device, more than now */
-  gboolean too_new;    /* the oldest version that the program may have refuses it */
+  guint64 need, saved;      /* bytes; 0 saved: more than now, though it fits */
+  gint64 calls;             /* of the device, more than now */
+  gboolean too_new;         /* the oldest version that the program may have refuses it */
+  GememHistories histories; /* of the best line, where they were asked for */
 } GememAdviceLine;
 
 #define GEMEM_ADVICE_LINES 3
@@ -65,7 +68,8 @@ typedef struct
   gboolean device_assumed; /* neither the question nor the recording says how large the device is */
   guint devices;           /* of the trace; the advice is about the one that needs most */
   GememAllocatorSpec *spec;
-  GememResult *now; /* with the settings it had; on the device asked for */
+  GememResult *now;         /* with the settings it had; on the device asked for */
+  GememHistories histories; /* of `now`; without runs: not asked for */
   GememAdviceVerdict verdict;
   char *doubt;   /* why it cannot be told; NULL: it can, but for the device */
   guint64 need;  /* bytes with the settings it had; 0: not known */

@@ -5,6 +5,7 @@
  *
  *   [train.gmt]
  *   allocator=pytorch-caching
+ *   histories=8
  *   peak_reserved=1300234240
  *   ...
  *   idle=streams 0, pools 0, returnable 211812352, ...
@@ -48,6 +49,8 @@ put_entry (GKeyFile *file, const GememGateEntry *entry)
   g_autoptr (GString) idle = g_string_new (NULL);
 
   g_key_file_set_string (file, group, "allocator", entry->allocator);
+  if (entry->histories > 0)
+    put_number (file, group, "histories", entry->histories);
   for (guint m = 0; m < GEMEM_GATE_COUNT; m++)
     put_number (file, group, gemem_gate_measures[m], entry->values[m]);
   for (guint i = 0; i < GEMEM_IDLE_CAUSES; i++)
@@ -166,6 +169,7 @@ read_entry (GKeyFile *file, const char *path, const char *group, GError **error)
 {
   g_autofree char *name = g_uri_unescape_string (group, NULL);
   GememGateEntry *entry = gemem_gate_entry_empty (name != NULL ? name : group);
+  guint64 histories;
   gboolean ok = TRUE;
 
   entry->allocator = g_key_file_get_string (file, group, "allocator", NULL);
@@ -173,6 +177,13 @@ read_entry (GKeyFile *file, const char *path, const char *group, GError **error)
     ok = wrong (error, path, group, "allocator", "is missing");
   for (guint m = 0; ok && m < GEMEM_GATE_COUNT; m++)
     ok = read_number (file, path, group, gemem_gate_measures[m], &entry->values[m], error);
+  if (ok && g_key_file_has_key (file, group, "histories", NULL))
+    {
+      ok = read_number (file, path, group, "histories", &histories, error);
+      if (ok && histories > GEMEM_HISTORIES_MOST)
+        ok = wrong (error, path, group, "histories", "more than there can be");
+      entry->histories = (guint) histories;
+    }
   if (ok && read_idle (file, path, group, entry, error)
       && read_lines (file, path, group, entry, error))
     return entry;

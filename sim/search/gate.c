@@ -101,10 +101,20 @@ gemem_gate_entry_new (const GememNeed *need, GError **error)
   return NULL;
 }
 
+void
+gemem_gate_entry_raise (GememGateEntry *entry, const GememHistories *histories)
+{
+  guint64 *reserved = &entry->values[GEMEM_GATE_RESERVED];
+
+  entry->histories = histories->frees;
+  *reserved = MAX (*reserved, histories->all.most);
+  entry->values[GEMEM_GATE_FAILED] += histories->all.failed;
+}
+
 /* ---- verdicts */
 
-static const GememGateEntry *
-find (const GPtrArray *baseline, const char *name)
+const GememGateEntry *
+gemem_gate_find (const GPtrArray *baseline, const char *name)
 {
   for (guint i = 0; i < baseline->len; i++)
     if (strcmp (((const GememGateEntry *) baseline->pdata[i])->name, name) == 0)
@@ -126,7 +136,7 @@ gemem_gate_judge (const GPtrArray *baseline, const GememGateEntry *now, double t
   GememGateFinding *finding = g_new0 (GememGateFinding, 1);
 
   finding->now = now;
-  finding->before = find (baseline, now->name);
+  finding->before = gemem_gate_find (baseline, now->name);
   finding->rows = gemem_diff_rows_new ();
   finding->idle = gemem_diff_rows_new ();
   finding->verdict = finding->before != NULL ? GEMEM_GATE_SAME : GEMEM_GATE_UNKNOWN;

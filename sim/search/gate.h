@@ -11,6 +11,7 @@
 
 #include "base/macros.h"
 #include "sim/search/diff.h"
+#include "sim/search/histories.h"
 
 GEMEM_BEGIN_DECLS
 
@@ -33,7 +34,8 @@ typedef struct
   char *name;
   char *allocator; /* as in tables */
   guint64 values[GEMEM_GATE_COUNT];
-  GPtrArray *lines;                /* GememHolder at the peak, owned; empty: no call stacks */
+  guint histories;  /* orders of frees besides the recorded one; the values are the worst of all */
+  GPtrArray *lines; /* GememHolder at the peak, owned; empty: no call stacks */
   guint64 idle[GEMEM_IDLE_CAUSES]; /* bytes at the reserved peak */
 } GememGateEntry;
 
@@ -45,6 +47,10 @@ void gemem_gate_entry_add (GememGateEntry *entry, const char *name, guint64 byte
 
 /* What @need, which has its result, needs; its lines by another pass.  NULL with GEMEM_ERROR_INPUT. */
 GememGateEntry *gemem_gate_entry_new (const GememNeed *need, GError **error);
+/* Raises it to what other histories need. */
+void gemem_gate_entry_raise (GememGateEntry *entry, const GememHistories *histories);
+/* The entry of recording @name in @baseline; NULL: it does not have it. */
+const GememGateEntry *gemem_gate_find (const GPtrArray *baseline, const char *name);
 
 /* ---- gate-file.c: baselines, as key files */
 

@@ -5,6 +5,36 @@
 #include "sim/report/report.h"
 #include "sim/search/advise.h"
 
+/* Nothing where none were tried. */
+static void
+append_histories (GString *out, const GememHistories *histories)
+{
+  static const char *const names[] = { "frees", "warm", "addresses" };
+
+  if (histories->all.runs == 0)
+    return;
+  gemem_json_append_name (out, "histories");
+  g_string_append_c (out, '{');
+  for (guint kind = 0; kind < GEMEM_HISTORIES_KINDS; kind++)
+    {
+      const GememHistoriesSpread *spread = &histories->kinds[kind];
+
+      if (spread->runs == 0)
+        continue;
+      gemem_json_append_name (out, names[kind]);
+      g_string_append_c (out, '{');
+      gemem_json_append_number_member (out, "runs", spread->runs);
+      gemem_json_append_number_member (out, "failed", spread->failed);
+      if (spread->failed < spread->runs)
+        {
+          gemem_json_append_number_member (out, "least_needed_bytes", spread->least);
+          gemem_json_append_number_member (out, "most_needed_bytes", spread->most);
+        }
+      g_string_append_c (out, '}');
+    }
+  g_string_append_c (out, '}');
+}
+
 static void
 append_lines (GString *out, const GememAdvice *advice)
 {
@@ -22,6 +52,7 @@ append_lines (GString *out, const GememAdvice *advice)
       gemem_json_append_name (out, "device_calls_more");
       g_string_append_printf (out, "%" G_GINT64_FORMAT, line->calls);
       gemem_json_append_bool_member (out, "refused_by_oldest_version", line->too_new);
+      append_histories (out, &line->histories);
       g_string_append_c (out, '}');
     }
   g_string_append_c (out, ']');
@@ -97,6 +128,7 @@ gemem_advice_append_json (GString *out, const GememAdvice *advice)
   gemem_json_append_number_member (out, "decisions_compared", now->fidelity.compared);
   gemem_json_append_number_member (out, "decisions_equal", now->fidelity.equal);
   append_failure (out, advice);
+  append_histories (out, &advice->histories);
   append_lines (out, advice);
   gemem_json_append_number_member (out, "tried", advice->tried);
   gemem_json_append_number_member (out, "tried_pairs", advice->pairs);

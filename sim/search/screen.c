@@ -233,6 +233,16 @@ append_head (GString *out, const GememAdvice *advice)
 }
 
 static void
+append_histories (GString *out, const GememHistories *histories, guint64 need)
+{
+  g_autofree char *sentence = histories->all.runs > 0 ? gemem_histories_sentence (histories, need)
+                                                      : NULL;
+
+  if (sentence != NULL)
+    gemem_text_wrap (out, sentence, "  ");
+}
+
+static void
 append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *line)
 {
   char need[GEMEM_FORMAT_MAX], saved[GEMEM_FORMAT_MAX], share[G_ASCII_DTOSTR_BUF_SIZE];
@@ -249,6 +259,14 @@ append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *li
   if (line->too_new)
     g_string_append_printf (out, "; version %.*s refuses it", (int) strcspn (advice->versions, " "),
                             advice->versions);
+  if (line->histories.all.failed > 0)
+    g_string_append_printf (out, "\n      fails in %u of %u other histories",
+                            line->histories.all.failed, line->histories.all.runs);
+  else if (line->histories.all.runs > 0)
+    {
+      g_string_append (out, "\n      in other histories ");
+      gemem_histories_append_range (out, &line->histories.all);
+    }
   g_string_append_c (out, '\n');
 }
 
@@ -378,6 +396,7 @@ gemem_advice_append (GString *out, const GememAdvice *advice)
   append_head (out, advice);
   g_string_append_c (out, '\n');
   gemem_text_wrap (out, sentence, "  ");
+  append_histories (out, &advice->histories, advice->now->peak_reserved);
   append_offers (out, advice);
   g_string_append_c (out, '\n');
   append_tried (out, advice);

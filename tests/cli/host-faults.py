@@ -45,6 +45,11 @@ def tell(passed, name, problems=()):
         print("# " + problem, flush=True)
 
 
+def columns(database, table):
+    """All but what is measured."""
+    return ", ".join(name for _, name, *_ in database.execute(f"PRAGMA table_info ({table})") if name != "run_time")
+
+
 def contents(path):
     """What is in a file, or in a folder; None: nothing there."""
     if os.path.isdir(path):
@@ -54,7 +59,7 @@ def contents(path):
     if path.endswith(".db"):
         with sqlite3.connect(path) as database:  # its rows; a table that is new and empty may stay
             tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-            return [(name, row) for name in tables for row in database.execute(f"SELECT * FROM {name}")] or None
+            return [(name, row) for name in tables for row in database.execute(f"SELECT {columns(database, name)} FROM {name}")] or None
     with open(path, "rb") as file:
         return file.read()
 

@@ -49,6 +49,11 @@ run 0 cat c.json
 says out '"origin": \{"event": 6, "initial": false, "by": "train.py:212 forward \(aten::mm\)"\}'
 says out '"blocking_origin": \{"event": 1, "initial": false, "by": "data.py:30 load"\}'
 says out '\{"id": 4, "size": 1048576, "origin": \{"event": 3, "initial": false, "by": "after data.py:30 load \[activation\]"\}\}'
+run 0 gemem-sim replay "$GEMEM_SRCDIR/traces/recorded/gpt2-train-stacks.gmt" --map named.svg -o /dev/null
+check 'the map: large blocks are labelled with their line' grep -q '<text class="name" [^>]*>after record.py:34 run</text>' named.svg
+check 'small ones are not' test "$(grep -c '<text class="name"' named.svg)" = 8
+run 0 gemem-sim replay "$GEMEM_SRCDIR/traces/recorded/gpt2-train.gmt" --map plain.svg -o /dev/null
+check 'none without lines' sh -c '! grep -q "class=.name" plain.svg'
 run 0 gemem-sim plot c.json -o plots -f json
 check 'saved results are read with their origins' grep -q '"by": "train.py:212 forward (aten::mm)"' "$out"
 

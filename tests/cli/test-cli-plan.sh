@@ -44,7 +44,7 @@ check 'no times unless asked for' jq -e 'all(.plans[]; has("measured") | not)' "
 run 0 gemem-sim plan graph.json -p ge-max-block -f json --measure
 check 'times apart, when asked for' jq -e '.plans[0].measured.planning_ns > 0' "$out"
 run 0 gemem-sim plan graph.json -p ge-max-block -f csv -o table.csv
-check 'CSV: a header and a row' sh -c 'head -n 1 table.csv | grep -q "^input,planner,label,arena,lower_bound,overhead,winner,zero_copy,reused,items,batch_parts,memsets,least,alignment$" && test $(wc -l < table.csv) = 2'
+check 'CSV: a header and a row' sh -c 'head -n 1 table.csv | grep -q "^input,planner,label,arena,lower_bound,overhead,winner,zero_copy,reused,items,batch_parts,memsets,least,alignment,stopped$" && test $(wc -l < table.csv) = 2'
 run 0 gemem-sim plan graph.json -p ge-max-block -f markdown
 says out '^\| ge-max-block \|'
 

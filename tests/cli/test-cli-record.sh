@@ -115,12 +115,22 @@ if command -v jq >/dev/null; then
     check "$figure: the peak is that of the report" test "$(jq "[.traceEvents[] | select(.ph == \"C\") | .args.\"${figure%:*}\"] | max" run.perfetto)" = "$(jq ".results[0].measures.${figure#*:}" run.json)"
   done
   check 'failures name who asked' jq -e '[.traceEvents[] | select(.ph == "i" and (.name | startswith("out of memory: ")))] | length == '"$(jq '.results[0].measures.ooms' run.json)"' and .[0].args.by == "record.py:35 run"' run.perfetto
+  run 0 gemem-sim replay -q "$recorded/gpt2-train-stacks.gmt" -a direct --record direct.perfetto
+  check 'what is held falls again, with what is in use' jq -e '[.traceEvents[] | select(.ph == "C") | .args] | last | .held == ."in use" and .held < 100000000' direct.perfetto
   run 0 gemem-sim convert -q odd.txt odd.perfetto
   check 'phases begin and end, each device has a name' jq -e '[.traceEvents[] | select(.ph == "B" or .ph == "E") | .ph] == ["B", "E"] and ([.traceEvents[] | select(.name == "process_name") | .pid] == [0, 2])' odd.perfetto
 else
   skip 'the timeline' 'there is no jq'
 fi
 run 3 gemem-sim info run.perfetto
+
+# ---- sizes at the ends of what a byte, a word and a long of a pickle hold
+{ printf '# gemem-trace: 1\n# flags: has-addresses\n'; n=0
+  for size in 1 255 256 257 65535 65536 2147483647 2147483648 4294967296 1099511627776; do
+    n=$((n + 1)); printf 'alloc %d size=%s addr=%s\n' $n $size $((n * 2199023255552))
+  done; echo '# end: 10'; } >sizes.txt
+run 0 gemem-sim convert -q sizes.txt sizes.pickle; run 0 gemem-sim convert -q sizes.pickle back.txt
+check 'they come back' test "$(grep -o '^alloc .* size=[0-9]*' back.txt | sed 's/.*=//' | tr '\n' ' ')" = "$(grep -o '^alloc .* size=[0-9]*' sizes.txt | sed 's/.*=//' | tr '\n' ' ')"
 
 # ---- a long one goes through a file, and what is wrong is said
 run 0 gemem-sim convert -q "$recorded/llama-decode.gmt" long.pickle; events long.pickle >got; check 'a long one is whole' test "$(wc -l <got)" -gt 129000

@@ -59,6 +59,9 @@ says out '^    train.txt: direct held 14.00 MiB, of it 14.00 MiB allocated, 14.0
 run 0 share -a pytorch-caching -a direct -d sim:capacity=22MiB
 says out '^    train.txt: pytorch-caching held 20.00 MiB, of it 6.000 MiB allocated, 6.000 MiB live$'
 says out '^    14.00 MiB held by others was in no block: it would have been enough'
+# ---- at the live peak of both together (time 50: 6, 8 and 3 MiB live): a segment of 20 MiB each, and 17 MiB of the second are free
+run 0 share -a pytorch-caching -a pytorch-caching -d sim:capacity=1GiB -o r.json
+is $((17 * MiB)) allocated_at_live_peak; is $((40 * MiB)) reserved_at_live_peak; is $((17 * MiB)) largest_free_at_live_peak
 run 0 share -a pytorch-caching -d sim:capacity=1GiB -o r.json
 check 'the devices of all have one capacity' python3 -c 'import json
 r = json.load(open("r.json"))["results"][0]

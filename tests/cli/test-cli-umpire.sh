@@ -12,6 +12,8 @@ pool=umpire-quick:first=4096B,next=1B,coalesce
 run 0 gemem-sim replay -v fragment.ops -a "$pool=percent_releasable:50"
 says out '^  NOT ALLOWED: event 6: a free coalesces without end, which overflows the stack of the real program; let coalesce= '
 says err 'note: coalesce=percent_releasable:50: the real QuickPool overflows its stack '
+for percent in 1 99; do run 0 gemem-sim replay -v fragment.ops -a "$pool=percent_releasable:$percent"; says err "note: coalesce=percent_releasable:$percent: .* overflows"; done
+for percent in 0 100; do run 0 gemem-sim replay -v fragment.ops -a "$pool=percent_releasable:$percent"; lacks err overflows; done
 run 0 gemem-sim replay fragment.ops -a "$pool=percent_releasable:100" -f json
 check 'no mark with 100 percent' jq -e '.results[0].not_allowed == null' "$out"
 run 0 gemem-sim replay -v fragment.ops -a umpire-list:first=4096B,next=1B,coalesce=percent_releasable:50

@@ -20,7 +20,7 @@ offers () {
   [ "$got" = "$want" ] || echo "# got $got"
 }
 offers co = compare convert conformance
-offers compare --plot = --plots= --plot-terminal=
+offers compare --plot = --plots= --plot-terminal= --plot-style= --plot-format= --plot-size= --plot-axis=
 offers compare -a pytorch-c = pytorch-caching
 offers compare -a pytorch-caching = pytorch-caching pytorch-caching:
 offers compare -a pytorch-caching:max_s = pytorch-caching:max_split_size_mb=

@@ -25,6 +25,7 @@ cp "$GEMEM_SRCDIR/tests/data/onnx/mlp.onnx" graph.onnx
   for i in 1 2 3 4 5 6 7 8 9; do echo "alloc $i size=${i}000 device=$((i % 2))"; done
   echo '# end: 9'; } >two.txt
 gemem-sim compare s.gmt -a direct -a ge-bins -f json -o results.json
+printf '[one]\ntrace=../s.gmt\nallocator=direct\n' >w.ini
 if [ -x "$GEMEM_BUILDDIR/.libs/gemem-sim" ]; then
   PATH=$GEMEM_BUILDDIR/.libs:$PATH LD_LIBRARY_PATH=$GEMEM_BUILDDIR/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   export PATH LD_LIBRARY_PATH
@@ -58,6 +59,7 @@ swept short disk damaged close rename memory large <<'END'
 several o.out m.txt g.txt man.json: gemem-sim compare ../s.gmt ../other.gmt -j 1 -a direct -a ge -f markdown -o o.out --map m.txt --allocator-report g.txt --manifest man.json
 several p.html: gemem-sim compare ../s.gmt -j 1 -a direct -a ge-bins --html p.html
 several o.json r.db: gemem-sim compare ../s.gmt -j 1 -a direct -a ge-bins -o o.json --sqlite r.db
+w.db: gemem-sim sweep ../w.ini -j 1 -o w.db
 q.csv o.json: gemem-sim plan ../s.gmt -p first-fit --plan q.csv -o o.json --no-time
 END
 swept disk memory <<'END'

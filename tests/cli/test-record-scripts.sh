@@ -1,5 +1,5 @@
 #!/bin/sh
-# test-record-scripts.sh - record/gemem_torch.py and gemem_rmm.py with modules that say what PyTorch and RMM would.
+# test-record-scripts.sh - gemem.record() of the Python package with modules that say what PyTorch and RMM would.
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 python=$(command -v python3) || { skip "scripts" "there is no python3"; done_testing; }
 mkdir -p modules/torch/cuda modules/rmm
@@ -68,23 +68,23 @@ def get_log_filenames():
 def disable_logging():
     assert flushed == 1
 END
-PYTHONPATH=$GEMEM_TMP/modules:$GEMEM_SRCDIR/record PYTHONDONTWRITEBYTECODE=1
+PYTHONPATH=$GEMEM_TMP/modules:$GEMEM_SRCDIR/python PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH PYTHONDONTWRITEBYTECODE
 
 # ---- PyTorch
 cat >one.py <<'END'
-import gemem_torch, torch
-gemem_torch.snapshot("one.gmt")
-gemem_torch.snapshot("one.pickle")
-with gemem_torch.record("two.txt"):
+import gemem, torch
+gemem.snapshot("one.gmt")
+gemem.snapshot("one.pickle")
+with gemem.record("two.txt"):
     assert torch.cuda.memory.calls == ["all"]
 assert torch.cuda.memory.calls == ["all", None]
 torch.cuda.memory.calls[:] = ["older"]
-with gemem_torch.record("older.gmt"):
+with gemem.record("older.gmt"):
     pass
 assert torch.cuda.memory.calls == ["older", "all", None]
 try:
-    with gemem_torch.record("three.gmt"):
+    with gemem.record("three.gmt"):
         raise MemoryError("the program's own")
 except MemoryError:
     pass
@@ -94,13 +94,13 @@ run 0 gemem-sim info one.gmt; says out 'format: pytorch-snapshot'
 run 0 gemem-sim info one.pickle
 check "a text trace" grep -q '^alloc 1 size=1000' two.txt
 run 0 gemem-sim validate three.gmt
-run 1 "$python" -c 'import gemem_torch; gemem_torch.snapshot("no/folder/x.gmt")'; says err 'RuntimeError: .*no/folder/x.gmt'
-run 1 env GEMEM_SIM=./nowhere "$python" -c 'import gemem_torch; gemem_torch.snapshot("x.gmt")'; says err './nowhere: No such file or directory; install gemem'
+run 1 "$python" -c 'import gemem; gemem.snapshot("no/folder/x.gmt")'; says err 'gemem.command.Error: .*no/folder/x.gmt'
+run 1 env GEMEM_SIM=./nowhere "$python" -c 'import gemem; gemem.snapshot("x.gmt")'; says err './nowhere: No such file or directory; install gemem'
 
 # ---- RMM
 cat >four.py <<'END'
-import gemem_rmm, rmm
-with gemem_rmm.record("four.gmt"):
+import gemem, rmm
+with gemem.record("four.gmt", "rmm"):
     rmm.mr.free(0, 0x500, 8)  # of before
     rmm.mr.allocate(0, 0x1000, 4096)
     rmm.mr.free(0, 0x1000, 4096)
@@ -108,9 +108,9 @@ END
 run 0 "$python" four.py
 run 0 gemem-sim info four.gmt; says out 'format: rmm-csv'; says out 'events +2$'
 cat >five.py <<'END'
-import gemem_rmm, rmm
+import gemem, rmm
 rmm.mr.devices[:] = [0, 1, 2]
-with gemem_rmm.record("five.gmt"):
+with gemem.record("five.gmt", "rmm"):
     rmm.mr.allocate(0, 0x1000, 4096)
     rmm.mr.allocate(2, 0x2000, 8192)
 END
@@ -118,12 +118,12 @@ run 0 "$python" five.py
 check "a file for each device that allocated" test "$(echo five*.gmt)" = 'five.dev0.gmt five.dev2.gmt'
 run 0 gemem-sim info five.dev2.gmt --trace-device=2; says out '8192|8.000 KiB'
 cat >six.py <<'END'
-import gemem_rmm, rmm
-with gemem_rmm.record("no/folder/six.gmt"):
+import gemem, rmm
+with gemem.record("no/folder/six.gmt", "rmm"):
     raise MemoryError("the program's own")
 END
-run 1 "$python" six.py; says err 'MemoryError: the program'; says err '^gemem_rmm: no/folder/six.gmt: .*No such file'
-run 0 "$python" -c 'import gemem_rmm
-with gemem_rmm.record("empty.gmt"): pass'
+run 1 "$python" six.py; says err 'MemoryError: the program'; says err '^gemem.record: no/folder/six.gmt: .*No such file'
+run 0 "$python" -c 'import gemem
+with gemem.record("empty.gmt", "rmm"): pass'
 run 0 gemem-sim info empty.gmt; says out 'events +0'
 done_testing

@@ -1,7 +1,9 @@
-/* fuzz-results.c - results that are read again: JSON, and a SQLite database to which rows are added.
+/* fuzz-results.c - results that are read again: JSON, and a SQLite database to which rows and runs are added, that is
+ * merged into another one and read.
  */
 #include "config.h"
 
+#include "sim/report/database.h"
 #include "sim/report/report.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/util/sample-result.h"
@@ -43,6 +45,43 @@ sample_results (gboolean origins)
   return results;
 }
 
+#ifdef HAVE_SQLITE
+/* Adds a run of a sweep to @path. */
+static gboolean
+add_run (const char *path, GError **error)
+{
+  g_autoptr (GememResult) result = test_served_result ("t.gmt", "direct");
+  const GememRunNames names = { .key = "0", .trace = "t.gmt", .setting = "direct", .lower = "" };
+  g_autoptr (GememDatabase) database = gemem_database_open (path, error);
+
+  return database != NULL && gemem_database_append (database, &result, &names, 1, error);
+}
+
+static gboolean
+merge (const char *path, GError **error)
+{
+  g_autofree char *to = g_build_filename (test_tmpdir (), "merged.sqlite", NULL);
+  g_autoptr (GememDatabase) database = gemem_database_open (to, error);
+  guint64 added;
+
+  return database != NULL && gemem_database_merge (database, path, &added, error);
+}
+
+static gboolean
+run_database (const char *path)
+{
+  g_autoptr (GPtrArray) results = new_results ();
+  GError *error = NULL;
+
+  g_ptr_array_add (results, test_served_result ("t.gmt", "direct"));
+  if (!gemem_results_write_sqlite (path, (GememResult *const *) results->pdata, 1, &error)
+      || !add_run (path, &error) || !gemem_results_read_database (path, results, &error)
+      || !merge (path, &error))
+    return fuzz_refused (error);
+  return TRUE;
+}
+#endif
+
 static gboolean
 run_results (guint member, const guint8 *data, gsize size)
 {
@@ -50,12 +89,10 @@ run_results (guint member, const guint8 *data, gsize size)
   const char *path = fuzz_file (data, size);
   GError *error = NULL;
 
+#ifdef HAVE_SQLITE
   if (member == SQLITE)
-    {
-      g_ptr_array_add (results, test_served_result ("t.gmt", "direct"));
-      return gemem_results_write_sqlite (path, (GememResult *const *) results->pdata, 1, &error)
-             || fuzz_refused (error);
-    }
+    return run_database (path);
+#endif
   if (!gemem_results_read_json (path, results, &error))
     return fuzz_refused (error);
   for (GememReportFormat format = GEMEM_FORMAT_TABLE; format <= GEMEM_FORMAT_MARKDOWN; format++)
@@ -86,6 +123,9 @@ results_seeds (guint member, GPtrArray *seeds)
           char *data;
           gsize size;
           g_assert_true (gemem_results_write_sqlite (path, all, results->len, NULL));
+#ifdef HAVE_SQLITE
+          g_assert_true (add_run (path, NULL));
+#endif
           g_assert_true (g_file_get_contents (path, &data, &size, NULL));
           g_ptr_array_add (seeds, g_bytes_new_take (data, size));
         }

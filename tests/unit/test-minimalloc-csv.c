@@ -81,8 +81,7 @@ test_columns (void)
           FALSE,
           "+1:4@0=a +2:4@1=b +3:4@1=c -2:4@2 -3:4@2 -1:4@9 | 1 | " TIME
           " | left out: 1 buffers have an alignment above 1 | left out: 1 buffers have a hint | "
-          "left out: 1 buffers have gaps, "
-          "which are taken as in use | fixed offsets: 1 of 3 buffers");
+          "gaps: 1 of 3 buffers | fixed offsets: 1 of 3 buffers");
   expect ("id,lower,upper,size,offset\na,0,9,4,0\nb,1,2,4,4\n", FALSE,
           "+1:4@0=a +2:4@1=b -2:4@2 -1:4@9 | 1 | " TIME
           " | left out: 2 buffers have an offset, all of them");

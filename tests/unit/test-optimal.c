@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "base/rng.h"
+#include "base/units.h"
 #include "planners/check.h"
 #include "tests/util/guillotine.h"
 #include "tests/util/testutil.h"
@@ -140,6 +141,54 @@ test_local (void)
                    again->n_items * sizeof (guint64));
 }
 
+/* The least top of what lives at once: every order of stacking. */
+static guint64
+least_stack (const GememLifetimes *lifetimes, guint placed, guint64 top)
+{
+  guint64 least = G_MAXUINT64;
+
+  if (placed == (1u << lifetimes->items->len) - 1)
+    return top;
+  for (guint i = 0; i < lifetimes->items->len; i++)
+    if ((placed >> i & 1) == 0)
+      {
+        const GememLifetime *life = gemem_lifetimes_get (lifetimes, i);
+        const guint64 start = gemem_align_up (top, life->alignment);
+
+        least = MIN (least, least_stack (lifetimes, placed | 1u << i, start + life->size));
+      }
+  return least;
+}
+
+/* Bytes up to the next multiple of a large alignment are not lost: others may lie there. */
+static void
+test_mixed_alignments (void)
+{
+  GememRng rng;
+  guint equal = 0;
+
+  gemem_rng_init (&rng, 3, "mixed");
+  for (guint i = 0; i < 500; i++)
+    {
+      g_autoptr (GememLifetimes) lifetimes = gemem_lifetimes_new ("mixed");
+
+      for (guint k = 0; k < 5; k++)
+        {
+          gemem_lifetimes_add (lifetimes, 0, 1, gemem_rng_range (&rng, 1, 9));
+          gemem_lifetimes_get (lifetimes, k)->alignment = G_GUINT64_CONSTANT (1)
+                                                          << gemem_rng_range (&rng, 1, 4);
+        }
+      const guint64 least = least_stack (lifetimes, 0, 0);
+      g_autoptr (GememPlan) plan = plan_with ("optimal:alignment=1,effort=quick", lifetimes);
+
+      g_assert_cmpuint (plan->lower_bound, <=, least);
+      g_assert_cmpuint (plan->least, <=, least);
+      g_assert_cmpuint (plan->arena, >=, least);
+      equal += plan->lower_bound == least;
+    }
+  g_assert_cmpuint (equal, >, 0);
+}
+
 /* No item, one item, and sizes that add up to what cannot be counted. */
 static void
 test_few (void)
@@ -171,6 +220,7 @@ main (int argc, char **argv)
                         test_random);
   g_test_add_func ("/optimal/packings", test_packings);
   g_test_add_func ("/optimal/local", test_local);
+  g_test_add_func ("/optimal/mixed-alignments", test_mixed_alignments);
   g_test_add_func ("/optimal/few", test_few);
   return g_test_run ();
 }

@@ -1,8 +1,10 @@
 /* test-plan-interrupt.c - a planner that nobody waits for any more ends at once, without a plan and
- * without an error in memory: every planner, interrupted before it begins and while it works. */
+ * without an error in memory: every planner, interrupted before it begins and while it works.  `optimal`
+ * gives the best plan so far. */
 #include "config.h"
 
 #include "base/rng.h"
+#include "planners/check.h"
 #include "planners/planner.h"
 #include "tests/util/random-graph.h"
 
@@ -91,11 +93,57 @@ test_meanwhile (void)
     }
 }
 
+/* The plan of @planner for @input, which something ended early for @reason: complete and safe. */
+static void
+assert_best_so_far (const char *planner, const GememPlanInput *input, const char *reason)
+{
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (gemem_planner_parse (planner, choices, NULL));
+  g_autoptr (GememPlan) plan = gemem_planner_run (choices->pdata[0], input, &error);
+  g_assert_no_error (error);
+  gemem_plan_verify (plan, input, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (plan->stopped, ==, reason);
+  g_assert_cmpuint (plan->arena, >=, plan->least);
+  g_assert_cmpuint (plan->least, >, 0);
+}
+
+/* A millisecond later each time that it is read. */
+static guint64
+fake_clock (void)
+{
+  static guint64 now;
+
+  return now += 1000000;
+}
+
+/* `optimal` has a plan at any time. */
+static void
+test_anytime (void)
+{
+  g_autoptr (GememLifetimes) lifetimes = many_lifetimes ();
+  gint interrupted = 0;
+  const GememPlanInput endless = { .lifetimes = lifetimes, .interrupted = &interrupted },
+                       timed = { .lifetimes = lifetimes, .clock = fake_clock };
+  const gint64 start = g_get_monotonic_time ();
+  GThread *thread = g_thread_new ("interrupt", interrupt, &interrupted);
+
+  assert_best_so_far ("optimal:effort=1000000000000000", &endless, "interrupted");
+  g_assert_cmpint (g_get_monotonic_time () - start, <, SOON_US);
+  g_thread_join (thread);
+  assert_best_so_far ("optimal:effort=thorough,time=3ms", &timed, "time");
+  assert_best_so_far ("optimal:effort=quick,time=1s", &timed, NULL);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/plan-interrupt/before", test_before);
   g_test_add_func ("/plan-interrupt/meanwhile", test_meanwhile);
+  g_test_add_func ("/plan-interrupt/anytime", test_anytime);
   return g_test_run ();
 }

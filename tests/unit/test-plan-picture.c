@@ -310,13 +310,15 @@ test_gnuplot (void)
   gemem_picture_line (picture, 0, 0, 10000, 5000, 0xd55e00, TRUE);
   gemem_picture_text (picture, 5000, 2500, GEMEM_ANCHOR_END, 12,
                       GEMEM_TEXT_BOLD | GEMEM_TEXT_UPWARDS, 0x222222, "it's");
-  gemem_picture_gnuplot (script, data, picture, "b");
+  GememPlotPage page;
+  g_assert_true (gemem_plot_page_init (&page, NULL, 0));
+  gemem_picture_gnuplot (script, data, picture, &page, "b");
   g_assert_nonnull (strstr (data->str, "\n0 0 0 0 0xffffff\n\n\n1.00 11.50 2.50 3.50 0x0072b2\n"));
   g_assert_nonnull (strstr (
       script->str,
       "set arrow from 0.00,0.00 to 100.00,50.00 nohead front lc rgb '#d55e00' lw 1.6 dt (10,6)\n"));
   g_assert_nonnull (strstr (
-      script->str, "set label \"it\\047s\" at 50.00,25.00 right font 'DejaVu Sans:Bold,9.00' "
+      script->str, "set label t(\"it\\047s\") at 50.00,25.00 right font f('DejaVu Sans:Bold,9.00') "
                    "textcolor rgb '#222222' rotate by 90 front\n"));
 }
 

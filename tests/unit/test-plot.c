@@ -52,10 +52,19 @@ static void
 write_plots (const char *dir, GememResult *const *results, guint n, const char *gnuplot)
 {
   g_autoptr (GError) error = NULL;
-  gboolean rendered = TRUE, ok = gemem_plot_write (dir, results, n, gnuplot, &rendered, &error);
+  gboolean rendered = TRUE,
+           ok = gemem_plot_write (dir, NULL, results, n, gnuplot, &rendered, &error);
   g_assert_no_error (error);
   g_assert_true (ok);
   g_assert_true (rendered == (gnuplot == NULL));
+}
+
+/* Makes @results differ in what no picture shows: equal ones are drawn once. */
+static void
+differ (GememResult **results, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    results[i]->frees += i;
 }
 
 static gboolean
@@ -126,7 +135,9 @@ script_of (GememResult *result, GememPlotKind kind)
 {
   GString *out = g_string_new (NULL);
   g_autoptr (GPtrArray) groups = gemem_plot_groups (&result, 1);
-  gemem_plot_script (out, kind, groups->pdata[0], "x");
+  GememPlotPage page;
+  g_assert_true (gemem_plot_page_init (&page, NULL, 0));
+  gemem_plot_script (out, kind, groups->pdata[0], &page, "x");
   return g_string_free (out, FALSE);
 }
 
@@ -146,7 +157,7 @@ test_gaps (void)
   g_autofree char *even = script_of (result, GEMEM_PLOT_TIMELINE);
   assert_contains (even, "($5/unit) with lines lw 1.2");
   assert_contains (even, "with filledcurves y1=0 lc");
-  g_array_index (result->timeline, GememTimelinePoint, 399).time = 5000;
+  g_array_index (result->timeline, GememTimelinePoint, 399).seq = 500;
   g_autofree char *gap = script_of (result, GEMEM_PLOT_TIMELINE);
   assert_contains (gap, "($5/unit) with steps lw 1.2");
   assert_contains (gap, "with fillsteps lc");
@@ -185,12 +196,13 @@ test_merged (void)
   g_autoptr (GPtrArray) groups = gemem_plot_groups (&result, 1);
   gemem_plot_data (out, GEMEM_PLOT_TIMELINE, groups->pdata[0]);
   g_auto (GStrv) lines = g_strsplit (out->str, "\n", -1);
-  /* thirds of 2500 points, and the end of the last line */
-  g_assert_cmpuint (g_strv_length (lines), ==, 4 + 834 + 1);
-  g_assert_cmpstr (lines[4], ==, "2 20 2 2 100");
-  g_assert_cmpstr (lines[5], ==, "5 50 5 5 100");
-  g_assert_cmpstr (lines[4 + 411], ==, "1235 12350 9999 9999 9999");
-  g_assert_cmpstr (lines[4 + 833], ==, "2499 24990 0 0 100");
+  /* the first of 2500 points, thirds of all, and the end of the last line */
+  g_assert_cmpuint (g_strv_length (lines), ==, 4 + 1 + 834 + 1);
+  g_assert_cmpstr (lines[4], ==, "0 0 0 0 100");
+  g_assert_cmpstr (lines[5], ==, "2 20 2 2 100");
+  g_assert_cmpstr (lines[6], ==, "5 50 5 5 100");
+  g_assert_cmpstr (lines[5 + 411], ==, "1235 12350 9999 9999 9999");
+  g_assert_cmpstr (lines[5 + 833], ==, "2499 24990 0 0 100");
   gemem_result_free (result);
 }
 
@@ -219,6 +231,7 @@ test_slugs (void)
       results[i]->device_ordinal = cases[i].device;
     }
   results[G_N_ELEMENTS (cases)] = test_sample_result (cases[0].trace, "late");
+  results[G_N_ELEMENTS (cases)]->frees++;
   g_autoptr (GPtrArray) groups = gemem_plot_groups (results, G_N_ELEMENTS (results));
   g_assert_cmpuint (groups->len, ==, G_N_ELEMENTS (cases));
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -334,37 +347,40 @@ test_script (void)
                                    "# gnuplot comparison-x.gp: draws comparison-x.svg and "
                                    "comparison-x.png\nreset\nset encoding utf8\n"
                                    "set decimalsign '.'\nset datafile missing 'NaN'\ndata = "
-                                   "'comparison-x.dat'\ndo for [kind in 'svg png'] {\n"));
+                                   "'comparison-x.dat'\ndo for [kind in 'svg png'] {\n"
+                                   "t(text) = text\n"));
   assert_contains (comparison,
-                   "set label \"x.gmt: peak memory and cost by allocator\" at screen 0.5,");
+                   "set label t(\"x.gmt: peak memory and cost by allocator\") at screen 0.5,");
   assert_contains (comparison,
-                   "\nset ytics scale 0 (\"direct\" 0, "
-                   "\"p_y\\1362\\173\\100\\175\\046\\134\\047\\042\\074\\045\\045g\\076\" 1)\n");
+                   "\nset ytics scale 0 (t(\"direct\") 0, "
+                   "t(\"p_y\\1362\\173\\100\\175\\046\\134\\047\\042\\074\\045\\045g\\076\") 1)\n");
   assert_contains (
       comparison,
-      "\nset xlabel 'peak reserved (GiB)' offset 0,0.4\nunit = 2.0**30\nend = 4294967296\n"
-      "cut(bytes) = (bytes > end ? end : bytes)/unit\nset xrange [0:4294967296/unit*");
+      "\nset xlabel t('peak reserved (GiB)') offset 0,0.4\nunit = 2.0**30\nend = 4294967296\n"
+      "span = 4294967296/unit*");
+  assert_contains (comparison, "\nset xrange [0:span]\nbar = 0.34\n");
   assert_contains (comparison, "\nset label 2 '24 of 25 costs are guesses' at graph");
   assert_contains (comparison, "unset multiplot\nunset output\n}\n");
-  assert_contains (
-      timeline, "unit = 2.0**30\nx(value) = value/1e3\nset xrange [x(0):x(4000)]\nset multiplot\n");
+  assert_contains (timeline, "\nx(value) = value/1.0\nset xrange [x(0):x(9)]\n");
   assert_contains (timeline,
                    "\nset format x '%g'\ntop = 4294967296/unit*1.06\nset yrange [0:top]\n");
   assert_contains (
       timeline,
-      "\nset title \"p_y\\1362\\173\\100\\175\\046\\134\\047\\042\\074\\045g\\076\".\"\\n\".'peak "
-      "4.000 GiB, 1 failed' "
-      "offset 0,-0.7\nset ylabel 'memory (GiB)'\n");
-  assert_contains (timeline, "\nset xlabel 'time (us)' offset 0,0.4\n");
-  assert_contains (timeline, "\nfailures = '4000'\nplot data index 1 using (x($2)):($5/unit) with "
+      "\nset title "
+      "t(\"p_y\\1362\\173\\100\\175\\046\\134\\047\\042\\074\\045g\\076\").\"\\n\".t('peak "
+      "4.000 GiB, 1 failed') "
+      "offset 0,-0.7\nset ylabel t('memory (GiB)')\n");
+  assert_contains (timeline, "\nset xlabel 'event' offset 0,0.4\n");
+  assert_contains (timeline, "\nfailures = '6'\nplot data index 1 using (x($1)):($5/unit) with "
                              "fillsteps lc rgb '#d4d4d4' title 'external waste', \\\n");
   assert_contains (
       timeline, "  3355443200/unit with lines dt 2 lw 1.5 lc rgb '#009e73' title 'lower bound'\n");
   assert_contains (timeline,
                    "  NaN/unit with lines dt 2 lw 1.5 lc rgb '#009e73' title 'lower bound', \\\n");
   g_assert_null (strstr (timeline, "capacity")); /* 8 GiB: twice what was reserved */
-  assert_contains (fragmentation, "\nset title \"direct\".\"\\n\".'7.1 % external waste at the "
-                                  "live peak' offset 0,-0.7\nset ylabel 'share (%)'\n");
+  assert_contains (fragmentation,
+                   "\nset title t(\"direct\").\"\\n\".t('7.1 % external waste at the "
+                   "live peak') offset 0,-0.7\nset ylabel t('share (%)')\n");
   free_results (results, 2);
 }
 
@@ -395,20 +411,20 @@ test_hatched (void)
                       *without = read_file (served, scripts[i]),
                       *forbidden = read_file (barred, scripts[i]),
                       *both = read_file (all, scripts[i]);
-      assert_contains (script, "set ytics scale 0 (\"serves\" 0, \"refuses\" 1)\n");
-      assert_contains (script, "\nset label \"failed requests\" at screen ");
+      assert_contains (script, "set ytics scale 0 (t(\"serves\") 0, t(\"refuses\") 1)\n");
+      assert_contains (script, "\nset label t(\"failed requests\") at screen ");
       assert_contains (script, " fs pattern 4 noborder fc rgb ");
       assert_contains (script, ":(failing($1)):");
       assert_contains (script, " with boxxyerror fs pattern 4 noborder lc rgb ");
       g_assert_null (strstr (without, "pattern"));
       g_assert_null (strstr (without, "failed requests"));
-      assert_contains (forbidden, "set ytics scale 0 (\"serves\" 0, \"barred\" 1)\n");
-      assert_contains (forbidden, "\nset label \"not allowed\" at screen ");
-      assert_contains (both, "\nset label \"failed or not allowed\" at screen ");
+      assert_contains (forbidden, "set ytics scale 0 (t(\"serves\") 0, t(\"barred\") 1)\n");
+      assert_contains (forbidden, "\nset label t(\"not allowed\") at screen ");
+      assert_contains (both, "\nset label t(\"failed or not allowed\") at screen ");
     }
   g_autofree char *reserved = read_file (barred, "reserved-x.gp");
-  assert_contains (reserved, "\nset label \"barred (not allowed)\" at screen ");
-  assert_contains (reserved, "\nset label \"serves\" at screen ");
+  assert_contains (reserved, "\nset label t(\"barred (not allowed)\") at screen ");
+  assert_contains (reserved, "\nset label t(\"serves\") at screen ");
   if (have_gnuplot ())
     {
       g_autofree char *picture = read_file (dir, "comparison-x.svg"),
@@ -428,6 +444,7 @@ test_outlier (void)
   GememResult *results[] = { test_sample_result ("x.gmt", "a"), test_sample_result ("x.gmt", "b"),
                              test_sample_result ("x.gmt", "c") };
   g_autofree char *dir = new_dir ("outlier");
+  differ (results, 3);
   results[1]->peak_reserved = 12 * GEMEM_GIB;
   write_plots (dir, results, 3, "");
   g_autofree char *near = read_file (dir, "timeline-x.gp");
@@ -437,14 +454,16 @@ test_outlier (void)
   write_plots (dir, results, 3, "");
   g_autofree char *far = read_file (dir, "timeline-x.gp"),
                   *comparison = read_file (dir, "comparison-x.gp");
-  assert_contains (far, "'peak 16.00 GiB, 1 failed, own scale'");
+  assert_contains (far, "t('peak 16.00 GiB, 1 failed, own scale')");
   assert_contains (far, "top = 17179869184/unit*1.06\n");
   assert_contains (far, "top = 4294967296/unit*1.06\n");
   assert_contains (comparison, "\nend = 4294967296\n");
-  assert_contains (comparison, "(stringcolumn(12).($4>end?' >>':''))");
+  assert_contains (comparison, "set xtics 0,step,brk\n");
+  assert_contains (comparison, "data using (brk-lean+wide):($4 > end ? $1+0.4 : NaN)");
   write_plots (dir, results, 2, ""); /* with two results there is no outlier */
   g_autofree char *half = read_file (dir, "comparison-x.gp");
   assert_contains (half, "\nend = 17179869184\n");
+  g_assert_null (strstr (half, "brk"));
   free_results (results, 3);
 }
 
@@ -460,6 +479,7 @@ test_reserved (void)
   g_autofree char *dir = new_dir ("reserved"), *many = new_dir ("many"), *one = new_dir ("one");
   for (guint i = 0; i < G_N_ELEMENTS (labels); i++)
     results[i] = test_sample_result ("x.gmt", labels[i]);
+  differ (results, G_N_ELEMENTS (labels));
   write_plots (many, results, 7, "");
   g_assert_false (exists (many, "reserved-x.gp"));
   write_plots (one, results, 1, "");
@@ -470,19 +490,19 @@ test_reserved (void)
   g_assert_false (exists (dir, "reserved-x.dat"));
   g_autofree char *script = read_file (dir, "reserved-x.gp");
   assert_contains (script,
-                   "set label \"x.gmt: reserved over time, and device calls\" at screen 0.5,");
-  assert_contains (script, "set label \"live with it\\047s\" at screen");
+                   "set label t(\"x.gmt: reserved over time, and device calls\") at screen 0.5,");
+  assert_contains (script, "set label t(\"live with it\\047s\") at screen");
   assert_contains (script, "data = 'timeline-x.dat'\n");
-  assert_contains (script, "data index 1 using (x($2)):($3/unit) with fillsteps");
-  assert_contains (script, "data index 0 using (x($2)):($5/unit) with steps lw 5 ");
-  assert_contains (script, "data index 5 using (x($2)):($5/unit) with steps lw 2 dt 4 ");
+  assert_contains (script, "data index 1 using (x($1)):($3/unit) with fillsteps");
+  assert_contains (script, "data index 0 using (x($1)):($5/unit) with steps lw 5 ");
+  assert_contains (script, "data index 5 using (x($1)):($5/unit) with steps lw 2 dt 4 ");
   assert_contains (script, "set ylabel 'reserved (GiB)'\n");
   assert_contains (script, "data = 'calls-x.dat'\n");
   assert_contains (script, "end = 1000002\n");
   results[1]->peak_live++;
   write_plots (dir, results, 2, "");
   g_autofree char *same = read_file (dir, "reserved-x.gp");
-  assert_contains (same, "set label \"live\" at screen");
+  assert_contains (same, "set label t(\"live\") at screen");
   g_array_set_size (results[1]->timeline, 0);
   write_plots (one, results, 2, "");
   g_assert_false (exists (one, "reserved-x.gp"));
@@ -510,7 +530,7 @@ test_script_variants (void)
   assert_contains (timeline, "using (x($1)):($5/unit)");
   assert_contains (timeline,
                    "  5368709120/unit with lines dt 4 lw 1.5 lc rgb '#d55e00' title 'capacity'\n");
-  assert_contains (timeline, "set label \"capacity\" at screen");
+  assert_contains (timeline, "set label t(\"capacity\") at screen");
   g_assert_null (strstr (timeline, "failure"));
   g_assert_true (exists (dir, "comparison-y.gp"));
   g_assert_false (exists (dir, "timeline-y.gp"));
@@ -546,13 +566,13 @@ test_calls (void)
       "1 1000 2000 12000 0 32000 64000 128000 15872000 16640000 1 2 12 0 32 64 128 "
       "15872 16640 \"32.75 ms\" \"32751\" \"b\" 0\n"
       "2 400000 100000 0 0 0 0 0 0 0 4 2 0 0 0 0 0 0 0 \"500.0 us\" \"6\" \"c\" 1\n");
-  assert_contains (script, "set label \"x.gmt: device calls by kind\" at screen 0.5,");
+  assert_contains (script, "set label t(\"x.gmt: device calls by kind\") at screen 0.5,");
   assert_contains (
       script,
       "\nset xlabel 'modelled time in device calls (us)' offset 0,0.4\nunit = 1e3\nend = 500000\n");
   assert_contains (script, "\nset xlabel 'device calls' offset 0,0.4\nunit = 1.0\nend = 6\n");
-  assert_contains (script, "\nset label \"reserve, release\" at screen");
-  g_assert_null (strstr (script, "set label \"create\""));
+  assert_contains (script, "\nset label t(\"reserve, release\") at screen");
+  g_assert_null (strstr (script, "set label t(\"create\""));
   g_assert_null (strstr (script, "guesses"));
   free_results (results, 3);
 }
@@ -563,12 +583,14 @@ test_script_locale (void)
   GememResult *result = test_sample_result ("x.gmt", "direct");
   g_autoptr (GPtrArray) groups = gemem_plot_groups (&result, 1);
   g_autoptr (GString) before = g_string_new (NULL), after = g_string_new (NULL);
+  GememPlotPage page;
+  g_assert_true (gemem_plot_page_init (&page, NULL, 0));
   for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
-    gemem_plot_script (before, (GememPlotKind) kind, groups->pdata[0], "x");
+    gemem_plot_script (before, (GememPlotKind) kind, groups->pdata[0], &page, "x");
   if (test_use_comma_locale ())
     {
       for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
-        gemem_plot_script (after, (GememPlotKind) kind, groups->pdata[0], "x");
+        gemem_plot_script (after, (GememPlotKind) kind, groups->pdata[0], &page, "x");
       setlocale (LC_ALL, "C");
       g_assert_cmpstr (after->str, ==, before->str);
     }
@@ -588,6 +610,7 @@ test_rendered (void)
   GememResult *results[] = { test_sample_result ("x.gmt", "direct"),
                              test_sample_result ("x.gmt", ODD) };
   g_autofree char *first = new_dir ("first"), *second = new_dir ("second");
+  differ (results, 2);
   if (have_gnuplot ())
     {
       write_plots (first, results, 2, NULL);
@@ -624,6 +647,7 @@ test_rendered_edges (void)
                              test_sample_result ("y.gmt", "direct"),
                              test_sample_result ("y.gmt", "b") };
   g_autofree char *dir = new_dir ("edges");
+  differ (results, 4);
   const GememTimelinePoint empty = { 0 };
   if (have_gnuplot ())
     {
@@ -687,16 +711,16 @@ test_dumb (void)
       g_assert_no_error (error);
       assert_contains (
           comparison,
-          "\n     direct |===============================|========  4.000 GiB            |\n"
+          "\n      other |====================           | 2.000 GiB                     |\n"
           "            |                                                               |\n"
-          "      other |====================           | 2.000 GiB                     |\n"
+          "     direct |===============================|========  4.000 GiB            |\n"
           "            |                                                               |\n"
           "    refuses |/////////  1.000 GiB, 1 failed                                 |\n");
       assert_contains (comparison, "; ///: failed requests\n");
       g_autofree char *timeline = gemem_plot_dumb (results, 2, "Timeline", 80, 24, NULL, &error);
       g_assert_no_error (error);
-      assert_contains (timeline, "time (us)");
-      assert_contains (timeline, "direct *****");
+      assert_contains (timeline, "event");
+      assert_contains (timeline, "direct #####");
       assert_contains (timeline, "live $$$$$");
       for (const char *line = timeline; line != NULL;
            line = strchr (line, '\n') != NULL ? strchr (line, '\n') + 1 : NULL)
@@ -726,12 +750,12 @@ test_errors (void)
   assert_contains (error->message, "/nonexistent/gnuplot: not found; install gnuplot");
   g_clear_error (&error);
   g_assert_true (g_file_set_contents (file, "", 0, NULL));
-  g_assert_false (gemem_plot_write (inside, &result, 1, "", NULL, &error));
+  g_assert_false (gemem_plot_write (inside, NULL, &result, 1, "", NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
   assert_contains (error->message, inside);
   g_clear_error (&error);
   /* a gnuplot that always fails */
-  g_assert_false (gemem_plot_write (dir, &result, 1, "false", NULL, &error));
+  g_assert_false (gemem_plot_write (dir, NULL, &result, 1, "false", NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
   assert_contains (error->message, "comparison-x.gp: gnuplot failed: without a message");
   g_assert_true (exists (dir, "comparison-x.gp"));

@@ -3,7 +3,7 @@
  * Events delivered: ALLOC at `lower` and FREE at `upper`, in order of time; at equal times frees
  * precede allocations, each in the order of the file.  Ids are row numbers from 1, names are tags.
  * Time is logical: one step is one ns, the first event is at 0. An event cannot express gaps,
- * hints, offsets and alignments; they are omitted and noted.
+ * hints, offsets and alignments; they are omitted and noted. What is in a gap is taken as in use.
  *
  * Memory: all lifetimes (at most 2^24), because the format is offline.  Origin: peers.md 2.4.
  */
@@ -115,7 +115,10 @@ add_notes (Minimalloc *minimalloc)
   gemem_trace_info_note (&minimalloc->reader.info, "time", "logical, one step is 1 ns");
   add_note (minimalloc, minimalloc->alignments, "buffers have an alignment above 1");
   add_note (minimalloc, minimalloc->hints, "buffers have a hint");
-  add_note (minimalloc, minimalloc->gaps, "buffers have gaps, which are taken as in use");
+  if (minimalloc->gaps > 0)
+    gemem_trace_info_note (&minimalloc->reader.info, GEMEM_TRACE_GAPS,
+                           "%" G_GUINT64_FORMAT " of %u buffers", minimalloc->gaps,
+                           minimalloc->lifetimes->len);
   note_offsets (minimalloc);
 }
 

@@ -27,7 +27,7 @@ struct _GememDatabase
 typedef struct
 {
   sqlite3_file base;
-  GememDatabase *database;
+  GememNsysDatabase *database;
 } File;
 
 /* ---- the file */
@@ -41,7 +41,7 @@ file_close (G_GNUC_UNUSED sqlite3_file *file)
 static int
 file_read (sqlite3_file *file, void *buffer, int n, sqlite3_int64 offset)
 {
-  GememDatabase *self = ((File *) file)->database;
+  GememNsysDatabase *self = ((File *) file)->database;
   const guint8 *bytes = NULL;
   gssize got = 0;
 
@@ -131,7 +131,7 @@ vfs_open (sqlite3_vfs *vfs, G_GNUC_UNUSED const char *name, sqlite3_file *file, 
   file->pMethods = NULL;
   if ((flags & SQLITE_OPEN_MAIN_DB) == 0)
     return SQLITE_CANTOPEN;
-  ((File *) file)->database = (GememDatabase *) vfs;
+  ((File *) file)->database = (GememNsysDatabase *) vfs;
   file->pMethods = &methods;
   if (out != NULL)
     *out = flags;
@@ -187,7 +187,7 @@ vfs_error (G_GNUC_UNUSED sqlite3_vfs *vfs, G_GNUC_UNUSED int n, G_GNUC_UNUSED ch
 }
 
 static void
-vfs_init (GememDatabase *self)
+vfs_init (GememNsysDatabase *self)
 {
   g_snprintf (self->name, sizeof self->name, "gemem-%p", (gpointer) self);
   self->vfs = (sqlite3_vfs){
@@ -209,7 +209,7 @@ vfs_init (GememDatabase *self)
 /* ---- databases */
 
 static gboolean
-fail (GememDatabase *self, GError **error)
+fail (GememNsysDatabase *self, GError **error)
 {
   g_autofree char *why = g_strescape (self->db != NULL ? sqlite3_errmsg (self->db) : "no memory",
                                       "\"\\");
@@ -224,7 +224,7 @@ fail (GememDatabase *self, GError **error)
 static int
 progress (gpointer data)
 {
-  GememDatabase *self = data;
+  GememNsysDatabase *self = data;
 
   if (self->steps_left > 0)
     self->steps_left--;
@@ -232,7 +232,7 @@ progress (gpointer data)
 }
 
 static gboolean
-open_database (GememDatabase *self, GError **error)
+open_database (GememNsysDatabase *self, GError **error)
 {
   if (sqlite3_vfs_register (&self->vfs, 0) != SQLITE_OK
       || sqlite3_open_v2 ("input", &self->db, SQLITE_OPEN_READONLY, self->name) != SQLITE_OK)
@@ -250,10 +250,10 @@ open_database (GememDatabase *self, GError **error)
          || fail (self, error);
 }
 
-GememDatabase *
-gemem_database_open (GememInput *input, GError **error)
+GememNsysDatabase *
+gemem_nsys_database_open (GememInput *input, GError **error)
 {
-  GememDatabase *self = g_new0 (GememDatabase, 1);
+  GememNsysDatabase *self = g_new0 (GememNsysDatabase, 1);
 
   self->input = input;
   vfs_init (self);
@@ -263,12 +263,12 @@ gemem_database_open (GememInput *input, GError **error)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                  "%s: a packed SQLite database; unpack it, and name the file",
                  gemem_input_name (input));
-  gemem_database_close (self);
+  gemem_nsys_database_close (self);
   return NULL;
 }
 
 void
-gemem_database_close (GememDatabase *self)
+gemem_nsys_database_close (GememNsysDatabase *self)
 {
   sqlite3_close (self->db);
   sqlite3_vfs_unregister (&self->vfs);
@@ -279,7 +279,7 @@ gemem_database_close (GememDatabase *self)
 
 /* TRUE if @query, which takes @a and @b, has a row. */
 static gboolean
-any (GememDatabase *self, const char *query, const char *a, const char *b)
+any (GememNsysDatabase *self, const char *query, const char *a, const char *b)
 {
   sqlite3_stmt *rows = NULL;
   const gboolean found = sqlite3_prepare_v2 (self->db, query, -1, &rows, NULL) == SQLITE_OK
@@ -293,7 +293,7 @@ any (GememDatabase *self, const char *query, const char *a, const char *b)
 }
 
 gboolean
-gemem_database_has_table (GememDatabase *self, const char *table)
+gemem_nsys_database_has_table (GememNsysDatabase *self, const char *table)
 {
   return any (self,
               "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? "
@@ -302,13 +302,13 @@ gemem_database_has_table (GememDatabase *self, const char *table)
 }
 
 gboolean
-gemem_database_has_column (GememDatabase *self, const char *table, const char *column)
+gemem_nsys_database_has_column (GememNsysDatabase *self, const char *table, const char *column)
 {
   return any (self, "SELECT 1 FROM pragma_table_info (?) WHERE name = ?", table, column);
 }
 
 sqlite3_stmt *
-gemem_database_query (GememDatabase *self, const char *query, GError **error)
+gemem_nsys_database_query (GememNsysDatabase *self, const char *query, GError **error)
 {
   sqlite3_stmt *rows = NULL;
 
@@ -318,7 +318,7 @@ gemem_database_query (GememDatabase *self, const char *query, GError **error)
 }
 
 int
-gemem_database_step (GememDatabase *self, sqlite3_stmt *rows, GError **error)
+gemem_nsys_database_step (GememNsysDatabase *self, sqlite3_stmt *rows, GError **error)
 {
   const int result = sqlite3_step (rows);
 

@@ -15,17 +15,19 @@
 
 #include <sqlite3.h>
 
-typedef struct _GememDatabase GememDatabase;
+typedef struct _GememDatabase GememNsysDatabase;
 
 /* NULL with @error where the input is packed, or no database.  @input must outlive it. */
-GememDatabase *gemem_database_open (GememInput *input, GError **error);
-void gemem_database_close (GememDatabase *database);
+GememNsysDatabase *gemem_nsys_database_open (GememInput *input, GError **error);
+void gemem_nsys_database_close (GememNsysDatabase *database);
 /* Whether there is such a table, which is no view and no virtual table. */
-gboolean gemem_database_has_table (GememDatabase *database, const char *table);
-gboolean gemem_database_has_column (GememDatabase *database, const char *table, const char *column);
+gboolean gemem_nsys_database_has_table (GememNsysDatabase *database, const char *table);
+gboolean gemem_nsys_database_has_column (GememNsysDatabase *database, const char *table,
+                                         const char *column);
 /* sqlite3_finalize(); NULL with @error. */
-sqlite3_stmt *gemem_database_query (GememDatabase *database, const char *query, GError **error);
+sqlite3_stmt *gemem_nsys_database_query (GememNsysDatabase *database, const char *query,
+                                         GError **error);
 /* 1: a row; 0: the end; -1: error. */
-int gemem_database_step (GememDatabase *database, sqlite3_stmt *rows, GError **error);
+int gemem_nsys_database_step (GememNsysDatabase *database, sqlite3_stmt *rows, GError **error);
 
 #endif

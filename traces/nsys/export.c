@@ -89,7 +89,7 @@ typedef struct
   GememTraceReader reader;
   GememInput *input;
   GememReadOptions options;
-  GememDatabase *database;
+  GememNsysDatabase *database;
   sqlite3_stmt *rows;
   gboolean host, begun, ended; /* host: its memory is delivered, and no other */
   gint64 origin;
@@ -311,7 +311,7 @@ nsys_next (GememTraceReader *reader, const GememTraceEvent **events, GError **er
 
   *events = self->batch;
   while (!self->ended && next < self->batch + BATCH
-         && (row = gemem_database_step (self->database, self->rows, &damage)) > 0)
+         && (row = gemem_nsys_database_step (self->database, self->rows, &damage)) > 0)
     {
       self->row++;
       if (!convert (self, &next, &damage))
@@ -345,7 +345,7 @@ refuse (const Nsys *self, GError **error)
   gboolean nsys = FALSE;
 
   for (guint i = 0; i < G_N_ELEMENTS (known); i++)
-    nsys = nsys || gemem_database_has_table (self->database, known[i]);
+    nsys = nsys || gemem_nsys_database_has_table (self->database, known[i]);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s", gemem_input_name (self->input),
                nsys ? "an export of nsys without " MEMORY
                       "; record with nsys profile --cuda-memory-usage=true, or with gemem-record"
@@ -361,7 +361,7 @@ make_query (const Nsys *self, GError **error)
 
   for (guint i = 0; i < COLUMNS; i++)
     {
-      const gboolean has = gemem_database_has_column (self->database, MEMORY, columns[i]);
+      const gboolean has = gemem_nsys_database_has_column (self->database, MEMORY, columns[i]);
 
       if (!has && i <= OPERATION)
         {
@@ -381,12 +381,12 @@ make_query (const Nsys *self, GError **error)
 static gboolean
 only_number (const Nsys *self, const char *query, gint64 *number)
 {
-  sqlite3_stmt *rows = gemem_database_query (self->database, query, NULL);
-  const gboolean found = rows != NULL && gemem_database_step (self->database, rows, NULL) == 1
+  sqlite3_stmt *rows = gemem_nsys_database_query (self->database, query, NULL);
+  const gboolean found = rows != NULL && gemem_nsys_database_step (self->database, rows, NULL) == 1
                          && sqlite3_column_type (rows, 0) == SQLITE_INTEGER;
 
   *number = found ? sqlite3_column_int64 (rows, 0) : 0;
-  const gboolean only = found && gemem_database_step (self->database, rows, NULL) == 0;
+  const gboolean only = found && gemem_nsys_database_step (self->database, rows, NULL) == 0;
   sqlite3_finalize (rows);
   return only;
 }
@@ -397,7 +397,7 @@ take_device (Nsys *self)
 {
   gint64 bytes;
 
-  if (gemem_database_has_table (self->database, GPUS)
+  if (gemem_nsys_database_has_table (self->database, GPUS)
       && only_number (self, "SELECT DISTINCT totalMemory FROM " GPUS, &bytes) && bytes > 0)
     self->reader.info.device = g_strdup_printf ("capacity=%" G_GINT64_FORMAT, bytes);
 }
@@ -418,7 +418,7 @@ static void
 take_allocator (Nsys *self)
 {
   gint64 any;
-  const gboolean pools = gemem_database_has_column (self->database, MEMORY, columns[POOL])
+  const gboolean pools = gemem_nsys_database_has_column (self->database, MEMORY, columns[POOL])
                          && only_number (self,
                                          "SELECT 1 FROM " MEMORY
                                          " WHERE localMemoryPoolAddress != 0 LIMIT 1",
@@ -432,19 +432,19 @@ open_rows (Nsys *self, GError **error)
 {
   GememTraceInfo *info = &self->reader.info;
 
-  self->database = gemem_database_open (self->input, error);
+  self->database = gemem_nsys_database_open (self->input, error);
   if (self->database == NULL)
     return FALSE;
   g_autoptr (GError) damage = NULL;
-  sqlite3_stmt *first = gemem_database_query (self->database, "SELECT 1 FROM sqlite_master",
-                                              &damage);
+  sqlite3_stmt *first = gemem_nsys_database_query (self->database, "SELECT 1 FROM sqlite_master",
+                                                   &damage);
   sqlite3_finalize (first);
   if (damage != NULL)
     {
       g_propagate_error (error, g_steal_pointer (&damage));
       return FALSE;
     }
-  if (!gemem_database_has_table (self->database, MEMORY))
+  if (!gemem_nsys_database_has_table (self->database, MEMORY))
     return refuse (self, error);
   g_autofree char *query = make_query (self, error);
   if (query == NULL)
@@ -458,7 +458,7 @@ open_rows (Nsys *self, GError **error)
       info, "note",
       "calls of CUDA: of PyTorch and others with a cache these are its segments, "
       "not the requests");
-  self->rows = gemem_database_query (self->database, query, error);
+  self->rows = gemem_nsys_database_query (self->database, query, error);
   return self->rows != NULL;
 }
 
@@ -469,7 +469,7 @@ nsys_close (GememTraceReader *reader)
 
   sqlite3_finalize (self->rows);
   if (self->database != NULL)
-    gemem_database_close (self->database);
+    gemem_nsys_database_close (self->database);
   gemem_idmap_free (self->live);
   gemem_idmap_free (self->pools);
   g_hash_table_unref (self->processes);

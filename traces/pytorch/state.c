@@ -157,11 +157,9 @@ range_remove (GArray *ranges, Range range)
 static guint64
 add_initial_block (GememPytorchState *state, const GememTraceEvent *event, gboolean pending)
 {
-  GememPytorchBlock block = { .address = event->address,
-                              .size = event->size,
-                              .stream = event->stream,
-                              .pending = pending,
-                              .freed = pending };
+  GememPytorchBlock block = {
+    .address = event->address, .size = event->size, .stream = event->stream, .pending = pending
+  };
   g_array_append_val (state->blocks, block);
   return (guint64) state->blocks->len << 1 | 1;
 }
@@ -169,7 +167,7 @@ add_initial_block (GememPytorchState *state, const GememTraceEvent *event, gbool
 static gboolean
 event_free (GememPytorchState *state, const GememTraceEvent *event, GError **error)
 {
-  guint64 *mark = gemem_idmap_lookup (state->live, event->address), value;
+  guint64 *mark = gemem_idmap_lookup (state->live, event->address);
 
   if (event->kind == GEMEM_EVENT_FREE_REQUESTED)
     {
@@ -183,16 +181,14 @@ event_free (GememPytorchState *state, const GememTraceEvent *event, GError **err
         *mark |= 1;
       else
         {
-          value = add_initial_block (state, event, FALSE);
+          const guint64 value = add_initial_block (state, event, FALSE);
           *(guint64 *) gemem_idmap_insert (state->live, event->address, NULL) = value;
         }
       return TRUE;
     }
   state->completes = TRUE;
-  if (!gemem_idmap_remove (state->live, event->address, &value))
+  if (!gemem_idmap_remove (state->live, event->address, NULL))
     add_initial_block (state, event, TRUE);
-  else if (value >> 1 != 0)
-    g_array_index (state->blocks, GememPytorchBlock, (value >> 1) - 1).freed = TRUE;
   return TRUE;
 }
 

@@ -67,7 +67,7 @@ typedef struct
   guint32 pool;
   guint32 stack;           /* that allocated it, for the caller; 0: unknown */
   gboolean small, pending; /* pending: its free was requested before the first event */
-  gboolean freed;          /* by an event */
+  gboolean freed;          /* only while its segment is read: it is none */
   gboolean ambiguous;      /* the file does not determine its size (or address) */
 } GememPytorchBlock;
 

@@ -1,18 +1,18 @@
-"""gemem_rmm.py - what RAPIDS' memory manager did, as a trace for gemem-sim, in one call; to be imported by the program itself.
+"""rmm.py - what RAPIDS' memory manager did, as a trace for gemem-sim, in one call.
 
-    import gemem_rmm
-    with gemem_rmm.record("etl.gmt"):
+    import gemem
+    with gemem.record("etl.gmt", "rmm"):
         etl()
 
 RMM's logging adaptor is put before the memory resource of each device that has one; its log becomes PATH, or PATH with .devN before the extension where several
-devices allocated.  gemem-sim is looked for in $PATH, or named by $GEMEM_SIM.  What was allocated before the block and is freed in it is left out.  RMM's log has no call stacks; gemem-record --stacks has those of its device calls.
+devices allocated.  What was allocated before the block and is freed in it is left out.  RMM's log has no call stacks; gemem-record --stacks has those of its device calls.
 """
 import contextlib
 import os
 import sys
 import tempfile
 
-from gemem_convert import convert
+from gemem.command import convert
 
 
 def _rows(log):
@@ -28,7 +28,7 @@ def convert_all(logs, path):
     stem, extension = os.path.splitext(path)
     names = {device: path if len(used) == 1 else f"{stem}.dev{device}{extension}" for device in used}
     for device, log in used.items():
-        convert(log, names[device], "--trace-format=rmm-csv", "--allow-partial")
+        convert(log, names[device], trace_format="rmm-csv", allow_partial=True)
     return [names[device] for device in sorted(names)]
 
 
@@ -51,4 +51,4 @@ def record(path):
             except Exception as error:  # the program's own error comes first
                 if not failing:
                     raise
-                print(f"gemem_rmm: {path}: {error}", file=sys.stderr)
+                print(f"gemem.record: {path}: {error}", file=sys.stderr)

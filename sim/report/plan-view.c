@@ -3,7 +3,7 @@
 
 #include "base/units.h"
 #include "planners/convert.h"
-#include "sim/plots/plan-view.h"
+#include "sim/report/plan-view.h"
 
 /* The start of @space when the spaces are stacked. */
 static guint64

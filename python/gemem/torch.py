@@ -1,11 +1,11 @@
-"""gemem_torch.py - what PyTorch's allocator did, as a trace for gemem-sim, in one call; to be imported by the program itself.
+"""torch.py - what PyTorch's allocator did, as a trace for gemem-sim, in one call.
 
-    import gemem_torch
-    with gemem_torch.record("train.gmt"):       # from here
+    import gemem
+    with gemem.record("train.gmt"):             # from here
         train()                                 # to here
-    gemem_torch.snapshot("so_far.gmt")          # or: what torch.cuda.memory._record_memory_history() has collected until now
+    gemem.snapshot("so_far.gmt")                # or: what torch.cuda.memory._record_memory_history() has collected until now
 
-PATH ends in .gmt or .txt (gemem-sim converts), or in .pickle (the snapshot as it is).  gemem-sim is looked for in $PATH, or named by $GEMEM_SIM.  Needs PyTorch >= 2.1.
+PATH ends in .gmt or .txt (gemem-sim converts), or in .pickle (the snapshot as it is).  Needs PyTorch >= 2.1.
 An error while recording leaves the trace of what came before it: that is the recording one wants to see.
 """
 import contextlib
@@ -14,7 +14,7 @@ import pickle
 import sys
 import tempfile
 
-from gemem_convert import convert
+from gemem.command import convert
 
 
 def snapshot(path):
@@ -55,6 +55,6 @@ def record(path, max_entries=10_000_000, stacks="python"):
         except Exception as error:  # the program's own error comes first
             if not failing:
                 raise
-            print(f"gemem_torch: {path}: {error}", file=sys.stderr)
+            print(f"gemem.record: {path}: {error}", file=sys.stderr)
         finally:
             torch.cuda.memory._record_memory_history(enabled=None)

@@ -1,0 +1,219 @@
+/* histories.c - see histories.h. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "sim/search/histories.h"
+#include "traces/shuffled.h"
+
+/* The replays of all histories. */
+typedef struct
+{
+  const GememNeed *need;
+  const GememNeedOptions *options;
+  char *device;            /* with the addresses of all; NULL: as the options say */
+  GememShuffled *shuffled; /* of the orders of frees */
+  GArray *jobs;            /* GememJob */
+  GArray *kinds;           /* GememHistoriesKind of each */
+} Round;
+
+static gboolean
+has_recorded_places (const GememResult *result)
+{
+  return result->device != NULL && strstr (result->device, "address=recorded") != NULL;
+}
+
+/* Where segments come to lie if not where they were recorded; NULL: as the options say. */
+static char *
+other_places (const GememNeed *need, const GememNeedOptions *options)
+{
+  const GememTraceInfo *info = gemem_held_info (need->held);
+  const char *spec = options->device_spec != NULL ? options->device_spec : "sim";
+  const GememAllocatorClass *klass = info->allocator != NULL
+                                         ? gemem_allocator_find (info->allocator, NULL)
+                                         : NULL;
+
+  if (!has_recorded_places (need->result))
+    return NULL;
+  return g_strconcat (
+      spec, strchr (spec, ':') != NULL ? "," : ":",
+      "address=", klass != NULL && (klass->capabilities & GEMEM_CAP_CUDA) != 0 ? "cuda" : "bump",
+      NULL);
+}
+
+static GememJob *
+add_job (Round *round, GememHistoriesKind kind)
+{
+  const GememNeed *need = round->need;
+  const GememJob job = {
+    .allocator = need->spec != NULL ? need->spec : need->own,
+    .device_spec = round->device != NULL ? round->device : round->options->device_spec,
+    .device_ordinal = need->result->device_ordinal,
+    .source = gemem_held_open,
+    .source_data = need->held,
+    .graph = need->graph,
+    .use_trace_settings = !round->options->ignores_settings,
+    .allow_partial = round->options->allow_partial,
+    .interrupted = round->options->interrupted,
+  };
+
+  g_array_append_val (round->jobs, job);
+  g_array_append_val (round->kinds, kind);
+  return &g_array_index (round->jobs, GememJob, round->jobs->len - 1);
+}
+
+/* What began in the middle cannot be done twice: its first blocks are there but once. */
+static gboolean
+can_repeat (const GememNeed *need)
+{
+  return need->result->initial_events == 0
+         && (gemem_held_info (need->held)->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) == 0;
+}
+
+static void
+add_jobs (Round *round, guint frees)
+{
+  for (guint i = 0; i < frees; i++)
+    {
+      GememJob *job = add_job (round, GEMEM_HISTORIES_FREES);
+
+      round->shuffled[i] = (GememShuffled){ round->need->held, i + 1 };
+      job->source = gemem_shuffled_open;
+      job->source_data = &round->shuffled[i];
+    }
+  if (can_repeat (round->need))
+    add_job (round, GEMEM_HISTORIES_WARM)->warm_up = 1;
+  if (round->device != NULL)
+    add_job (round, GEMEM_HISTORIES_ADDRESSES);
+}
+
+static void
+count (GememHistoriesSpread *spread, const GememResult *result)
+{
+  const gboolean failed = result == NULL || !gemem_result_is_complete (result);
+
+  spread->runs++;
+  spread->failed += failed;
+  if (failed)
+    return;
+  spread->least = MIN (spread->least, result->peak_reserved);
+  spread->most = MAX (spread->most, result->peak_reserved);
+}
+
+/* An interrupted round tells nothing. */
+static gboolean
+take_results (const Round *round, GememHistories *histories, GError **error)
+{
+  const guint n = round->jobs->len;
+  GememResult **results = g_new0 (GememResult *, n + 1);
+  GError **errors = g_new0 (GError *, n + 1);
+  const gint *interrupted = round->options->interrupted;
+  gboolean ok;
+
+  if (round->options->run != NULL)
+    round->options->run ((const GememJob *) round->jobs->data, n, results, errors);
+  else
+    gemem_jobs_run ((const GememJob *) round->jobs->data, n, 0, results, errors);
+  for (guint i = 0; i < n; i++)
+    {
+      count (&histories->kinds[g_array_index (round->kinds, GememHistoriesKind, i)], results[i]);
+      count (&histories->all, results[i]);
+      gemem_result_free (results[i]);
+      g_clear_error (&errors[i]);
+    }
+  g_free (results);
+  g_free (errors);
+  ok = interrupted == NULL || g_atomic_int_get (interrupted) == 0;
+  if (!ok)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "%s: interrupted among its histories",
+                 round->need->name);
+  return ok;
+}
+
+gboolean
+gemem_histories_try (const GememNeed *need, guint frees, const GememNeedOptions *options,
+                     GememHistories *histories, GError **error)
+{
+  Round round = { need,
+                  options,
+                  other_places (need, options),
+                  g_new0 (GememShuffled, frees + 1),
+                  g_array_new (FALSE, TRUE, sizeof (GememJob)),
+                  g_array_new (FALSE, TRUE, sizeof (GememHistoriesKind)) };
+  gboolean ok;
+
+  *histories = (GememHistories){ .frees = frees, .all.least = G_MAXUINT64 };
+  for (guint i = 0; i < GEMEM_HISTORIES_KINDS; i++)
+    histories->kinds[i].least = G_MAXUINT64;
+  add_jobs (&round, frees);
+  ok = take_results (&round, histories, error);
+  g_free (round.device);
+  g_free (round.shuffled);
+  g_array_unref (round.jobs);
+  g_array_unref (round.kinds);
+  return ok;
+}
+
+/* ---- in words */
+
+void
+gemem_histories_append_range (GString *out, const GememHistoriesSpread *spread)
+{
+  char least[GEMEM_FORMAT_MAX], most[GEMEM_FORMAT_MAX];
+
+  gemem_format_size (least, spread->least);
+  gemem_format_size (most, spread->most);
+  if (strcmp (least, most) != 0)
+    g_string_append_printf (out, "%s to ", least);
+  g_string_append (out, most);
+}
+
+/* "8 orders of frees", and where they @differ from one another " 4.271 GiB to 4.302 GiB and 1 fails" */
+static void
+append_kind (GString *out, const GememHistoriesSpread *spread, GememHistoriesKind kind,
+             gboolean differ)
+{
+  if (kind == GEMEM_HISTORIES_FREES)
+    g_string_append_printf (out, "%u order%s of frees", spread->runs, spread->runs == 1 ? "" : "s");
+  else
+    g_string_append (out, kind == GEMEM_HISTORIES_WARM ? "a warm cache" : "other addresses");
+  if (!differ)
+    return;
+  g_string_append_c (out, ' ');
+  if (spread->failed < spread->runs)
+    gemem_histories_append_range (out, spread);
+  if (spread->failed > 0)
+    g_string_append_printf (out, "%s%u fail%s", spread->failed < spread->runs ? " and " : "",
+                            spread->failed, spread->failed == 1 ? "s" : "");
+}
+
+char *
+gemem_histories_sentence (const GememHistories *histories, guint64 need)
+{
+  const GememHistoriesSpread *all = &histories->all;
+  const gboolean differ = all->failed > 0 || all->least != all->most;
+  GString *out = g_string_new (NULL);
+  const char *before = ": ";
+
+  if (all->failed > 0)
+    g_string_append_printf (out, "It fails in %u of", all->failed);
+  else if (!differ && all->least == need)
+    g_string_append (out, "It needs as much in");
+  else
+    {
+      g_string_append (out, "It needs ");
+      gemem_histories_append_range (out, all);
+      g_string_append (out, " in");
+    }
+  g_string_append_printf (out, " %u other %s", all->runs, all->runs == 1 ? "history" : "histories");
+  for (guint kind = 0; kind < GEMEM_HISTORIES_KINDS; kind++)
+    if (histories->kinds[kind].runs > 0)
+      {
+        g_string_append (out, before);
+        append_kind (out, &histories->kinds[kind], (GememHistoriesKind) kind, differ);
+        before = ", ";
+      }
+  g_string_append_c (out, '.');
+  return g_string_free (out, FALSE);
+}

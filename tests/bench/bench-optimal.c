@@ -1,0 +1,177 @@
+/* bench-optimal.c - the planner `optimal`: how long it takes, and how far above the least its plans
+ * are, where the least is known.
+ *
+ *   bench-optimal [WORKLOAD ITEMS EFFORT [SECONDS [SEEDS]]]   default: the rows of the goals
+ *
+ * Workloads: "training" (weights, activations freed in mirrored order, temporaries, links that skip
+ * layers, gradients); "guillotine" (a rectangle cut into boxes, whose height is the least); "slack"
+ * (the same without 3 % of the boxes).  One thread.  Lifetimes are made before the clock starts.  A JSON
+ * line per row: median seconds and overhead over the seeds, and how many plans were as low as the
+ * rectangle.  With SECONDS the search is bounded by processor time, too.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "planners/planner.h"
+#include "tests/bench/bench.h"
+#include "tests/util/guillotine.h"
+
+#define STEPS 1000000
+#define HEIGHT 1000000000
+#define MOST_SEEDS 100
+
+typedef struct
+{
+  const char *workload, *effort;
+  guint n, seconds, seeds;
+} Row;
+
+static const Row rows[] = {
+  { "training", "quick", 10000, 0, 5 },         { "training", "quick", 100000, 0, 5 },
+  { "training", "quick", 1000000, 0, 5 },       { "guillotine", "normal", 200, 0, 5 },
+  { "guillotine", "thorough", 500, 1, 20 },     { "slack", "thorough", 400, 20, 1 },
+  { "guillotine", "thorough", 10000, 10, 1 },   { "guillotine", "thorough", 100000, 20, 1 },
+  { "guillotine", "thorough", 1000000, 30, 1 },
+};
+
+/* ---- workloads */
+
+/* Of layer @i of @layers: 16 items.  Forward is step 4 i to 4 i + 3, backward mirrors it. */
+static void
+add_layer (GememLifetimes *lifetimes, GememRng *rng, guint64 i, guint64 layers)
+{
+  static const guint64 sizes[] = { 4096, 12288, 16384, 4096, 65536, 16384, 1024, 512 };
+  const guint64 end = 8 * layers, forward = 4 * i, backward = end - 4 * i - 4;
+
+  for (guint k = 0; k < 4; k++) /* weights, and what is kept for the way back */
+    {
+      const guint64 kept = sizes[(i + k) % G_N_ELEMENTS (sizes)] * 512;
+
+      gemem_lifetimes_add (lifetimes, 0, end, sizes[k] * 512);
+      gemem_lifetimes_add (lifetimes, forward + k, backward + 4 - k, kept);
+    }
+  for (guint k = 0; k < 3; k++) /* temporaries */
+    {
+      const guint64 size[2] = { gemem_rng_range (rng, 1, 32768) * 512,
+                                gemem_rng_range (rng, 1, 32768) * 512 };
+
+      gemem_lifetimes_add (lifetimes, forward + k, forward + k + 1, size[0]);
+      gemem_lifetimes_add (lifetimes, backward + k, backward + k + 2, size[1]);
+    }
+  gemem_lifetimes_add (lifetimes, forward, MIN (forward + 32, end), 8192 * 512);
+  gemem_lifetimes_add (lifetimes, backward, end, sizes[i % 4] * 512);
+}
+
+static GememLifetimes *
+make_training (guint64 seed, guint n)
+{
+  GememLifetimes *lifetimes = gemem_lifetimes_new ("training");
+  GememRng rng;
+
+  gemem_rng_init (&rng, seed, "training");
+  for (guint64 i = 0; i < n / 16; i++)
+    add_layer (lifetimes, &rng, i, n / 16);
+  return lifetimes;
+}
+
+static GememLifetimes *
+make (const Row *row, guint64 seed)
+{
+  if (strcmp (row->workload, "training") == 0)
+    return make_training (seed, row->n);
+  return test_guillotine (seed, row->n, STEPS, HEIGHT,
+                          strcmp (row->workload, "slack") == 0 ? 3 : 0);
+}
+
+/* ---- measuring */
+
+static guint64
+clock_ns (void)
+{
+  return (guint64) bench_clock () * 1000;
+}
+
+static GememPlan *
+plan (const Row *row, const GememLifetimes *lifetimes)
+{
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  g_autofree char *text = g_strdup_printf ("optimal:alignment=1,effort=%s,time=%us", row->effort,
+                                           row->seconds);
+  const GememPlanInput input = { .lifetimes = lifetimes, .threads = 1, .clock = clock_ns };
+  GError *error = NULL;
+  GememPlan *made = gemem_planner_parse (text, choices, &error)
+                        ? gemem_planner_run (choices->pdata[0], &input, &error)
+                        : NULL;
+
+  if (made != NULL)
+    return made;
+  fprintf (stderr, "bench-optimal: %s\n", error->message);
+  exit (2);
+}
+
+static int
+compare_doubles (gconstpointer a, gconstpointer b)
+{
+  const double x = *(const double *) a, y = *(const double *) b;
+
+  return (x > y) - (x < y);
+}
+
+static double
+median (double *values, guint n)
+{
+  qsort (values, n, sizeof (double), compare_doubles);
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+static void
+measure (const Row *row)
+{
+  const guint64 known = strcmp (row->workload, "training") == 0 ? 0 : HEIGHT;
+  double seconds[MOST_SEEDS], overheads[MOST_SEEDS];
+  guint solved = 0;
+
+  for (guint i = 0; i < row->seeds; i++)
+    {
+      g_autoptr (GememLifetimes) lifetimes = make (row, i + 1);
+      const gint64 start = bench_clock ();
+      g_autoptr (GememPlan) made = plan (row, lifetimes);
+      const guint64 least = known != 0 ? known : made->lower_bound;
+
+      seconds[i] = (double) (bench_clock () - start) * 1e-6;
+      overheads[i] = (double) made->arena / (double) least;
+      solved += made->arena <= least;
+    }
+  const double typical = median (seconds, row->seeds), overhead = median (overheads, row->seeds);
+  printf ("{\"bench\":\"optimal\",\"workload\":\"%s\",\"n\":%u,\"effort\":\"%s\",\"limit_s\":%u,"
+          "\"seeds\":%u,\"solved\":%u,\"seconds\":%.6f,\"most_seconds\":%.6f,\"overhead\":%.6f}\n",
+          row->workload, row->n, row->effort, row->seconds, row->seeds, solved, typical,
+          seconds[row->seeds - 1], overhead);
+  fflush (stdout);
+}
+
+int
+main (int argc, char **argv)
+{
+  const guint quick = (guint) bench_size (1, 0);
+  const Row given = { argc > 1 ? argv[1] : "", argc > 3 ? argv[3] : "",
+                      argc > 2 ? (guint) atoi (argv[2]) : 0, argc > 4 ? (guint) atoi (argv[4]) : 0,
+                      argc > 5 ? MIN ((guint) atoi (argv[5]), MOST_SEEDS) : 5 };
+
+  if (argc > 3)
+    measure (&given);
+  for (guint i = 0; argc <= 3 && i < G_N_ELEMENTS (rows); i++)
+    {
+      Row row = rows[i];
+
+      if (quick == 0)
+        row = (Row){ row.workload, "quick", 200, row.seconds, 1 };
+      measure (&row);
+    }
+  return 0;
+}

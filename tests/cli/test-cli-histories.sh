@@ -1,0 +1,60 @@
+#!/bin/sh
+# test-cli-histories.sh - advise and gate with --histories: frees in other orders, a warm cache, other addresses; what they change is said, and
+# what fails in one of them is no "fits".
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+command -v jq >/dev/null || { echo '1..0 # SKIP there is no jq'; exit 0; }
+
+recorded="$GEMEM_SRCDIR/traces/recorded"
+MiB=1048576
+
+# ---- a gate: gmlake needs more once its cache is warm
+run 0 gemem-sim generate random:events=3000,live=60 -o random.gmt
+run 0 gemem-sim gate random.gmt -a gmlake --update -b plain.ini
+run 0 gemem-sim gate random.gmt -a gmlake --update -b worst.ini --histories 8
+peak () { sed -n 's/^peak_reserved=//p' "$1"; }
+check 'other histories need more' test "$(peak worst.ini)" -gt "$(peak plain.ini)"
+check 'the baseline says how many' grep -qx histories=8 worst.ini
+check 'the one without says nothing' sh -c '! grep -q histories plain.ini'
+run 0 gemem-sim gate random.gmt -a gmlake -b worst.ini; says out 'random\.gmt'
+run 0 gemem-sim gate random.gmt -a gmlake -b worst.ini --histories 8
+run 2 gemem-sim gate random.gmt -a gmlake -b worst.ini --histories 4; says err '^gemem-sim: error: --histories=4: the baseline of random.gmt was made with 8; leave the option out, or write it anew with --update$'
+run 2 gemem-sim gate random.gmt -a gmlake -b plain.ini --histories 8; says err 'was made with 0; '
+run 0 gemem-sim gate random.gmt -a gmlake --update -b worst.ini; check 'an update keeps them' grep -qx histories=8 worst.ini
+sed 's/^histories=8/histories=some/' worst.ini >bad.ini; run 3 gemem-sim gate random.gmt -a gmlake -b bad.ini; says err 'histories: no number'
+sed 's/^histories=8/histories=9999999/' worst.ini >bad.ini; run 3 gemem-sim gate random.gmt -a gmlake -b bad.ini; says err 'histories: more than there can be'
+for n in 1 2; do gemem-sim gate random.gmt -a gmlake --update -b again$n.ini --histories 5; done; check 'the same number, the same baseline' cmp again1.ini again2.ini
+
+# ---- a recording of an H100: nothing depends on it
+run 0 gemem-sim "$recorded/gpt2-train.gmt" --histories 3 --capacity 16GiB
+says out '^It fits: it needs 2\.777 GiB of 16\.00 GiB'
+says out '^It needs as much in 5 other histories: 3 orders of frees, a warm cache, other addresses\.$'
+says out '^      in other histories 2\.422 GiB$'
+run 0 gemem-sim advise "$recorded/gpt2-train.gmt" --histories 3 --capacity 16GiB -f json
+check 'JSON: each kind' jq -e '.[0].histories == {frees: {runs: 3, failed: 0, least_needed_bytes: .[0].needed_bytes, most_needed_bytes: .[0].needed_bytes}, warm: .[0].histories.warm, addresses: .[0].histories.addresses} and .[0].histories.warm.runs == 1 and .[0].histories.addresses.runs == 1' "$out"
+check 'JSON: of the best line' jq -e '.[0].lines[0].histories.frees.runs == 3 and (.[0].lines[1] | has("histories") | not)' "$out"
+run 0 gemem-sim advise "$recorded/gpt2-train.gmt" --capacity 16GiB -f json; check 'not asked for, not there' jq -e '.[0] | has("histories") | not' "$out"
+
+# ---- which kind it is: a warm cache of the H100's recording, orders of frees in CUDA's own pool
+run 4 gemem-sim "$recorded/gpt2-train-too-short.gmt" --histories 2
+check 'a warm cache' sh -c "tr '\\n' ' ' <$out | tr -s ' ' | grep -q 'It needs 1.432 GiB to 1.434 GiB in 4 other histories: 2 orders of frees 1.432 GiB, a warm cache 1.434 GiB, other addresses 1.432 GiB\\.'"
+made_by () { sed "1a # allocator: \"$1\"" "$2"; }
+run 0 gemem-sim generate transformer-train:iterations=2 -o train.txt
+made_by cuda-async train.txt >pool.txt; run 3 gemem-sim pool.txt --histories 16 -f json
+check 'orders of frees' jq -e '.[0].histories.frees | .runs == 16 and .failed == 0 and .least_needed_bytes < .most_needed_bytes' "$out"
+
+# ---- what fails in one of them is no "fits", and nothing else changes the verdict
+run 0 gemem-sim generate random:events=3000,live=60 -o small.txt
+made_by umpire-quick small.txt >quick.txt
+run 0 gemem-sim quick.txt --capacity 815MiB
+run 3 gemem-sim quick.txt --capacity 815MiB --histories 3
+says out '^It cannot be told whether it fits: a request fails in 1 of 4 other histories\.'
+says out '^It fails in 1 of 4 other histories: 3 orders of frees 814\.2 MiB, a warm cache 1 fails\.$'
+run 4 gemem-sim quick.txt --capacity 812MiB --histories 3; says out '^It fails in 4 of 4 other histories: 3 orders of frees 3 fail, a warm cache 1 fails\.$'
+
+# ---- wrong numbers
+run 2 gemem-sim "$recorded/gpt2-train.gmt" --histories -1; says err '^gemem-sim: error: --histories=-1: write a number from 1 to 1000$'
+run 2 gemem-sim "$recorded/gpt2-train.gmt" --histories 1001
+run 2 gemem-sim gate "$recorded/gpt2-train.gmt" --histories many
+done_testing
