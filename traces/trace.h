@@ -257,6 +257,8 @@ struct _GememTraceFormat
   const char *origin;     /* "peers.md 2.1" */
   /* Read in one pass that costs little, so anew for each replay; others are read once (held.h). */
   gboolean quick;
+  /* The allocator of programs whose recordings do not name theirs; NULL: PyTorch's. */
+  const char *assumed;
   /* Lists lifetimes: the time of an event is the step at which one begins or ends. */
   gboolean has_steps;
   /* Confidence 0..100 that @head (the first decompressed bytes, up to 4096) is this format. */

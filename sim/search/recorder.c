@@ -22,6 +22,16 @@ gemem_recorder_text (const GememTraceInfo *info, gboolean ignores_settings)
   return g_strdup (info->allocator);
 }
 
+static const char *
+assumed_for (const GememTraceInfo *info)
+{
+  const GememTraceFormat *format = info->format != NULL
+                                       ? gemem_trace_format_find (info->format, NULL)
+                                       : NULL;
+
+  return format != NULL && format->assumed != NULL ? format->assumed : ASSUMED;
+}
+
 gboolean
 gemem_recorder_parse (const GememTraceInfo *info, gboolean ignores_settings,
                       const GPtrArray *variables, GPtrArray *specs, gboolean *assumed,
@@ -31,7 +41,7 @@ gemem_recorder_parse (const GememTraceInfo *info, gboolean ignores_settings,
 
   *assumed = text == NULL;
   if (text == NULL)
-    text = g_strdup (ASSUMED);
+    text = g_strdup (assumed_for (info));
   if (gemem_allocator_spec_parse_with (text, variables, specs, *assumed ? error : NULL))
     return TRUE;
   if (!*assumed)

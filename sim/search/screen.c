@@ -182,6 +182,17 @@ gemem_advice_sentence (const GememAdvice *advice)
 /* ---- parts of the screen */
 
 static void
+append_assumed (GString *out, const GememAdvice *advice)
+{
+  const char *name = advice->spec->klass->name;
+
+  g_string_append_printf (out,
+                          "The recording does not name its allocator: %s is assumed; --for chooses "
+                          "another.\n",
+                          strcmp (name, "pytorch-caching") == 0 ? "PyTorch's" : name);
+}
+
+static void
 append_head (GString *out, const GememAdvice *advice)
 {
   const GememTraceInfo *info = gemem_held_info (advice->held);
@@ -210,9 +221,7 @@ append_head (GString *out, const GememAdvice *advice)
   if (release != NULL)
     gemem_text_append_cut (out, release);
   if (advice->assumed)
-    gemem_text_append_cut (out,
-                           "The recording does not name its allocator: PyTorch's is assumed; --for "
-                           "chooses another.");
+    append_assumed (out, advice);
   /* on another device it may decide otherwise; none equal: the segments lie elsewhere */
   if (now->fidelity.equal > 0 && now->fidelity.parted == G_MAXUINT64
       && (now->fidelity.equal == now->fidelity.compared || advice->device == NULL))

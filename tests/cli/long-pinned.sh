@@ -1,6 +1,7 @@
 #!/bin/sh
 # long-pinned.sh - `pytorch-pinned` beside PyTorch's own cache of pinned host memory, which runs without a GPU: random sequences, every block that is used again, and
-# the statistics that both have.  $GEMEM_TORCH_2_6, $GEMEM_TORCH_2_11, $GEMEM_TORCH_2_15: a Python with that PyTorch.
+# the statistics that both have.  $GEMEM_TORCH_2_6, $GEMEM_TORCH_2_11, $GEMEM_TORCH_2_15: a Python with that PyTorch, each in an environment
+# of its own (python3 -m venv V; V/bin/pip install --no-deps torch==2.6.0, and what it imports): NVIDIA's packages are not needed.
 # shellcheck disable=SC2154 # out and err come from tap.sh
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
@@ -63,7 +64,8 @@ PY
 # beside PYTHON SEED SETTINGS: the same sequence through both
 beside () {
   python3 sequence.py "$2"
-  PYTORCH_CUDA_ALLOC_CONF=$(echo "$3" | tr = :) run 0 gemem-dry-run --once -o x.gmt "$1" real.py; cp "$out" real
+  # nothing of another environment: packages and libraries of mixed releases end a wheel by a signal
+  PYTHONNOUSERSITE=1 PYTHONPATH='' LD_LIBRARY_PATH='' PYTORCH_CUDA_ALLOC_CONF=$(echo "$3" | tr = :) run 0 gemem-dry-run --once -o x.gmt "$1" real.py; cp "$out" real
   run 0 gemem-sim replay trace.txt --trace-device=host -a "pytorch-pinned${3:+:$3}" -d sim:capacity=64GiB,address=bump --events events.csv -o r.json
   check "seed $2 ${3:-by default}: the same blocks and statistics" python3 same.py
 }

@@ -291,6 +291,7 @@ probe (const guint8 *head, gsize size)
 
 const GememTraceFormat gemem_format_pprof = {
   .name = "pprof",
+  .assumed = "tf-bfc", /* JAX's, unless XLA_PYTHON_CLIENT_ALLOCATOR chose another */
   .aliases = "jax-memory-profile",
   .extensions = "prof|pb",
   .summary = "who holds memory, at one moment: memory profile of pprof, as "
