@@ -3,8 +3,8 @@
  *
  * First the bound itself is tried, with half of the steps; then capacities between it and what was
  * found, nearer to what was found each time that the steps did not suffice.  A capacity at which
- * nothing fits is a better bound.  Many steps are spent in rounds, each with several times the steps
- * of the one before, so that a search that is ended early has found most of what it can.
+ * nothing fits is a better bound.  A search that the clock will end spends its steps in rounds, each with
+ * several times those of the one before, so that it has found most of what it can.
  */
 #include "config.h"
 
@@ -107,9 +107,10 @@ search_once (GArray *parts, gint64 goal, GememEffort *effort)
 void
 gemem_parts_search (GArray *parts, gint64 goal, GememEffort *effort)
 {
+  const gboolean by_clock = effort->stop != NULL && effort->stop->clock != NULL;
   guint64 left = effort->steps, given;
 
-  for (guint64 round = FIRST_ROUND;
+  for (guint64 round = by_clock ? FIRST_ROUND : left;
        left > 0 && count_open (parts, MAX (goal, gemem_parts_bound (parts))) > 0
        && gemem_stop_reason (effort->stop) == NULL;
        round *= 4)
