@@ -185,7 +185,7 @@ run 0 gemem-sim compare one.db; says out '^pytorch-caching:max_split_size_mb=128
 run 0 gemem-sim compare one.db -f json -o one.json; run 0 gemem-sim plot one.json -f csv; check 'the same by JSON' cmp "$out" plotted.csv
 refused 2 'one.db: a database of results: its runs are made; ' gemem-sim compare one.db -a bfc
 refused 2 'one.db: a database of results: a page shows blocks over time' gemem-sim report one.db
-run 3 gemem-sim replay one.db; says err 'an SQLite database that nsys did not write; name a recorded trace'
+run 3 gemem-sim replay one.db; says err 'an SQLite database that nsys did not write; what gemem-sim sweep wrote is for query, compare and plot'
 # A run that leaves a doubt proves nothing about what fits.
 check 'nothing fits that is in doubt' test "$(ask one.db 'select count (*) from results where fits = 1 and (doubt is not null or ooms > 0 or partial)')" = 0
 done_testing

@@ -301,37 +301,51 @@ finish (Nsys *self)
                            self->pool_size);
 }
 
-static gssize
-nsys_next (GememTraceReader *reader, const GememTraceEvent **events, GError **error)
+/* Fills the batch with the events of the next rows; FALSE with @error, of which nothing was delivered. */
+static gboolean
+fill (Nsys *self, GememTraceEvent **next, GError **error)
 {
-  Nsys *self = (Nsys *) reader;
-  GememTraceEvent *next = self->batch;
   g_autoptr (GError) damage = NULL;
   int row = 1;
 
-  *events = self->batch;
-  while (!self->ended && next < self->batch + BATCH
+  while (*next < self->batch + BATCH
          && (row = gemem_nsys_database_step (self->database, self->rows, &damage)) > 0)
     {
       self->row++;
-      if (!convert (self, &next, &damage))
+      if (!convert (self, next, &damage))
         break;
     }
   if (damage != NULL && (!self->options.allow_partial || self->last_id == 0))
     {
       g_propagate_error (error, g_steal_pointer (&damage));
-      return -1;
+      return FALSE;
     }
   if (damage != NULL)
     {
-      reader->info.flags |= GEMEM_TRACE_TRUNCATED;
-      gemem_trace_info_note (&reader->info, "partial", "%s", damage->message);
+      self->reader.info.flags |= GEMEM_TRACE_TRUNCATED;
+      gemem_trace_info_note (&self->reader.info, "partial", "%s", damage->message);
     }
-  if (!self->ended && (damage != NULL || row == 0))
+  if (damage != NULL || row == 0)
     finish (self);
-  const gssize n = gemem_trace_filter_device (self->batch, next - self->batch,
-                                              self->options.device);
-  return n > 0 || self->ended || next == self->batch ? n : nsys_next (reader, events, error);
+  return TRUE;
+}
+
+static gssize
+nsys_next (GememTraceReader *reader, const GememTraceEvent **events, GError **error)
+{
+  Nsys *self = (Nsys *) reader;
+  gssize n = 0;
+
+  *events = self->batch;
+  while (n == 0 && !self->ended)
+    {
+      GememTraceEvent *next = self->batch;
+
+      if (!fill (self, &next, error))
+        return -1;
+      n = gemem_trace_filter_device (self->batch, next - self->batch, self->options.device);
+    }
+  return n;
 }
 
 /* ---- opening */
@@ -346,10 +360,12 @@ refuse (const Nsys *self, GError **error)
 
   for (guint i = 0; i < G_N_ELEMENTS (known); i++)
     nsys = nsys || gemem_nsys_database_has_table (self->database, known[i]);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s", gemem_input_name (self->input),
-               nsys ? "an export of nsys without " MEMORY
-                      "; record with nsys profile --cuda-memory-usage=true, or with gemem-record"
-                    : "an SQLite database that nsys did not write; name a recorded trace");
+  g_set_error (
+      error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s", gemem_input_name (self->input),
+      nsys ? "an export of nsys without " MEMORY
+             "; record with nsys profile --cuda-memory-usage=true, or with gemem-record"
+           : "an SQLite database that nsys did not write; what gemem-sim sweep wrote is for "
+             "query, compare and plot, else name a recorded trace");
   return FALSE;
 }
 
