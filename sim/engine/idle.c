@@ -274,14 +274,17 @@ merge_pins (GArray *pins)
     }
   g_array_set_size (pins, n);
   g_array_sort (pins, compare_pins);
-  for (n = 0; n < pins->len;)
-    if (g_array_index (pins, GememPin, n).origin.by != NULL && n < GEMEM_PINS)
-      n++;
-    else
-      {
-        add_to_pin (&several, &g_array_index (pins, GememPin, n));
-        g_array_remove_index (pins, n);
-      }
+  n = 0;
+  for (guint i = 0; i < pins->len; i++)
+    {
+      const GememPin *pin = &g_array_index (pins, GememPin, i);
+
+      if (pin->origin.by != NULL && n < GEMEM_PINS)
+        g_array_index (pins, GememPin, n++) = *pin;
+      else
+        add_to_pin (&several, pin);
+    }
+  g_array_set_size (pins, n);
   if (several.bytes > 0)
     g_array_append_val (pins, several);
   g_array_sort (pins, compare_pins);
