@@ -14,24 +14,65 @@ gemem_report_same_group (const GememResult *a, const GememResult *b)
   return g_strcmp0 (a->trace, b->trace) == 0 && a->device_ordinal == b->device_ordinal;
 }
 
+static const char *
+trace_of (const GememResult *result)
+{
+  return result->trace != NULL ? result->trace : "";
+}
+
 void
 gemem_results_name_devices (GememResult *const *results, guint n)
 {
+  g_autoptr (GHashTable) first = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GHashTable) several = g_hash_table_new (g_str_hash, g_str_equal);
+
   for (guint i = 0; i < n; i++)
-    for (guint j = 0; j < n && !results[i]->names_device; j++)
-      results[i]->names_device = results[j]->device_ordinal != results[i]->device_ordinal
-                                 && g_strcmp0 (results[i]->trace, results[j]->trace) == 0;
+    {
+      const char *trace = trace_of (results[i]);
+      const GememResult *other = g_hash_table_lookup (first, trace);
+
+      if (other == NULL)
+        g_hash_table_insert (first, (gpointer) trace, results[i]);
+      else if (other->device_ordinal != results[i]->device_ordinal)
+        g_hash_table_add (several, (gpointer) trace);
+    }
+  for (guint i = 0; i < n; i++)
+    results[i]->names_device |= g_hash_table_contains (several, trace_of (results[i]));
+}
+
+static guint
+hash_place (gconstpointer data)
+{
+  const GememResult *result = data;
+
+  return (g_str_hash (trace_of (result)) * 31 + (guint) result->device_ordinal) * 31
+         + g_int64_hash (&result->capacity);
+}
+
+/* The same trace and device, of one size. */
+static gboolean
+is_same_place (gconstpointer a, gconstpointer b)
+{
+  return gemem_report_same_group (a, b)
+         && ((const GememResult *) a)->capacity == ((const GememResult *) b)->capacity;
 }
 
 void
 gemem_results_find_now (GememResult *const *results, guint n)
 {
+  g_autoptr (GHashTable) now = g_hash_table_new (hash_place, is_same_place);
+
   for (guint i = 0; i < n; i++)
-    for (guint j = 0; j < n && n > 1 && results[i]->peak_now == 0; j++)
-      if (results[j]->as_now && gemem_result_is_complete (results[j])
-          && gemem_report_same_group (results[i], results[j])
-          && results[i]->capacity == results[j]->capacity)
-        results[i]->peak_now = results[j]->peak_reserved;
+    if (results[i]->as_now && gemem_result_is_complete (results[i])
+        && !g_hash_table_contains (now, results[i]))
+      g_hash_table_add (now, results[i]);
+  for (guint i = 0; i < n && n > 1; i++)
+    {
+      const GememResult *found = g_hash_table_lookup (now, results[i]);
+
+      if (found != NULL && results[i]->peak_now == 0)
+        results[i]->peak_now = found->peak_reserved;
+    }
 }
 
 /* @name of the trace of @result, with the device that is meant. */
