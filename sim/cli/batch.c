@@ -46,12 +46,10 @@ static gboolean zoo;
 static gboolean optimal;
 
 const GOptionEntry gemem_rows_entries[] = {
-  { "zoo", 0, 0, G_OPTION_ARG_NONE, &zoo,
-    "Every allocator of 'gemem-sim list', also of other systems than the recorded one", NULL },
-  { "optimal", 0, 0, G_OPTION_ARG_NONE, &optimal,
-    "A row for the least that is possible, by the planner optimal, and what allocators hold above "
-    "it",
+  { "zoo", 0, 0, G_OPTION_ARG_NONE, &zoo, "Every allocator of 'gemem-sim list', of all systems",
     NULL },
+  { "optimal", 0, 0, G_OPTION_ARG_NONE, &optimal,
+    "A row for the least that is possible, and what allocators hold idle above it", NULL },
   { NULL }
 };
 
@@ -105,9 +103,7 @@ const GOptionEntry gemem_batch_entries[] = {
     "(default on the simulated device, whose clock needs no waiting)",
     "asap|recorded" },
   { "occupy", 0, 0, G_OPTION_ARG_NONE, &occupy,
-    "Keep each stream busy between its events for as long as when it was recorded. "
-    "What streams order then has work in front of it",
-    NULL },
+    "Keep each stream busy between its events for as long as when it was recorded", NULL },
   { "find-capacity", 0, 0, G_OPTION_ARG_NONE, &find_capacity,
     "Find the least device capacity on which nothing fails", NULL },
   { "fail-on-oom", 0, 0, G_OPTION_ARG_NONE, &gemem_outputs.fail_on_oom,

@@ -32,9 +32,8 @@ const GememCommand gemem_command_compare = {
       "runs that the system's manual does\n"
       "not allow. With --share-device all traces run at once on one device, and every combination "
       "of the allocators of -a is a row.\n"
-      "Below the tables stands which real allocator needs least, by how much, and what it costs; "
-      "with --find-capacity,\n"
-      "which one fits on the smallest device.\n"
+      "Below the tables stands which real allocator needs least; with --find-capacity, which fits "
+      "on the smallest device.\n"
       "Instead of traces, databases that 'sweep' wrote: a row for each run there.",
   .examples =
       "  gemem-sim compare step.gmt --plots plots\n"

@@ -26,6 +26,7 @@ mkdir run && cd run || exit 99
 for folder in traces graphs workloads doc; do ln -s "$GEMEM_SRCDIR/$folder" .; done
 ln -s "$GEMEM_BUILDDIR/gemem-uninstalled.pc" .
 gunzip -c "$GEMEM_SRCDIR/tests/data/pytorch/all-stacks-2.15.pickle.gz" >snapshot.pickle
+gunzip -c "$GEMEM_SRCDIR/tests/data/pinned/plain-2.15.pickle.gz" >pinned.pickle
 cp "$GEMEM_SRCDIR/tests/data/kineto/train-2.15.0.json.gz" trace.json.gz
 cp "$GEMEM_SRCDIR/tests/data/tensorflow/cpu-oom.log" train.log
 for name in step train serve out; do cp "$GEMEM_SRCDIR/traces/recorded/resnet50-train.gmt" $name.gmt; done
