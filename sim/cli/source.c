@@ -470,6 +470,19 @@ gemem_source_is_trace (GememSourceFile *file, GError **error)
   return reader != NULL;
 }
 
+/* No event of memory is in @file: the error says why, where its reader does. */
+static void
+refuse_empty (GememSourceFile *file, GError **error)
+{
+  GememTraceReader *reader = gemem_source_file_open (file, NULL);
+  const char *note = reader != NULL ? gemem_trace_info_said (&reader->info, "note") : NULL;
+
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s", file->path,
+               note != NULL ? note : "no allocation events; there is nothing to replay or plan");
+  if (reader != NULL)
+    gemem_trace_close (reader);
+}
+
 GArray *
 gemem_source_devices (GememSourceFile *file, GError **error)
 {
@@ -496,8 +509,7 @@ gemem_source_devices (GememSourceFile *file, GError **error)
                  "%s: no event in host memory; 'gemem-sim info' shows the devices there are",
                  file->path);
   else
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                 "%s: no allocation events; there is nothing to replay or plan", file->path);
+    refuse_empty (file, error);
   g_array_unref (devices);
   return NULL;
 }

@@ -95,6 +95,7 @@ END
   python3 rest.py
   run 3 gemem-sim info ranks.pickle; says err "a dictionary of snapshots; write each into a file of its own"
   run 0 gemem-sim info empty.pickle; says out 'note: no GPU memory was in use, and no events were recorded'
+  run 3 gemem-sim empty.pickle; says err 'empty\.pickle: no GPU memory was in use, and no events were recorded; call'
   gemem-sim info plain.pickle | sed 1d >expected
   for zip in deflated stored streamed; do
     check "$zip: the same as the file in it" sh -c "gemem-sim info $zip.zip | sed 1d | diff expected - && gemem-sim replay -q $zip.zip | grep -q 'reproduces the recording exactly: 151 of 151'"
