@@ -442,11 +442,12 @@ static gboolean
 try_line (GememAdvice *advice, const GememAdviceQuestion *question, GError **error)
 {
   const GememNeedOptions options = need_options (question);
-  GememAdviceLine *line = &g_array_index (advice->lines, GememAdviceLine, 0);
+  GememAdviceLine *line;
   GememNeed need;
 
   if (question->histories == 0 || advice->lines->len == 0)
     return TRUE;
+  line = &g_array_index (advice->lines, GememAdviceLine, 0);
   need = need_of (question, line->candidate->spec);
   need.result = line->result;
   return gemem_histories_try (&need, question->histories, &options, &line->histories, error);
