@@ -104,6 +104,8 @@ GPtrArray *gemem_settings_parse (const char *text, GError **error);
 GPtrArray *gemem_settings_new (void);
 void gemem_settings_add (GPtrArray *settings, const char *key, const char *value);
 void gemem_settings_append (GPtrArray *settings, const GPtrArray *more);
+/* The value of @key in @settings (may be NULL), which own it; NULL: it is not there. */
+const char *gemem_settings_value (const GPtrArray *settings, const char *key);
 
 /* The settings of @defaults (of an input; may be NULL) that @own neither sets nor excludes
  * (`conflicts`), then @own.  A key of @defaults that is not in @table is kept.  The arguments keep

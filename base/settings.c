@@ -53,6 +53,18 @@ gemem_settings_append (GPtrArray *settings, const GPtrArray *more)
     }
 }
 
+const char *
+gemem_settings_value (const GPtrArray *settings, const char *key)
+{
+  for (guint i = 0; settings != NULL && i < settings->len; i++)
+    {
+      const GememSetting *setting = g_ptr_array_index (settings, i);
+      if (strcmp (setting->key, key) == 0)
+        return setting->value;
+    }
+  return NULL;
+}
+
 /* Reads one value into @value, up to a comma on the outer level or the end, without quotes and
  * backslashes.  Returns the end of the value, or NULL with *@problem set. */
 static const char *

@@ -1,7 +1,8 @@
 /* profile.c - see profile.h.
  *
- * A key file (base/key-file.h): every key must be known, every number must have a source.  The profiles of the source tree are also built in: a
- * program without installed data files still has the profiles it documents.
+ * A key file (base/key-file.h): every key must be known, every number must have a source.  The
+ * profiles of the source tree are also built in: a program without installed data files still has the
+ * profiles it documents.
  */
 #include "config.h"
 

@@ -11,8 +11,8 @@
  * cut from that, one behind the other, and what is released of it is not used again.
  *
  * Invariants: a free block is in the list of its class, the newest first; `blocks` has all by address.
- * Cost: O(1) per operation where sizes are rounded, else O(free blocks of a class); O(log blocks) and a move of the array
- * where the driver makes or frees one.
+ * Cost: O(1) per operation where sizes are rounded, else O(free blocks of a class); O(log blocks) and
+ * a move of the array where the driver makes or frees one.
  * Origin: found by running PyTorch 2.6, 2.10, 2.11, 2.13, 2.14 and 2.15 (peers.md 1a.15).
  */
 #include "config.h"

@@ -3,9 +3,9 @@
  *
  * Why: a memory policy helps where its line departs from the others; what it costs is in the
  * picture of the calls, where colours mean something else.  Drawn for two to six results, as more
- * lines would hide one another (the timeline shows them in panels).  Where lines coincide, wider ones stay visible on both sides of the narrower ones drawn
- * later.  Live memory may depend on the allocator (graphs that share memory count once): the least
- * is drawn and named.  Data: the file of the timeline, in the same folder.
+ * lines would hide one another (the timeline shows them in panels).  Where lines coincide, wider
+ * ones stay visible on both sides of the narrower ones drawn later.  Live memory may depend on the
+ * allocator (graphs that share memory count once): the least is drawn and named.  Data: the file of the timeline, in the same folder.
  */
 #include "config.h"
 

@@ -146,17 +146,15 @@ gemem_report_meaning (const GememResult *result)
 {
   const char *label = result->label != NULL ? result->label : "";
   g_autofree char *name = g_strndup (label, strcspn (label, ": "));
+  const char *version;
   GString *meaning;
 
   if (result->allocator == NULL || result->programs != NULL || !is_shorthand (name))
     return NULL;
   meaning = g_string_new (result->allocator);
-  for (guint i = 0; result->parameters != NULL && i < result->parameters->len; i++)
-    {
-      const GememSetting *setting = result->parameters->pdata[i];
-      if (strcmp (setting->key, "version") == 0)
-        g_string_append_printf (meaning, ", version %s", setting->value);
-    }
+  version = gemem_settings_value (result->parameters, "version");
+  if (version != NULL)
+    g_string_append_printf (meaning, ", version %s", version);
   return g_string_free (meaning, FALSE);
 }
 

@@ -32,21 +32,32 @@ round_begin (Round *round, const GememAdviceQuestion *question)
   *round = (Round){ question, g_array_new (FALSE, TRUE, sizeof (GememJob)), NULL, NULL };
 }
 
+static GememNeedOptions
+need_options (const GememAdviceQuestion *question)
+{
+  return (GememNeedOptions){ .device_spec = question->device_spec,
+                             .ignores_settings = question->ignores_settings,
+                             .allow_partial = question->allow_partial,
+                             .interrupted = question->interrupted,
+                             .run = question->run };
+}
+
+static GememNeed
+need_of (const GememAdviceQuestion *question, const GememAllocatorSpec *spec)
+{
+  return (GememNeed){ .name = question->name,
+                      .held = question->held,
+                      .ordinals = question->ordinals,
+                      .spec = spec,
+                      .graph = question->graph };
+}
+
 static GememJob *
 round_add (Round *round, const GememAllocatorSpec *spec, int ordinal)
 {
-  const GememAdviceQuestion *question = round->question;
-  const GememJob job = {
-    .allocator = spec,
-    .device_spec = question->device_spec,
-    .device_ordinal = ordinal,
-    .source = gemem_held_open,
-    .source_data = round->question->held,
-    .graph = question->graph,
-    .use_trace_settings = !question->ignores_settings,
-    .allow_partial = question->allow_partial,
-    .interrupted = question->interrupted,
-  };
+  const GememNeedOptions options = need_options (round->question);
+  const GememNeed need = need_of (round->question, spec);
+  const GememJob job = gemem_need_job (&need, spec, ordinal, &options);
 
   g_array_append_val (round->jobs, job);
   return &g_array_index (round->jobs, GememJob, round->jobs->len - 1);
@@ -130,26 +141,6 @@ judge (GememAdvice *advice, const GememAdviceQuestion *question)
   advice->verdict = advice->doubt != NULL || advice->device_assumed ? GEMEM_ADVICE_UNKNOWN
                                                                     : GEMEM_ADVICE_FITS;
   advice->need = now->peak_reserved;
-}
-
-static GememNeedOptions
-need_options (const GememAdviceQuestion *question)
-{
-  return (GememNeedOptions){ .device_spec = question->device_spec,
-                             .ignores_settings = question->ignores_settings,
-                             .allow_partial = question->allow_partial,
-                             .interrupted = question->interrupted,
-                             .run = question->run };
-}
-
-static GememNeed
-need_of (const GememAdviceQuestion *question, const GememAllocatorSpec *spec)
-{
-  return (GememNeed){ .name = question->name,
-                      .held = question->held,
-                      .ordinals = question->ordinals,
-                      .spec = spec,
-                      .graph = question->graph };
 }
 
 /* The first round: the program as it is, on each device of the trace; then in other histories. */

@@ -17,18 +17,6 @@ setting_clear (gpointer data)
 
 /* ---- settings */
 
-static const char *
-value_of (const GPtrArray *parameters, const char *key)
-{
-  for (guint i = 0; i < parameters->len; i++)
-    {
-      const GememSetting *setting = parameters->pdata[i];
-      if (strcmp (setting->key, key) == 0)
-        return setting->value;
-    }
-  return NULL;
-}
-
 static void
 add_setting (GememDiff *diff, const char *name, const char *a, const char *b)
 {
@@ -50,7 +38,8 @@ compare_settings (GememDiff *diff)
   for (guint i = 0; strcmp (a->allocator, b->allocator) == 0 && i < a->parameters->len; i++)
     {
       const GememSetting *setting = a->parameters->pdata[i];
-      add_setting (diff, setting->key, setting->value, value_of (b->parameters, setting->key));
+      add_setting (diff, setting->key, setting->value,
+                   gemem_settings_value (b->parameters, setting->key));
     }
   for (guint i = 0; i < 2 && !diff->one_recording; i++)
     {

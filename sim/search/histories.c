@@ -18,46 +18,35 @@ typedef struct
   GArray *kinds;           /* GememHistoriesKind of each */
 } Round;
 
-static gboolean
-has_recorded_places (const GememResult *result)
-{
-  return result->device != NULL && strstr (result->device, "address=recorded") != NULL;
-}
-
 /* Where segments come to lie if not where they were recorded; NULL: as the options say. */
 static char *
 other_places (const GememNeed *need, const GememNeedOptions *options)
 {
   const GememTraceInfo *info = gemem_held_info (need->held);
-  const char *spec = options->device_spec != NULL ? options->device_spec : "sim";
+  const char *places = gemem_settings_value (need->result->device_settings, "address");
   const GememAllocatorClass *klass = info->allocator != NULL
                                          ? gemem_allocator_find (info->allocator, NULL)
                                          : NULL;
+  GString *spec;
 
-  if (!has_recorded_places (need->result))
+  if (g_strcmp0 (places, "recorded") != 0)
     return NULL;
-  return g_strconcat (
-      spec, strchr (spec, ':') != NULL ? "," : ":",
-      "address=", klass != NULL && (klass->capabilities & GEMEM_CAP_CUDA) != 0 ? "cuda" : "bump",
-      NULL);
+  spec = g_string_new (options->device_spec != NULL ? options->device_spec : "sim");
+  gemem_settings_append_text (
+      spec, "address",
+      klass != NULL && (klass->capabilities & GEMEM_CAP_CUDA) != 0 ? "cuda" : "bump");
+  return g_string_free (spec, FALSE);
 }
 
 static GememJob *
 add_job (Round *round, GememHistoriesKind kind)
 {
   const GememNeed *need = round->need;
-  const GememJob job = {
-    .allocator = need->spec != NULL ? need->spec : need->own,
-    .device_spec = round->device != NULL ? round->device : round->options->device_spec,
-    .device_ordinal = need->result->device_ordinal,
-    .source = gemem_held_open,
-    .source_data = need->held,
-    .graph = need->graph,
-    .use_trace_settings = !round->options->ignores_settings,
-    .allow_partial = round->options->allow_partial,
-    .interrupted = round->options->interrupted,
-  };
+  GememJob job = gemem_need_job (need, need->spec != NULL ? need->spec : need->own,
+                                 need->result->device_ordinal, round->options);
 
+  if (round->device != NULL)
+    job.device_spec = round->device;
   g_array_append_val (round->jobs, job);
   g_array_append_val (round->kinds, kind);
   return &g_array_index (round->jobs, GememJob, round->jobs->len - 1);

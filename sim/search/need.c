@@ -19,26 +19,34 @@ spec_of (GememNeed *need, const GememNeedOptions *options, GError **error)
   return need->own;
 }
 
+GememJob
+gemem_need_job (const GememNeed *need, const GememAllocatorSpec *spec, int ordinal,
+                const GememNeedOptions *options)
+{
+  return (GememJob){
+    .allocator = spec,
+    .device_spec = options->device_spec,
+    .device_ordinal = ordinal,
+    .source = gemem_held_open,
+    .source_data = need->held,
+    .graph = need->graph,
+    .use_trace_settings = !options->ignores_settings,
+    .allow_partial = options->allow_partial,
+    .interrupted = options->interrupted,
+  };
+}
+
 static void
 add_jobs (GArray *jobs, const GememNeed *need, const GememAllocatorSpec *spec,
           const GememNeedOptions *options)
 {
   for (guint i = 0; i < need->ordinals->len; i++)
     {
-      const GememJob job = {
-        .allocator = spec,
-        .device_spec = options->device_spec,
-        .device_ordinal = g_array_index (need->ordinals, guint16, i),
-        .source = gemem_held_open,
-        .source_data = need->held,
-        .graph = need->graph,
-        .use_trace_settings = !options->ignores_settings,
-        .allow_partial = options->allow_partial,
-        .interrupted = options->interrupted,
-        .keep_origins = TRUE,
-        .keep_idle = TRUE,
-        .timeline_points = need->timeline_points,
-      };
+      GememJob job = gemem_need_job (need, spec, g_array_index (need->ordinals, guint16, i),
+                                     options);
+
+      job.keep_origins = job.keep_idle = TRUE;
+      job.timeline_points = need->timeline_points;
       g_array_append_val (jobs, job);
     }
 }

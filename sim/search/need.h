@@ -39,6 +39,9 @@ typedef struct
   void (*run) (const GememJob *jobs, guint n, GememResult **results, GError **errors);
 } GememNeedOptions;
 
+/* The replay of @need through @spec on device @ordinal of the recording; the caller may add to it. */
+GememJob gemem_need_job (const GememNeed *need, const GememAllocatorSpec *spec, int ordinal,
+                         const GememNeedOptions *options);
 /* Fills the results of @n @needs.  FALSE with @error; gemem_need_clear() in all cases. */
 gboolean gemem_needs_find (GememNeed *needs, guint n, const GememNeedOptions *options,
                            GError **error);

@@ -17,24 +17,13 @@
 
 /* ---- pieces */
 
-static const char *
-parameter (const GememResult *result, const char *key)
-{
-  for (guint i = 0; result->parameters != NULL && i < result->parameters->len; i++)
-    {
-      const GememSetting *setting = result->parameters->pdata[i];
-      if (strcmp (setting->key, key) == 0)
-        return setting->value;
-    }
-  return NULL;
-}
-
 /* "pytorch-caching 2.10 or 2.11" */
 static void
 append_allocator (GString *out, const GememAdvice *advice)
 {
-  const char *version = advice->versions != NULL ? advice->versions
-                                                 : parameter (advice->now, "version");
+  const char *version = advice->versions != NULL
+                            ? advice->versions
+                            : gemem_settings_value (advice->now->parameters, "version");
 
   g_string_append (out, advice->now->allocator);
   if (version != NULL)

@@ -271,22 +271,13 @@ wave_add (const Search *search, Wave *wave, guint i, guint t)
   const GememNeed *trace = &question->traces[t];
   const guint n = search->tune->rows->len - 1;
   const Place place = { i, t };
-  GememJob job = {
-    .allocator = row_at (search->tune, i)->spec,
-    .device_spec = question->options.device_spec,
-    .device_ordinal = trace->result->device_ordinal,
-    .source = gemem_held_open,
-    .source_data = trace->held,
-    .graph = trace->graph,
-    .use_trace_settings = !question->options.ignores_settings,
-    .allow_partial = question->options.allow_partial,
-    .interrupted = question->options.interrupted,
-    .stop_at_oom = TRUE,
-    .stop_above = bound (search),
-    .rivals = search->rivals[t],
-    .rivals_alike = g_new0 (gboolean, n),
-  };
+  GememJob job = gemem_need_job (trace, row_at (search->tune, i)->spec,
+                                 trace->result->device_ordinal, &question->options);
 
+  job.stop_at_oom = TRUE;
+  job.stop_above = bound (search);
+  job.rivals = search->rivals[t];
+  job.rivals_alike = g_new0 (gboolean, n);
   for (guint r = 1; r <= n; r++)
     job.rivals_alike[r - 1] = r != i && row_at (search->tune, r)->end == GEMEM_TUNE_UNTRIED
                               && row_at (search->tune, r)->cells[t].end == GEMEM_TUNE_UNTRIED;

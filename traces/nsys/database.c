@@ -14,7 +14,7 @@
 #define STEPS_LEAST 1000   /* times STEPS, for a file of any size */
 #define BYTES_PER_STEPS 16 /* of the file, for each STEPS more */
 
-struct _GememDatabase
+struct _GememNsysDatabase
 {
   sqlite3_vfs vfs; /* first: SQLite gives it to the functions below */
   char name[32];
@@ -257,7 +257,7 @@ gemem_nsys_database_open (GememInput *input, GError **error)
 
   self->input = input;
   vfs_init (self);
-  if (gemem_input_size (input, &self->size) ? open_database (self, error) : FALSE)
+  if (gemem_input_size (input, &self->size) && open_database (self, error))
     return self;
   if (error != NULL && *error == NULL)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,

@@ -15,7 +15,7 @@
 
 #include <sqlite3.h>
 
-typedef struct _GememDatabase GememNsysDatabase;
+typedef struct _GememNsysDatabase GememNsysDatabase;
 
 /* NULL with @error where the input is packed, or no database.  @input must outlive it. */
 GememNsysDatabase *gemem_nsys_database_open (GememInput *input, GError **error);
