@@ -263,7 +263,7 @@ decide (GememSides *sides, guint32 i, Side side)
   pair_at (sides, i)->side = side;
 }
 
-/* What follows for the boxes of pair @i; FALSE if neither side has room. */
+/* What follows for the boxes of pair @i; FALSE if neither side has slack. */
 static gboolean
 settle (GememSides *sides, guint32 i)
 {
@@ -332,7 +332,7 @@ begin (GememSides *sides, gint64 capacity)
   return follow (sides) && fits;
 }
 
-/* Of the pairs that share bytes at the lowest offsets, the one with the least room left; NONE: no pair does. */
+/* Of the pairs that share bytes at the lowest offsets, the one with the least slack left; NONE: no pair does. */
 static guint32
 next_pair (GememSides *sides)
 {
@@ -347,12 +347,12 @@ next_pair (GememSides *sides)
 
       if (pair->side != OPEN || difference <= -pair->down || difference >= pair->up)
         continue;
-      const gint64 room = MIN (high[pair->other] - low[pair->one] - pair->up,
-                               high[pair->one] - low[pair->other] - pair->down);
+      const gint64 slack = MIN (high[pair->other] - low[pair->one] - pair->up,
+                                high[pair->one] - low[pair->other] - pair->down);
 
-      if (room < least)
+      if (slack < least)
         {
-          least = room;
+          least = slack;
           best = i;
         }
     }

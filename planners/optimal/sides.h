@@ -4,7 +4,7 @@
  * neither has windows.  For each interval one of them lies above the other.  So a placement is a choice of sides, and
  * the lowest for a choice is that of the longest path: each box as low as what it lies above allows.  The
  * search keeps for every box the lowest and the highest offset that the choices so far leave.  A side that they
- * leave no room for is decided; where neither has room, nothing fits.  If all boxes at their lowest offsets share no
+ * leave no slack for is decided; where neither has slack, nothing fits.  If all boxes at their lowest offsets share no
  * bytes, that is a placement; else two that do are decided next.
  *
  * It knows nothing of shapes, so it is exact for gaps, windows, places and mixed alignments alike, but it sees only
