@@ -34,7 +34,7 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_ALLOCATOR_ABI 12
+#define GEMEM_ALLOCATOR_ABI 13
 
 typedef struct _GememAllocator GememAllocator;
 typedef struct _GememAllocatorClass GememAllocatorClass;
@@ -150,6 +150,8 @@ typedef struct
   /* VARIABLES, OPTIONS: what is said too where the program has another allocator of the system, which it
    * chose by these.  NULL: nothing; without `text` the allocator cannot be chosen then */
   const char *instead;
+  /* STRING: whether the release in @params reads @key there; NULL: every release reads all */
+  gboolean (*reads) (gconstpointer params, const char *key);
 } GememForm;
 
 struct _GememAllocatorClass

@@ -551,36 +551,46 @@ gemem_params_check_unit (const GememParam *table, const char *what, const char *
   return FALSE;
 }
 
-/* Stores the keys of @settings in rows[] (one entry per row of the table); refuses duplicates and
- * conflicts. */
+gboolean
+gemem_param_excludes (const GememParam *one, const char *value, const GememParam *other)
+{
+  return listed (one->conflicts, other->name)
+         && ((other->flags & GEMEM_PARAM_CALLED) == 0 || one->type != GEMEM_PARAM_STRING
+             || strstr (value, other->name) != NULL);
+}
+
+/* Stores @settings in rows[] (one entry per row of the table); refuses duplicates and conflicts. */
 static gboolean
 check_together (const GememParam *table, const char *what, const GPtrArray *settings,
-                const char **rows, GError **error)
+                const GememSetting **rows, GError **error)
 {
   for (guint i = 0; i < settings->len; i++)
     {
-      const char *key = ((const GememSetting *) settings->pdata[i])->key;
-      const GememParam *param = gemem_params_find (table, key);
-      const char **row = &rows[param - table];
+      const GememSetting *setting = settings->pdata[i];
+      const GememSetting **row = &rows[gemem_params_find (table, setting->key) - table];
+
       if (*row != NULL)
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                        "%s: '%s' and '%s' set the same parameter twice; keep one of them", what,
-                       *row, key);
+                       (*row)->key, setting->key);
           return FALSE;
         }
-      *row = key;
+      *row = setting;
     }
   for (const GememParam *param = table; param->name != NULL; param++)
     for (const GememParam *other = table; other->name != NULL; other++)
-      if (rows[param - table] != NULL && rows[other - table] != NULL && other != param
-          && listed (param->conflicts, other->name))
-        {
-          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                       "%s: '%s' and '%s' exclude each other; keep one of them", what,
-                       rows[param - table], rows[other - table]);
-          return FALSE;
-        }
+      {
+        const GememSetting *one = rows[param - table], *two = rows[other - table];
+
+        if (one == NULL || two == NULL || other == param
+            || !gemem_param_excludes (param, one->value, other))
+          continue;
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                     "%s: '%s' and '%s' exclude each other; keep one of them", what, one->key,
+                     two->key);
+        return FALSE;
+      }
   return TRUE;
 }
 
@@ -596,7 +606,7 @@ gemem_params_apply (const GememParam *table, gpointer dest, const GememParamCont
     return TRUE;
   while (table[n_rows].name != NULL)
     n_rows++;
-  g_autofree const char **rows = g_new0 (const char *, n_rows);
+  g_autofree const GememSetting **rows = g_new0 (const GememSetting *, n_rows);
   for (guint i = 0; i < settings->len && ok; i++)
     {
       const GememSetting *setting = settings->pdata[i];

@@ -53,6 +53,9 @@ enum
   /* RELEASE: one that is not known is the newest known before it, else the oldest;
    * gemem_params_release_note() says so. */
   GEMEM_PARAM_NEAREST = 1 << 6,
+  /* A call of the running program sets it too: a text that holds several settings (a STRING that lists
+   * it in `conflicts`) and does not name it leaves it as it is. */
+  GEMEM_PARAM_CALLED = 1 << 7,
 };
 
 typedef struct
@@ -106,6 +109,13 @@ void gemem_settings_add (GPtrArray *settings, const char *key, const char *value
 void gemem_settings_append (GPtrArray *settings, const GPtrArray *more);
 /* The value of @key in @settings (may be NULL), which own it; NULL: it is not there. */
 const char *gemem_settings_value (const GPtrArray *settings, const char *key);
+
+/* TRUE if @one, set to @value, may not stand beside @other, whatever @other is (`conflicts`). */
+gboolean gemem_param_excludes (const GememParam *one, const char *value, const GememParam *other);
+
+/* TRUE if @own sets or excludes @row of @table.  O(settings). */
+gboolean gemem_settings_override (const GememParam *table, const GPtrArray *own,
+                                  const GememParam *row);
 
 /* The settings of @defaults (of an input; may be NULL) that @own neither sets nor excludes
  * (`conflicts`), then @own.  A key of @defaults that is not in @table is kept.  The arguments keep

@@ -105,9 +105,8 @@ stronger (const GememParam *table, const GememParam *row, const GPtrArray *varia
 
 /* ---- merging */
 
-/* TRUE if @own sets or excludes @row. */
-static gboolean
-is_overridden (const GememParam *table, const GPtrArray *own, const GememParam *row)
+gboolean
+gemem_settings_override (const GememParam *table, const GPtrArray *own, const GememParam *row)
 {
   for (guint i = 0; i < own->len; i++)
     {
@@ -116,7 +115,7 @@ is_overridden (const GememParam *table, const GPtrArray *own, const GememParam *
 
       if (mine != NULL
           && (mine == row || gemem_name_listed (row->conflicts, mine->name)
-              || gemem_name_listed (mine->conflicts, row->name)))
+              || gemem_param_excludes (mine, setting->value, row)))
         return TRUE;
     }
   return FALSE;
@@ -148,7 +147,7 @@ gemem_settings_merge (const GememParam *table, const GPtrArray *defaults, const 
       GememSetting *setting = g_ptr_array_index (defaults, i);
       const GememParam *row = gemem_params_find (table, setting->key);
 
-      if (row != NULL && is_overridden (table, own, row))
+      if (row != NULL && gemem_settings_override (table, own, row))
         continue;
       if (row != NULL && !check_recorded (row, setting->value, what, error))
         return NULL;
@@ -171,7 +170,7 @@ gemem_settings_from_variables (const GememParam *table, const GPtrArray *variabl
       const GememParam *row = gemem_params_find_variable (table, variable->key);
       g_autofree char *other = row != NULL ? stronger (table, row, variables, variable->key) : NULL;
 
-      if (row != NULL && other == NULL && !is_overridden (table, own, row))
+      if (row != NULL && other == NULL && !gemem_settings_override (table, own, row))
         gemem_settings_add (settings, variable->key, variable->value);
     }
   return settings;

@@ -80,6 +80,17 @@ static const Key keys[] = {
 
 typedef CachingConf Conf;
 
+gboolean
+gemem_caching_conf_reads (gconstpointer params, const char *key)
+{
+  const int release = ((const CachingParams *) params)->common.version;
+
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
+    if (strcmp (keys[i].name, key) == 0)
+      return (int) keys[i].since <= release;
+  return FALSE;
+}
+
 /* ---- messages */
 
 /* @what: what is wrong and what to do; always FALSE. */

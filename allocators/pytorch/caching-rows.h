@@ -48,8 +48,9 @@
   }
 #define CACHING_FRACTION_ROW(excluded, text) \
   { \
-    .name = "per_process_memory_fraction", .type = GEMEM_PARAM_DOUBLE, .default_text = "1", \
-    .min = "0", .max = "1", .conflicts = excluded, CACHING_FIELD (memory_fraction), .help = text \
+    .name = "per_process_memory_fraction", .type = GEMEM_PARAM_DOUBLE, \
+    .flags = GEMEM_PARAM_CALLED, .default_text = "1", .min = "0", .max = "1", \
+    .conflicts = excluded, CACHING_FIELD (memory_fraction), .help = text \
   }
 #define CACHING_LIMIT_ROW(excluded, text) \
   { \

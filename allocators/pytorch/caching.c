@@ -735,7 +735,8 @@ static const GememForm forms[] = {
   /* read by every release, and before PYTORCH_ALLOC_CONF by those that read both */
   { "pytorch", GEMEM_FORM_STRING, "PYTORCH_CUDA_ALLOC_CONF",
     "expandable_segments|max_split_size_mb|garbage_collection_threshold|roundup_power2_divisions|"
-    "large_segment_size_mb|max_non_split_rounding_mb" },
+    "large_segment_size_mb|max_non_split_rounding_mb",
+    .reads = gemem_caching_conf_reads },
   { NULL },
 };
 

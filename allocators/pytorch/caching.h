@@ -336,6 +336,8 @@ gboolean gemem_caching_conf_flag (CachingConf *conf, const char *name, guint i, 
 gboolean gemem_caching_conf_part (CachingConf *conf, const char *name, gboolean fraction, guint i);
 /* @value MiB in bytes, as far as they go. */
 guint64 gemem_caching_conf_mebibytes (guint64 value);
+/* TRUE if the release in @params (CachingParams) has @key in its string. */
+gboolean gemem_caching_conf_reads (gconstpointer params, const char *key);
 /* roundup_power2_divisions, from word *@i; leaves there the last one that it read. */
 gboolean gemem_caching_conf_divisions (CachingConf *conf, guint *i);
 

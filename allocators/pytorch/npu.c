@@ -227,11 +227,18 @@ npu_destroy (GememAllocator *allocator)
   gemem_caching_destroy (allocator);
 }
 
+static gboolean
+npu_reads (gconstpointer params, const char *key)
+{
+  return (int) gemem_npu_since (key) <= ((const NpuParams *) params)->common.version;
+}
+
 static const GememForm forms[] = {
   { "torch-npu", GEMEM_FORM_STRING, "PYTORCH_NPU_ALLOC_CONF",
     "expandable_segments|max_split_size_mb|garbage_collection_threshold|roundup_power2_divisions|"
     "large_segment_size_mb|max_non_split_rounding_mb|page_size|segment_size_mb|base_addr_aligned_"
-    "kb" },
+    "kb",
+    .reads = npu_reads },
   { NULL },
 };
 

@@ -306,14 +306,33 @@ do_redirect (GememRun *run, const GememTraceEvent *event)
                           event->aux != 0);
 }
 
+/* TRUE if @text is "key=value" of what a call of the program sets, beside which the user's settings, which are
+ * others, hold. */
+static gboolean
+is_called (const GememRun *run, const char *text)
+{
+  const GememAllocatorSpec *spec = run->job->allocator;
+  g_auto (GStrv) pair = g_strsplit (text, "=", 2);
+  const GememParam *row = spec->klass->params != NULL && pair[0] != NULL && pair[1] != NULL
+                              ? gemem_params_find (spec->klass->params, pair[0])
+                              : NULL;
+
+  return row != NULL && (row->flags & GEMEM_PARAM_CALLED) != 0 && run->same_allocator
+         && run->job->use_trace_settings
+         && !gemem_settings_override (spec->klass->params, spec->settings, row);
+}
+
 static gboolean
 do_settings (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   g_autoptr (GError) reason = NULL;
+  const char *text;
 
-  if (!run->follows || run->info == NULL || event->tag >= run->info->strings->len
-      || run->klass->configure (run->allocator, g_ptr_array_index (run->info->strings, event->tag),
-                                &reason))
+  if (run->klass->configure == NULL || run->info == NULL || event->tag >= run->info->strings->len)
+    return TRUE;
+  text = g_ptr_array_index (run->info->strings, event->tag);
+  if ((!run->follows && !is_called (run, text))
+      || run->klass->configure (run->allocator, text, &reason))
     return TRUE;
   return gemem_run_bad_event (run, error, "%s", reason->message);
 }

@@ -23,9 +23,10 @@ gemem_paste_form (const GememAllocatorClass *klass, const char *system)
 
 /* ---- to text */
 
-/* The name of @param in @form, g_free(); NULL: it cannot be said there. */
+/* The name of @param in @form with @params, g_free(); NULL: it cannot be said there. */
 static char *
-key_of (const GememAllocatorClass *klass, const GememForm *form, const GememParam *param)
+key_of (const GememAllocatorClass *klass, const GememForm *form, const GememParam *param,
+        gconstpointer params)
 {
   g_auto (GStrv) variables = NULL, aliases = NULL;
   const GememParam *whole;
@@ -35,6 +36,7 @@ key_of (const GememAllocatorClass *klass, const GememForm *form, const GememPara
     case GEMEM_FORM_STRING: /* what excludes the string is what it can hold */
       whole = gemem_params_find_variable (klass->params, form->text);
       return whole != NULL && gemem_name_listed (whole->conflicts, param->name)
+                     && (form->reads == NULL || form->reads (params, param->name))
                  ? g_strdup (param->name)
                  : NULL;
     case GEMEM_FORM_VARIABLES:
@@ -128,7 +130,7 @@ pairs_of (const GememAllocatorClass *klass, const GememForm *form, gboolean inst
 
   for (const GememParam *param = klass->params; param != NULL && param->name != NULL; param++)
     {
-      g_autofree char *key = key_of (klass, form, param);
+      g_autofree char *key = key_of (klass, form, param, params);
       g_autofree char *value = NULL;
       const gboolean asked = is_among (own, param, klass->params);
 

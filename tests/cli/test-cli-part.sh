@@ -54,6 +54,17 @@ peak beside.pickle 0 $one
 # a setting that the user chooses stands beside the part, or in its place
 peak start.pickle 0 $one -a pytorch-caching:max_split_size_mb=50
 peak start.pickle 0 $both -a pytorch-caching:per_process_memory_fraction=1
+# a string of settings leaves what a call sets, unless it names it, at the start and later
+peak start.pickle 0 $one -a pytorch-caching:conf=max_split_size_mb:50
+peak start.pickle 0 $both -a pytorch-caching:conf=per_process_memory_fraction:1.0,version=2.11
+peak later.pickle 0 $one -a pytorch-caching:max_split_size_mb=50
+peak later.pickle 0 $one -a pytorch-caching:conf=max_split_size_mb:50
+peak later.pickle 0 $both -a pytorch-caching:per_process_memory_fraction=1
+peak later.pickle 0 $both -a pytorch-caching:memory_limit=100MiB
+run 2 gemem-sim replay start.pickle -a pytorch-caching:conf=per_process_memory_fraction:1.0,per_process_memory_fraction=0.5
+says err 'exclude each other'
+# so the lines to paste of a release whose string cannot say the part are tried, with the part
+run 0 gemem-sim start.pickle -d sim:capacity=100MiB; says out 'Tried: [1-9][0-9]* settings'; lacks out 'needs 100'
 
 run 0 gemem-sim info start.pickle; says out 'recorded allocator +pytorch-caching:per_process_memory_fraction=0\.6,version'; lacks out ' settings 1'
 for file in later past all differ; do

@@ -52,6 +52,15 @@ test_lines (void)
   assert_line (torch, NULL, "max_split_size_mb=128", "max_split_size_mb=unlimited",
                "export PYTORCH_CUDA_ALLOC_CONF=");
   assert_line (torch, NULL, NULL, "memory_limit=1GiB", NULL);
+  /* the part of the GPU: a call before 2.10, in the string too since then */
+  assert_line (torch, NULL, "version=2.9,per_process_memory_fraction=0.5",
+               "expandable_segments=yes",
+               "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+  assert_line (torch, NULL, "version=2.11,per_process_memory_fraction=0.5",
+               "expandable_segments=yes",
+               "export PYTORCH_CUDA_ALLOC_CONF=per_process_memory_fraction:0.5,"
+               "expandable_segments:True");
+  assert_line (torch, NULL, "version=2.9", "per_process_memory_fraction=0.5", NULL);
   assert_line (torch, NULL, NULL, "roundup_power2_divisions=[64:8,>:1]",
                "export PYTORCH_CUDA_ALLOC_CONF='roundup_power2_divisions:[64:8,>:1]'");
   assert_line (&gemem_paddle_auto_growth_class, "paddle", NULL,
