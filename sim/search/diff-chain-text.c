@@ -72,7 +72,7 @@ append_cause (GString *out, const GememDiffChain *chain, const GememDiffLink *li
                               one, chain->cause_event);
       break;
     case GEMEM_DIFF_CAUSE_RULE:
-      g_string_append (out, ", though there is room in that one, too");
+      g_string_append (out, ", though it would fit into that one, too");
       break;
     case GEMEM_DIFF_CAUSE_GROWS:
       g_string_append_printf (out, ", where no segment grows as that of %s did", other);

@@ -173,7 +173,7 @@ add_link (Search *search, const Request *request)
   g_array_append_val (search->chain->links, link);
 }
 
-/* ---- why there is no room */
+/* ---- why it does not fit there */
 
 /* Whether @block of @side, which lies in a segment whose counterpart is @other, is not in the way on the other side
  * at its event @event. */

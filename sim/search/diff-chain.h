@@ -1,7 +1,7 @@
 /* diff-chain.h - how two runs came to hold different amounts: from the first block that lies elsewhere to the
  * segment that only one of them obtains.
  *
- * Why: "it holds 360 MiB more" does not say why.  An allocator holds more because a request found no room where the other
+ * Why: "it holds 360 MiB more" does not say why.  An allocator holds more because a request did not fit where the other
  * run served it, and it found none because another block lay there, and so on, back to the change.
  *
  * How: the chain is followed backwards.  It begins with the largest segment that is there at the larger peak and whose
@@ -63,7 +63,7 @@ typedef struct
   GememDiffPlace places[2];
 } GememDiffLink;
 
-/* Why the last link found no room. */
+/* Why the first link was placed differently. */
 typedef enum
 {
   GEMEM_DIFF_CAUSE_OTHER,    /* cannot be told */
@@ -73,7 +73,7 @@ typedef enum
   GEMEM_DIFF_CAUSE_FREED,    /* the other side has freed this block by then */
   GEMEM_DIFF_CAUSE_RETURNED, /* this side has returned the segment by then */
   GEMEM_DIFF_CAUSE_SIZES,    /* both obtain memory for it, of other sizes */
-  GEMEM_DIFF_CAUSE_RULE,     /* there is room on this side, too */
+  GEMEM_DIFF_CAUSE_RULE,     /* it would fit there on this side, too */
 } GememDiffCause;
 
 typedef struct

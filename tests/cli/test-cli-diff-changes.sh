@@ -60,7 +60,7 @@ planted "another setting" '^Settings: max_split_size_mb unlimited -> 20MiB\.' ''
 planted "another allocator" '^Settings: allocator pytorch-caching -> tf-bfc\.' '' '# allocator: "tf-bfc"'
 check "nothing of itself" sh -c 'gemem-sim diff base.txt base.txt | grep -q "^Nothing differs" && test "$(gemem-sim diff base.txt base.txt | wc -l)" -eq 2'
 
-# ---- the chain: 30 MiB are asked for while 10 of the segment of 40 are in use; one block more, kept, and the request finds no room there
+# ---- the chain: 30 MiB are asked for while 10 of the segment of 40 are in use; one block more, kept, and the request does not fit there
 cat >room.program <<'X'
 step 1
 ask big 40 1
