@@ -61,7 +61,7 @@ planted "another allocator" '^Settings: allocator pytorch-caching -> tf-bfc\.' '
 check "nothing of itself" sh -c 'gemem-sim diff base.txt base.txt | grep -q "^Nothing differs" && test "$(gemem-sim diff base.txt base.txt | wc -l)" -eq 2'
 
 # ---- the chain: 30 MiB are asked for while 10 of the segment of 40 are in use; one block more, kept, and the request does not fit there
-cat >room.program <<'X'
+cat >fits.program <<'X'
 step 1
 ask big 40 1
 free big
@@ -70,21 +70,21 @@ ask other 30 3
 free other
 ask last 31 4
 X
-trace <room.program >room.txt; sed 's/^free other$/&\nask kept 12 7/' room.program | trace >kept.txt
-run 0 gemem-sim diff room.txt kept.txt
+trace <fits.program >fits.txt; sed 's/^free other$/&\nask kept 12 7/' fits.program | trace >kept.txt
+run 0 gemem-sim diff fits.txt kept.txt
 says out '^How the second comes to hold a segment of 32\.00 MiB more:$'
 says out '^  12\.00 MiB by model\.py:70 layer7 \(event 6\): the first does not ask for it; the second puts it into$'
 says out '^    its 40\.00 MiB segment of event 1\.$'
 says out '^  31\.00 MiB by model\.py:40 layer4 \(event 7, in the first 6\): the first puts it into its 40\.00 MiB$'
 says out '^    segment of event 1; in that of the second lies the block above, and it obtains 32\.00 MiB for it\.$'
-run 0 gemem-sim diff kept.txt room.txt; says out '^How the first comes to hold a segment of 32\.00 MiB more:$'
+run 0 gemem-sim diff kept.txt fits.txt; says out '^How the first comes to hold a segment of 32\.00 MiB more:$'
 planted "a chain of one request" 'the second asks for 90' 's/^ask a24 9 4$/ask a24 90 4/'
 run 0 gemem-sim diff base.txt changed.txt; says out '^  90\.00 MiB, in the first 9\.000 MiB, by model\.py:40 layer4 \(event 47\): the first '
 run 0 gemem-sim diff "$recorded/gpt2-train.gmt" -a pytorch-expandable; says out 'where no segment grows as that of'
 if command -v jq >/dev/null; then
   # each link is of an earlier event than the next, and the places of a link differ
   for pair in "$recorded/gpt2-train.gmt $recorded/gpt2-train-expandable.gmt" "$recorded/llama-train.gmt -a pytorch-expandable" "$recorded/llama-decode.gmt $recorded/llama-decode-roundup.gmt" \
-    "$recorded/resnet50-train.gmt $recorded/resnet50-train-split.gmt" "$recorded/vit-train.gmt -a cupy-pool" "room.txt kept.txt" "$recorded/llama-train.gmt $recorded/llama-decode.gmt"; do
+    "$recorded/resnet50-train.gmt $recorded/resnet50-train-split.gmt" "$recorded/vit-train.gmt -a cupy-pool" "fits.txt kept.txt" "$recorded/llama-train.gmt $recorded/llama-decode.gmt"; do
     # shellcheck disable=SC2086 # words
     gemem-sim diff $pair -f json >there.json
     check "a chain, back in time: ${pair##*recorded/}" jq -e '.chain | (.links | length) > 0
