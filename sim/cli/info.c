@@ -20,8 +20,9 @@ static gboolean use_environment;
 
 static const GOptionEntry entries[] = {
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
-    "Form of the answer (default: table); folded, with --at or --by, is for flame graphs",
-    "table|json|folded" },
+    "Form of the answer (default: table); of who holds memory also a flame graph in text, or "
+    "folded stacks for other tools",
+    "table|json|flame|folded" },
   { "env", 0, 0, G_OPTION_ARG_NONE, &use_environment,
     "Take from the environment what the lowering reads; what --lower says counts more", NULL },
   { NULL }
@@ -371,13 +372,16 @@ const GememCommand gemem_command_info = {
       "the trace that it becomes. FILE#N is the N-th graph of a file, from 0.\n"
       "With --at or --by: who holds the memory at a moment. The rows sum to the requested "
       "bytes that are alive then; of a graph, its\n"
-      "trace is shown. --format=folded writes 'frame;frame;frame BYTES', outermost first, "
-      "for flamegraph.pl, speedscope and the like.\n"
+      "trace is shown. --format=flame draws the stacks, callers on top, each as wide as its "
+      "share.\n"
+      "--format=folded writes 'frame;frame;frame BYTES', outermost first, for flamegraph.pl, "
+      "speedscope and the like.\n"
       "With --idle: who holds what is reserved and not in use, by cause. The rows sum to reserved "
       "minus live bytes.",
   .examples =
       "  gemem-sim info step.gmt\n  gemem-sim info snapshot.pickle --format=json\n  "
       "gemem-sim info model.json\n  gemem-sim info snapshot.pickle --at=peak --by=line\n  "
+      "gemem-sim info snapshot.pickle --format=flame\n  "
       "gemem-sim info snapshot.pickle --at=oom --by=stack --focus=attention\n  gemem-sim info "
       "snapshot.pickle --idle=failure\n",
   .options = { entries, gemem_info_holders_entries, gemem_info_idle_entries, gemem_source_entries },
