@@ -152,6 +152,13 @@ gemem_trace_info_said (const GememTraceInfo *info, const char *key)
   return NULL;
 }
 
+gboolean
+gemem_trace_info_came_from (const GememTraceInfo *info, const char *format)
+{
+  return g_strcmp0 (info->format, format) == 0
+         || g_strcmp0 (gemem_trace_info_said (info, "format"), format) == 0;
+}
+
 guint32
 gemem_trace_info_intern (GememTraceInfo *info, const char *string)
 {

@@ -355,6 +355,8 @@ void gemem_trace_info_note (GememTraceInfo *info, const char *key, const char *f
     G_GNUC_PRINTF (3, 4);
 /* What the first note of @key says; NULL: there is none. */
 const char *gemem_trace_info_said (const GememTraceInfo *info, const char *key);
+/* TRUE if the events are those of a file of @format, also in a copy of it. */
+gboolean gemem_trace_info_came_from (const GememTraceInfo *info, const char *format);
 /* Index of @string in the table; a new string is added.  O(length), by hash. */
 guint32 gemem_trace_info_intern (GememTraceInfo *info, const char *string);
 /* The call stacks of @info, created by the first call; owned by @info. */

@@ -330,6 +330,9 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
     note_settings (g->verdict, g->verdict->findings->pdata[known]);
   for (guint device = 0; held != NULL && device < held->len; device++)
     set_held (g, known, device, g_array_index (held, guint64, device), path, source->pid);
+  if (host > 0
+      && known == g->verdict->findings->len) /* it holds nothing of a GPU but the context */
+    g_ptr_array_add (g->verdict->findings, gemem_library_finding_new (path, source->pid, 0));
   for (guint i = known; i < g->verdict->findings->len; i++)
     {
       DryFinding *found = g->verdict->findings->pdata[i];

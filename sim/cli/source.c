@@ -421,6 +421,17 @@ gemem_source_path_of_job (const GememJob *job)
   return ((const GememSourceFile *) job->source_data)->path;
 }
 
+/* Whether the host's memory is to work on, where that matters: a device is not looked for else. */
+static gboolean
+is_on_host (GememSourceFile *file, const GememTraceInfo *info)
+{
+  g_autoptr (GArray) devices = gemem_trace_info_came_from (info, "journal")
+                                   ? gemem_source_devices (file, NULL)
+                                   : NULL;
+
+  return devices != NULL && gemem_recorder_is_host (devices);
+}
+
 gboolean
 gemem_source_recorder (GememSourceFile *file, gboolean ignores_settings, const GPtrArray *variables,
                        GPtrArray *specs, gboolean *assumed, char **release, GError **error)
@@ -431,8 +442,9 @@ gemem_source_recorder (GememSourceFile *file, gboolean ignores_settings, const G
   const gboolean found = reader != NULL
                          && (reader->info.allocator != NULL
                              || gemem_trace_next (reader, &events, error) >= 0)
-                         && gemem_recorder_parse (&reader->info, ignores_settings, variables, specs,
-                                                  assumed, error);
+                         && gemem_recorder_parse (&reader->info, is_on_host (file, &reader->info),
+                                                  ignores_settings, variables, specs, assumed,
+                                                  error);
 
   if (found && release != NULL && !ignores_settings)
     *release = gemem_recorder_release_note (&reader->info, specs->pdata[0]);
@@ -490,6 +502,9 @@ gemem_source_devices (GememSourceFile *file, GError **error)
   GArray *devices = gemem_trace_devices (gemem_source_file_open, file, error);
   if (devices == NULL)
     return NULL;
+  if (chosen < 0 && devices->len > 1
+      && g_array_index (devices, guint16, devices->len - 1) == GEMEM_DEVICE_HOST)
+    g_array_set_size (devices, devices->len - 1);
   for (guint i = devices->len; chosen >= 0 && i-- > 0;)
     if (g_array_index (devices, guint16, i) != chosen)
       g_array_remove_index (devices, i);

@@ -65,7 +65,7 @@ void gemem_source_set_lowering (const char *text);
 const char *gemem_source_lowering (const GememSourceFile *file);
 /* Appends to @readers (GememReader) the lowering of @file, if it has one. */
 void gemem_source_add_reader (const GememSourceFile *file, GArray *readers);
-/* The devices to work on (guint16): --trace-device, or all that occur.  GEMEM_ERROR_USAGE,
+/* The devices to work on (guint16): --trace-device, or every GPU that occurs, else the host.  GEMEM_ERROR_USAGE,
  * GEMEM_ERROR_INPUT if there is none. */
 GArray *gemem_source_devices (GememSourceFile *file, GError **error);
 

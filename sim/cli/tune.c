@@ -136,8 +136,8 @@ take_trace (Traces *traces, GememSourceFile *file, GError **error)
   if (!gemem_needs_take (&need, file, &ordinals, error))
     return FALSE;
   g_ptr_array_add (traces->ordinals, ordinals);
-  spec = gemem_recorder_choose (gemem_held_info (file->held), no_trace_settings, system_name,
-                                &need.assumed, error);
+  spec = gemem_recorder_choose (gemem_held_info (file->held), gemem_recorder_is_host (ordinals),
+                                no_trace_settings, system_name, &need.assumed, error);
   if (spec == NULL)
     return FALSE;
   g_ptr_array_add (traces->specs, spec);

@@ -115,9 +115,9 @@ note_device (GememRun *run, const GememTraceInfo *info, guint64 capacity)
   run->result->hardware = run->real ? gemem_device_identify (run->device) : NULL;
   run->result->device_settings = gemem_device_settings (run->device);
   run->result->capacity = gemem_device_capacity (run->device);
+  run->result->device_ordinal = run->ordinal;
   if (capacity == 0)
     gemem_setup_note_device (run->job, info, run->result);
-  run->result->device_ordinal = run->ordinal;
   run->attention |= GEMEM_RUN_ADOPTING | GEMEM_RUN_STARTING;
   run->recorded_device = recorded
                          && (gemem_setup_names_places (run->job)
@@ -143,7 +143,6 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
 {
   const GememJob *job = run->job;
   const char *defaults = gemem_setup_defaults (job, info);
-  int ordinal = run->ordinal == GEMEM_DEVICE_HOST ? 0 : run->ordinal;
   const gboolean named = info->settings != NULL || job->allocator->settings->len == 0;
   GememSetupRecorded recorded = { NULL };
   const gboolean alike = gemem_setup_is_alike (job, info, &recorded);
@@ -154,7 +153,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   run->repeats = named && run->alike && !run->shares && tells_of_segments (info, events, n);
   if (job->device_ordinal >= 0
       || gemem_job_check_gpu (gemem_setup_spec (job), run->ordinal, TRUE, run->name, error))
-    run->device = gemem_setup_device (job, info, ordinal, capacity,
+    run->device = gemem_setup_device (job, info, run->ordinal, capacity,
                                       run->repeats  ? GEMEM_SETUP_RECORDED
                                       : run->afresh ? GEMEM_SETUP_AFRESH
                                                     : GEMEM_SETUP_AS_TRACE,

@@ -38,11 +38,8 @@ is_interrupted (const GememJob *job)
 static GememDevice *
 new_device (const GememJob *job, const GememTraceInfo *info, GError **error)
 {
-  const int ordinal = job->device_ordinal >= 0 && job->device_ordinal != GEMEM_DEVICE_HOST
-                          ? job->device_ordinal
-                          : 0;
-
-  return gemem_setup_device (job, info, ordinal, 0, GEMEM_SETUP_AS_TRACE, error);
+  return gemem_setup_device (job, info, MAX (job->device_ordinal, 0), 0, GEMEM_SETUP_AS_TRACE,
+                             error);
 }
 
 /* Settings that move the device are only tried: whether they can be run. */

@@ -86,12 +86,24 @@ ran_on_cuda (const GememTraceInfo *info)
   return klass != NULL && (klass->capabilities & GEMEM_CAP_CUDA) != 0;
 }
 
+/* The device that was recorded, where it is the one with @ordinal.  What CUDA or a profiler recorded names a GPU, also where events
+ * of the host's memory are beside its own. */
+static const char *
+device_of (const GememTraceInfo *info, int ordinal)
+{
+  const gboolean gpu = gemem_trace_info_came_from (info, "journal")
+                       || gemem_trace_info_came_from (info, "kineto")
+                       || gemem_trace_info_came_from (info, "nsys");
+
+  return gpu && ordinal == GEMEM_DEVICE_HOST ? NULL : info->device;
+}
+
 /* Those device settings of @info whose keys @klass has, with the address policy of @places. */
 static char *
-known_defaults (const GememDeviceClass *klass, const GememTraceInfo *info, GememSetupPlaces places,
-                GError **error)
+known_defaults (const GememDeviceClass *klass, const GememTraceInfo *info, int ordinal,
+                GememSetupPlaces places, GError **error)
 {
-  const char *text = info->device;
+  const char *text = device_of (info, ordinal);
   g_autoptr (GPtrArray) settings = gemem_settings_parse (text != NULL ? text : "", error);
   GString *known;
 
@@ -148,7 +160,7 @@ gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal
   if (settings == NULL)
     return NULL;
   klass = gemem_device_class_beneath (top, settings);
-  if (klass != NULL && (defaults = known_defaults (klass, info, places, error)) == NULL)
+  if (klass != NULL && (defaults = known_defaults (klass, info, ordinal, places, error)) == NULL)
     return NULL;
   if (capacity > 0 && klass != NULL
       && (klass->params == NULL || gemem_params_find (klass->params, "capacity") == NULL))
@@ -164,7 +176,8 @@ gemem_setup_device (const GememJob *job, const GememTraceInfo *info, int ordinal
       text = merge (klass, settings, overrides, capacity);
       merged = g_strdup_printf ("%s:%s", top->name, text);
     }
-  return gemem_device_new (merged != NULL ? merged : spec, defaults, ordinal, error);
+  return gemem_device_new (merged != NULL ? merged : spec, defaults,
+                           ordinal == GEMEM_DEVICE_HOST ? 0 : ordinal, error);
 }
 
 gboolean
@@ -255,9 +268,10 @@ void
 gemem_setup_note_device (const GememJob *job, const GememTraceInfo *info, GememResult *result)
 {
   const char *said = gemem_trace_info_said (info, "device");
-  const gboolean recorded = info->device != NULL
-                            && (strstr (info->device, "capacity=") != NULL
-                                || strstr (info->device, "gpu=") != NULL);
+  const char *device = device_of (info, result->device_ordinal);
+  const gboolean recorded = device != NULL
+                            && (strstr (device, "capacity=") != NULL
+                                || strstr (device, "gpu=") != NULL);
   char size[GEMEM_FORMAT_MAX];
 
   if (gemem_setup_names_device (job) || is_set (job, "total") || is_set (job, "profile")
@@ -268,7 +282,7 @@ gemem_setup_note_device (const GememJob *job, const GememTraceInfo *info, GememR
   if (recorded)
     result->device_from = g_strdup_printf ("device as recorded: %s%s%s", size,
                                            said != NULL ? ", " : "", said != NULL ? said : "");
-  else if (info->device != NULL && strstr (info->device, "at_least=") != NULL)
+  else if (device != NULL && strstr (device, "at_least=") != NULL)
     result->device_from = g_strdup_printf (
         "device assumed: %s, the file does not say; -d 24GiB or -d h100 chooses", size);
 }

@@ -97,8 +97,9 @@ choose_allocator (GememAdvice *advice, const GememAdviceQuestion *question, GErr
   const char *system = g_strcmp0 (question->system, "any") == 0 ? NULL : question->system;
   const GememForm *form;
 
-  advice->spec = gemem_recorder_choose (gemem_held_info (advice->held), question->ignores_settings,
-                                        system, &advice->assumed, error);
+  advice->spec = gemem_recorder_choose (
+      gemem_held_info (advice->held), gemem_recorder_is_host (question->ordinals),
+      question->ignores_settings, system, &advice->assumed, error);
   if (advice->spec == NULL)
     return FALSE;
   form = gemem_paste_form (advice->spec->klass, system);
@@ -459,6 +460,23 @@ search (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal)
   g_ptr_array_unref (tried.results);
 }
 
+/* How many events of @held are of the host's memory, or were passed over as such by the reader. */
+static guint64
+count_on_host (GememHeld *held)
+{
+  GememTraceReader *reader = gemem_held_open (held, NULL);
+  guint64 count = gemem_held_info (held)->pinned;
+  const GememTraceEvent *events;
+  gssize n;
+
+  while (reader != NULL && (n = gemem_trace_next (reader, &events, NULL)) > 0)
+    for (gssize i = 0; i < n; i++)
+      count += events[i].device == GEMEM_DEVICE_HOST;
+  if (reader != NULL)
+    gemem_trace_close (reader);
+  return count;
+}
+
 static GememAdvice *
 advice_new (const GememAdviceQuestion *question)
 {
@@ -468,6 +486,8 @@ advice_new (const GememAdviceQuestion *question)
   advice->held = gemem_held_ref (question->held);
   advice->device = g_strdup (question->device_spec);
   advice->devices = question->ordinals->len;
+  if (!gemem_recorder_is_host (question->ordinals))
+    advice->on_host = count_on_host (advice->held);
   advice->shortened = !question->all && gemem_held_events (advice->held) > GEMEM_ADVICE_MANY_EVENTS;
   advice->lines = g_array_new (FALSE, TRUE, sizeof (GememAdviceLine));
   return advice;

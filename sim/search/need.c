@@ -12,8 +12,8 @@ spec_of (GememNeed *need, const GememNeedOptions *options, GError **error)
 
   if (need->spec != NULL)
     return need->spec;
-  if (!gemem_recorder_parse (gemem_held_info (need->held), options->ignores_settings, NULL, specs,
-                             &need->assumed, error))
+  if (!gemem_recorder_parse (gemem_held_info (need->held), gemem_recorder_is_host (need->ordinals),
+                             options->ignores_settings, NULL, specs, &need->assumed, error))
     return NULL;
   need->own = g_ptr_array_steal_index (specs, 0);
   return need->own;

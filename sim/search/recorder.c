@@ -9,6 +9,7 @@
 #include "sim/search/recorder.h"
 
 #define ASSUMED "pytorch-caching"
+#define CALLS "direct" /* cudaHostAlloc() and the like, which no allocator serves */
 
 /* The settings of a shorthand choose the class, so they belong to its name; those of a class apply while
  * it is made (gemem_setup_defaults()). */
@@ -33,11 +34,19 @@ assumed_for (const GememTraceInfo *info)
 }
 
 gboolean
-gemem_recorder_parse (const GememTraceInfo *info, gboolean ignores_settings,
+gemem_recorder_is_host (const GArray *ordinals)
+{
+  return ordinals->len == 1 && g_array_index (ordinals, guint16, 0) == GEMEM_DEVICE_HOST;
+}
+
+gboolean
+gemem_recorder_parse (const GememTraceInfo *info, gboolean host, gboolean ignores_settings,
                       const GPtrArray *variables, GPtrArray *specs, gboolean *assumed,
                       GError **error)
 {
-  g_autofree char *text = gemem_recorder_text (info, ignores_settings);
+  g_autofree char *text = host && gemem_trace_info_came_from (info, "journal")
+                              ? g_strdup (CALLS)
+                              : gemem_recorder_text (info, ignores_settings);
 
   *assumed = text == NULL;
   if (text == NULL)
@@ -75,14 +84,14 @@ default_of (const char *system)
 }
 
 GememAllocatorSpec *
-gemem_recorder_choose (const GememTraceInfo *info, gboolean ignores_settings, const char *system,
-                       gboolean *assumed, GError **error)
+gemem_recorder_choose (const GememTraceInfo *info, gboolean host, gboolean ignores_settings,
+                       const char *system, gboolean *assumed, GError **error)
 {
   g_autoptr (GPtrArray)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   const GememAllocatorClass *klass;
 
-  if (gemem_recorder_parse (info, ignores_settings, NULL, specs, assumed,
+  if (gemem_recorder_parse (info, host, ignores_settings, NULL, specs, assumed,
                             system == NULL ? error : NULL)
       && (system == NULL
           || gemem_paste_form (((GememAllocatorSpec *) specs->pdata[0])->klass, system) != NULL))

@@ -14,18 +14,23 @@ GEMEM_BEGIN_DECLS
 /* What -a says to mean the allocator that recorded @info, g_free(); NULL: it is not named there. */
 char *gemem_recorder_text (const GememTraceInfo *info, gboolean ignores_settings);
 
+/* TRUE if the only one of @ordinals, the devices of a recording, is the host. */
+gboolean gemem_recorder_is_host (const GArray *ordinals);
+
 /* Appends to @specs the allocator that recorded @info, for a program with the environment @variables
- * (NULL: none); *@assumed: it is not named there.  @ignores_settings: those of the trace do not choose
+ * (NULL: none); *@assumed: it is not named there.  @host: that of the host's memory, which is `direct` where
+ * calls of CUDA were recorded, whichever allocator served the device.  @ignores_settings: those of the trace do not choose
  * it.  GEMEM_ERROR_USAGE: it is not among the allocators here. */
-gboolean gemem_recorder_parse (const GememTraceInfo *info, gboolean ignores_settings,
+gboolean gemem_recorder_parse (const GememTraceInfo *info, gboolean host, gboolean ignores_settings,
                                const GPtrArray *variables, GPtrArray *specs, gboolean *assumed,
                                GError **error);
 
 /* The allocator that a program of @system has (NULL: that of the recorder): the one that recorded @info
  * where it is of that system, else the one that no setting chooses.  NULL with GEMEM_ERROR_USAGE;
  * gemem_allocator_spec_free(). */
-GememAllocatorSpec *gemem_recorder_choose (const GememTraceInfo *info, gboolean ignores_settings,
-                                           const char *system, gboolean *assumed, GError **error);
+GememAllocatorSpec *gemem_recorder_choose (const GememTraceInfo *info, gboolean host,
+                                           gboolean ignores_settings, const char *system,
+                                           gboolean *assumed, GError **error);
 
 /* "2.10 or 2.11": what the recording says of the version of PyTorch; g_free(); NULL: nothing. */
 char *gemem_recorder_versions (const GememTraceInfo *info);

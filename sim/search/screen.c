@@ -369,7 +369,7 @@ append_next (GString *out, const GememAdvice *advice)
 static void
 append_pinned (GString *out, const GememAdvice *advice)
 {
-  const guint64 events = gemem_held_info (advice->held)->pinned;
+  const guint64 events = advice->on_host;
   g_autofree char *name = gemem_paste_shell (advice->name);
 
   if (events > 0)

@@ -195,6 +195,22 @@ run 0 gemem-dry-run --json host.json -o host.gmt "$program" host
 says err '^  h100 +fits: 1\.000 MiB'; says err '^  pinned host +5\.000 MiB \(5242880 bytes\) of the host.s memory, locked at once$'
 check "pinned memory in JSON" jq -e '.processes[0].pinned_host == 5242880' host.json
 run 0 gemem-dry-run -o run.gmt "$program" runtime; check "no pinned memory" sh -c "! grep -q pinned $err"
+# its recording has both: the GPU's memory is judged by the GPU's size, the host's is asked for, and is not the device's allocator's
+run 0 gemem-sim host.gmt; says out '^It fits: it needs 2\.000 MiB of 79\.18 GiB'; lacks out 'of host memory|which needs most'
+says out "^Not counted: the host's pinned memory, of which 5 events were recorded:"
+run 0 gemem-sim replay host.gmt; lacks out 'host memory'
+run 0 gemem-sim compare host.gmt; lacks out 'host memory'
+run 0 gemem-sim tune host.gmt -a pytorch-caching; says out 'than the 2\.000 MiB now'
+run 0 gemem-sim convert -q host.gmt host.txt; sed -i 's/^# device:/# allocator: "cupy-pool"\n&/' host.txt
+for trace in host.gmt host.txt; do
+  run 3 gemem-sim $trace --trace-device=host; says out ', direct, 5 events of host memory$'; says out "^It needs 12\.00 MiB of the host's memory"; lacks out '79\.18'
+  run 4 gemem-sim $trace --trace-device=host --capacity=8MiB
+  run 0 gemem-sim replay $trace --trace-device=host; says out '^host\.[a-z]*, host memory through direct on '; lacks err 'is assumed'; lacks out 'as recorded'
+done
+run 0 gemem-sim host.txt; says out ', cupy-pool .*, 6 events$'
+run 0 gemem-dry-run -o pinned.gmt --json pinned.json "$program" pinned; says err '^  h100 +fits: 0 B'; says err '^  pinned host +4\.000 MiB'
+check "pinned memory alone, in JSON" jq -e '.fits and .processes[0].pinned_host == 4194304 and .needed == 0' pinned.json
+run 3 gemem-sim pinned.gmt; says out ', direct, 1 events of host memory$'; says out "^It needs 4\.000 MiB of the host's memory"
 
 # ---- several processes, and ends
 run 0 gemem-dry-run -o many.gmt "$program" children

@@ -14,6 +14,7 @@
  *   dry-memory pool         3 MiB of the device's memory pool, and when that is freed, 2 MiB
  *   dry-memory host         1 MiB; 4 MiB of pinned host memory, 3 MiB once those are freed, 2 MiB that is
  *                           registered, and 7 MiB of managed memory
+ *   dry-memory pinned       4 MiB of pinned host memory, and nothing of the device
  *   dry-memory shared       2 MiB that another stream uses: once that is done they are used again, else it
  *                           takes 2 MiB more; exit status 4 if it gets none
  *   dry-memory none         nothing
@@ -166,6 +167,13 @@ run_host (void)
   return failed | ((Make) need (RTLD_DEFAULT, "cudaMallocManaged")) (&managed, 7 * MIB, 1);
 }
 
+static int
+run_pinned (void)
+{
+  void *block = NULL;
+  return ((Malloc) need (RTLD_DEFAULT, "cudaMallocHost")) (&block, 4 * MIB);
+}
+
 /* As a caching allocator does with record_stream. */
 static int
 run_shared (void)
@@ -202,6 +210,8 @@ main (int argc, char **argv)
     return run_pool ();
   if (strcmp (what, "host") == 0)
     return run_host ();
+  if (strcmp (what, "pinned") == 0)
+    return run_pinned ();
   if (strcmp (what, "shared") == 0)
     return run_shared ();
   if (strcmp (what, "children") == 0)
