@@ -353,6 +353,12 @@ append_next (GString *out, const GememAdvice *advice)
   g_autofree char *name = gemem_paste_shell (advice->name);
   g_autofree char *device = gemem_paste_shell (advice->device != NULL ? advice->device : "");
 
+  if (strcmp (gemem_held_info (advice->held)->format, "graph") == 0 && !fails)
+    {
+      g_string_append_printf (out, "\nNext: gemem-sim plan %s\n      %s\n", name,
+                              "places its tensors before the run, as compilers do");
+      return;
+    }
   g_string_append_printf (out, "\nNext: gemem-sim replay %s", name);
   if (recorder == NULL || !gemem_name_is (klass->name, klass->aliases, recorder))
     g_string_append_printf (out, " -a %s", klass->name);

@@ -422,6 +422,7 @@ probe (const guint8 *head, gsize size)
 
 const GememTraceFormat gemem_format_ge_runtime_log = {
   .name = "ge-runtime-log",
+  .assumed = "ge",
   .aliases = "ge-log",
   .extensions = "log",
   .summary = "memory lines in the log of GE's run time: pools, kernel trace, driver",
