@@ -180,7 +180,7 @@ append_moment (GString *out, const GememTraceInfo *info, const GememDeviceHolder
                           "%s (%" G_GUINT64_FORMAT " bytes) in %" G_GUINT64_FORMAT " block%s%s, "
                           "after event %" G_GUINT64_FORMAT,
                           gemem_format_size (size, device->bytes), device->bytes, device->blocks,
-                          device->blocks == 1 ? "" : "s",
+                          gemem_plural (device->blocks),
                           options->moment.kind == GEMEM_MOMENT_PEAK  ? " at the peak"
                           : options->moment.kind == GEMEM_MOMENT_END ? " at the end"
                                                                      : "",

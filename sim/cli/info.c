@@ -107,11 +107,13 @@ append_device (GString *out, const GememDeviceSummary *s, gboolean has_time)
   if (s->initial_blocks > 0)
     {
       append_size (out, "live at the start", s->initial_bytes);
-      g_string_append_printf (out, " in %" G_GUINT64_FORMAT " blocks\n", s->initial_blocks);
+      g_string_append_printf (out, " in %" G_GUINT64_FORMAT " block%s\n", s->initial_blocks,
+                              gemem_plural (s->initial_blocks));
     }
   append_size (out, "peak live", s->peak_live);
-  g_string_append_printf (out, " in %" G_GUINT64_FORMAT " blocks, after event %" G_GUINT64_FORMAT,
-                          s->peak_live_blocks, s->peak_live_seq);
+  g_string_append_printf (out, " in %" G_GUINT64_FORMAT " block%s, after event %" G_GUINT64_FORMAT,
+                          s->peak_live_blocks, gemem_plural (s->peak_live_blocks),
+                          s->peak_live_seq);
   if (has_time)
     g_string_append_printf (out, " at %s", gemem_format_time (text, s->peak_live_time));
   g_string_append_c (out, '\n');
@@ -138,7 +140,8 @@ append_device (GString *out, const GememDeviceSummary *s, gboolean has_time)
       g_string_append_c (out, '\n');
     }
   append_size (out, "live at the end", s->end_live);
-  g_string_append_printf (out, " in %" G_GUINT64_FORMAT " blocks\n", s->end_blocks);
+  g_string_append_printf (out, " in %" G_GUINT64_FORMAT " block%s\n", s->end_blocks,
+                          gemem_plural (s->end_blocks));
   append_lifetimes (out, "lifetime, events", &s->lifetimes_events, FALSE);
   append_lifetimes (out, "lifetime, time", &s->lifetimes_ns, TRUE);
   g_string_append_printf (out, "  %-22s %u\n", "streams", s->streams->len);
@@ -146,8 +149,9 @@ append_device (GString *out, const GememDeviceSummary *s, gboolean has_time)
     {
       const GememStreamSummary *use = &g_array_index (s->streams, GememStreamSummary, i);
       g_string_append_printf (
-          out, "    0x%" G_GINT64_MODIFIER "x: %" G_GUINT64_FORMAT " allocations, %s in all\n",
-          use->stream, use->allocs, gemem_format_size (text, use->bytes));
+          out, "    0x%" G_GINT64_MODIFIER "x: %" G_GUINT64_FORMAT " allocation%s, %s in all\n",
+          use->stream, use->allocs, gemem_plural (use->allocs),
+          gemem_format_size (text, use->bytes));
     }
   g_string_append (out, "  sizes requested\n");
   append_sizes (out, &s->sizes);
