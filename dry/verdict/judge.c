@@ -7,7 +7,7 @@
  * Everything else is "only if", with the conditions, each a part of a sentence after these words.
  *
  * A program that was refused memory, went on with other requests and ended with success (it tries a smaller
- * batch, say) does so on the GPU, too; whether that is what its user wants is a condition.
+ * batch, say), or by an error of another kind, does so on the GPU, too; whether that is what its user wants is a condition.
  *
  * How much NCCL takes follows from the links between GPUs.  Where much more is left than it took, other links
  * than those that were assumed are no condition: the verdict names them.
@@ -58,11 +58,12 @@ taken_by (const DryOptions *options, const DryFinding *found)
   return (all ? found->limit : found->needed) + found->beside;
 }
 
-/* Whether the program of @verdict, which was refused memory in @found, went on without it. */
+/* Whether the program of @verdict, which was refused memory in @found, went on without it: it ended well, or by an error that is
+ * about something else. */
 static gboolean
 went_on (const DryVerdict *verdict, const DryFinding *found)
 {
-  return verdict->status == 0 && found->after_ooms > 0;
+  return (verdict->status == 0 || found->ended_otherwise) && found->after_ooms > 0;
 }
 
 /* What @found needs, in the worst order of addresses, and whether a request was refused that ended the program.

@@ -117,8 +117,9 @@ typedef struct
   guint64 ooms, oom_seq, oom_size; /* refused requests, the first of them */
   guint64 after_ooms;              /* requests that were served after the last of these */
   char *oom_by;
-  guint64 compared, equal; /* decisions that our own allocator makes as the program's did */
-  GArray *orders;          /* DryOrder; empty if addresses decide nothing */
+  gboolean ended_otherwise; /* the error that ended the process is not about memory */
+  guint64 compared, equal;  /* decisions that our own allocator makes as the program's did */
+  GArray *orders;           /* DryOrder; empty if addresses decide nothing */
   /* jax.c, tensorflow.c: the requests of one of these, of which its allocator may take @limit; 0: of
    * neither.  JAX's is @part of the memory, TensorFlow's has none.  @grows: it takes that as needed, else at its start.  @refused: requests that it cannot serve;
    * @least: what it needs to serve all, G_MAXUINT64: nothing is enough. */
