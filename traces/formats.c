@@ -231,6 +231,8 @@ format_for_path (const char *path, GError **error)
   g_autofree char *base = g_path_get_basename (path);
   const char *dot = strrchr (base, '.');
 
+  if (g_strcmp0 (dot, ".gz") == 0) /* of a format that is written so: "pb.gz" */
+    dot = g_strrstr_len (base, dot - base, ".");
   for (guint i = 0; dot != NULL && formats[i] != NULL; i++)
     if (formats[i]->create != NULL && gemem_name_listed (formats[i]->extensions, dot + 1))
       return formats[i];

@@ -23,14 +23,6 @@
 #define MAX_NUMBERS 65536 /* in a message: dimensions, subgraphs */
 #define MAX_STRING 2040   /* two such strings and a few characters fit into one JSON text */
 
-enum
-{
-  WIRE_VARINT = 0,
-  WIRE_64BIT = 1,
-  WIRE_BYTES = 2,
-  WIRE_32BIT = 5,
-};
-
 typedef struct
 {
   GememInput *input;
@@ -238,12 +230,14 @@ read_field (Walk *walk, const GememProtoField *field, gpointer message, guint wi
   const gboolean number = field->kind == GEMEM_PROTO_NUMBER;
   guint64 length;
 
-  if (number ? wire != WIRE_VARINT && (wire != WIRE_BYTES || !field->repeated) : wire != WIRE_BYTES)
+  if (number
+          ? wire != GEMEM_PROTO_WIRE_VARINT && (wire != GEMEM_PROTO_WIRE_BYTES || !field->repeated)
+          : wire != GEMEM_PROTO_WIRE_BYTES)
     return fail (walk,
                  "field '%s' has another type than it should; this is no protobuf message of the "
                  "expected kind",
                  field->name);
-  if (wire == WIRE_VARINT)
+  if (wire == GEMEM_PROTO_WIRE_VARINT)
     return read_number (walk, field, at, end, numbers);
   if (!read_varint (walk, end, &length))
     return FALSE;
@@ -274,13 +268,13 @@ skip_field (const Walk *walk, guint wire, guint64 end)
 
   switch (wire)
     {
-    case WIRE_VARINT:
+    case GEMEM_PROTO_WIRE_VARINT:
       return read_varint (walk, end, &value);
-    case WIRE_64BIT:
+    case GEMEM_PROTO_WIRE_64BIT:
       return skip (walk, end, 8);
-    case WIRE_32BIT:
+    case GEMEM_PROTO_WIRE_32BIT:
       return skip (walk, end, 4);
-    case WIRE_BYTES:
+    case GEMEM_PROTO_WIRE_BYTES:
       return read_varint (walk, end, &value) && skip (walk, end, value);
     default:
       return fail (walk, "a field of type %u; this is no protobuf message of the expected kind",

@@ -22,6 +22,15 @@ typedef enum
   GEMEM_PROTO_MESSAGE,
 } GememProtoKind;
 
+/* The type of a field on the wire: the low three bits of its key. */
+enum
+{
+  GEMEM_PROTO_WIRE_VARINT = 0,
+  GEMEM_PROTO_WIRE_64BIT = 1,
+  GEMEM_PROTO_WIRE_BYTES = 2,
+  GEMEM_PROTO_WIRE_32BIT = 5,
+};
+
 typedef struct _GememProtoMessage GememProtoMessage;
 
 typedef struct

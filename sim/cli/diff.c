@@ -161,7 +161,8 @@ const GememCommand gemem_command_diff = {
   .summary = "Say what changed: between two recordings, or two allocators",
   .description =
       "One screen: how much more is held, of that in use and idle, which lines of code hold it, "
-      "which settings are others, and where the two part.\nBlocks are matched by their line and "
+      "which settings are others, what changed first, and how one block that lies elsewhere led to "
+      "the difference.\nBlocks are matched by their line and "
       "the order of requests, not by ids and addresses.\nWith one recording, -a says through "
       "which other allocator it goes. More than two are the ranks of one run: which one decides, "
       "and how far the others are off it.",

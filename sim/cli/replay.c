@@ -16,8 +16,7 @@ static const GOptionEntry entries[] = {
   { "calls", 0, 0, G_OPTION_ARG_FILENAME, &calls_path,
     "Write every device call as CSV: seq,call,stream,size,address,ok,device", "FILE" },
   { "record", 0, 0, G_OPTION_ARG_FILENAME, &record_path,
-    "Write the run as a recording, as if the allocator had run in the program: .gmt, .txt, or "
-    ".pickle for PyTorch's memory_viz",
+    "Write the run as a recording: .gmt, .txt, .pickle for PyTorch's memory_viz, .prof for pprof",
     "FILE" },
   { "stop-at-oom", 0, 0, G_OPTION_ARG_NONE, &stop_at_oom, "End at the first request that fails",
     NULL },

@@ -123,9 +123,206 @@ describe (const GememTraceInfo *info, const GememAttribution *by, guint32 tag)
   return out->len > 0 ? g_strdup (out->str) : NULL;
 }
 
+/* ---- what the first difference is */
+
+#define LOOK 256 /* steps that are looked at after it */
+#define MOVED 32 /* steps by which one may have been moved */
+
+/* What follows on both sides, the first difference included. */
+typedef struct
+{
+  Step steps[2][LOOK];
+  guint n[2];
+} Ahead;
+
+static gboolean
+look_ahead (Walk *walks, const Step *steps, Ahead *ahead, GError **error)
+{
+  gboolean ok = TRUE;
+
+  for (guint s = 0; s < 2; s++)
+    {
+      ahead->steps[s][0] = steps[s];
+      ahead->n[s] = steps[s].ended ? 0 : 1;
+      while (ok && ahead->n[s] > 0 && ahead->n[s] < LOOK)
+        {
+          ok = next_step (&walks[s], &ahead->steps[s][ahead->n[s]], error);
+          if (!ok || ahead->steps[s][ahead->n[s]].ended)
+            break;
+          ahead->n[s]++;
+        }
+    }
+  return ok;
+}
+
+/* One step, or the free of one block, that is passed over. */
+typedef struct
+{
+  guint step;   /* LOOK: none */
+  guint64 free; /* of the block of this number; 0: none */
+} Without;
+
+static gboolean
+is_passed (const Step *step, guint at, const Without *without)
+{
+  return at == without->step || (step->frees && step->block.number == without->free);
+}
+
+/* How many steps of both are alike from @i and @j on, without some. */
+static guint
+count_alike (const Ahead *ahead, guint i, guint j, Without first, Without second)
+{
+  guint alike = 0;
+
+  for (;; i++, j++, alike++)
+    {
+      while (i < ahead->n[0] && is_passed (&ahead->steps[0][i], i, &first))
+        i++;
+      while (j < ahead->n[1] && is_passed (&ahead->steps[1][j], j, &second))
+        j++;
+      if (i >= ahead->n[0] || j >= ahead->n[1])
+        return i >= ahead->n[0] && j >= ahead->n[1] ? LOOK : alike;
+      const Step *a = &ahead->steps[0][i], *b = &ahead->steps[1][j];
+      if (a->frees != b->frees || a->refused != b->refused || a->block.size != b->block.size)
+        return alike;
+    }
+}
+
+/* The same with what side @s does now passed over, and on the other side the step @moved (LOOK: none). */
+static guint
+count_without (const Ahead *ahead, guint s, guint moved)
+{
+  const Step *now = &ahead->steps[s][0];
+  const Without own = { LOOK, now->frees ? 0 : now->block.number },
+                other = { moved, now->frees ? now->block.number : 0 }, none = { LOOK, 0 };
+  const gboolean is_moved = moved < LOOK;
+
+  return s == 0 ? count_alike (ahead, 1, 0, is_moved ? none : own, other)
+                : count_alike (ahead, 0, 1, other, is_moved ? none : own);
+}
+
+/* Where the other side does what @s does now; LOOK: not soon. */
+static guint
+find_moved (const Ahead *ahead, guint s)
+{
+  const Step *now = &ahead->steps[s][0];
+
+  for (guint i = 1; i < MIN (ahead->n[1 - s], MOVED); i++)
+    {
+      const Step *step = &ahead->steps[1 - s][i];
+      if (step->frees == now->frees && step->refused == now->refused
+          && (now->frees ? step->block.number == now->block.number
+                         : step->block.size == now->block.size))
+        return i;
+    }
+  return LOOK;
+}
+
+/* Whether only frees lie before step @moved of @side. */
+static gboolean
+only_frees_before (const Ahead *ahead, guint side, guint moved)
+{
+  for (guint i = 0; i < moved; i++)
+    if (!ahead->steps[side][i].frees)
+      return FALSE;
+  return TRUE;
+}
+
+/* The event at which @walk, of which @steps were read ahead, frees the block @number; G_MAXUINT64: it does not.
+ * FALSE on error. */
+static gboolean
+find_free (Walk *walk, const Step *steps, guint n, guint64 number, guint64 *event, GError **error)
+{
+  Step step = { 0 };
+
+  *event = G_MAXUINT64;
+  for (guint i = 0; i < n; i++)
+    if (steps[i].frees && steps[i].block.number == number)
+      {
+        *event = steps[i].event;
+        return TRUE;
+      }
+  while (n == LOOK && !step.ended)
+    {
+      if (!next_step (walk, &step, error))
+        return FALSE;
+      if (step.frees && step.block.number == number)
+        {
+          *event = step.event;
+          return TRUE;
+        }
+    }
+  return TRUE;
+}
+
+/* @s frees now what the other side frees later or never. */
+static gboolean
+take_longer_life (GememDiffParting *parting, Walk *walks, const Ahead *ahead, guint s,
+                  GError **error)
+{
+  const guint moved = find_moved (ahead, s);
+
+  parting->side = 1 - s;
+  parting->change = GEMEM_DIFF_CHANGE_LATER;
+  if (!find_free (&walks[1 - s], ahead->steps[1 - s], ahead->n[1 - s],
+                  ahead->steps[s][0].block.number, &parting->later, error))
+    return FALSE;
+  if (parting->later == G_MAXUINT64)
+    parting->change = GEMEM_DIFF_CHANGE_LEAK;
+  else if (moved < LOOK && only_frees_before (ahead, 1 - s, moved))
+    parting->change = GEMEM_DIFF_CHANGE_ORDER;
+  return TRUE;
+}
+
+/* @s asks now for what the other does not, or later. */
+static void
+take_request (GememDiffParting *parting, const Ahead *ahead, guint s)
+{
+  const guint moved = find_moved (ahead, s);
+
+  parting->change = GEMEM_DIFF_CHANGE_MORE;
+  parting->side = s;
+  if (moved == LOOK || count_without (ahead, s, moved) <= count_without (ahead, s, LOOK))
+    return;
+  parting->change = GEMEM_DIFF_CHANGE_ORDER;
+  parting->side = 1 - s;
+  parting->later = ahead->steps[1 - s][moved].event;
+}
+
+/* What @s does now is passed over if that makes more of the rest alike than what the other does, or than to take both for
+ * the same. */
+static gboolean
+find_change (GememDiffParting *parting, Walk *walks, const Ahead *ahead, GError **error)
+{
+  const Step *a = &ahead->steps[0][0], *b = &ahead->steps[1][0];
+  guint alike[2] = { 0, 0 }, s, same = 0;
+
+  for (s = 0; s < 2; s++)
+    if (ahead->n[s] > 0)
+      alike[s] = MAX (count_without (ahead, s, LOOK),
+                      count_without (ahead, s, find_moved (ahead, s)));
+  s = alike[1] > alike[0] ? 1 : 0;
+  if (ahead->n[0] == 0 || ahead->n[1] == 0)
+    s = ahead->n[0] == 0 ? 1 : 0;
+  else if (a->refused != b->refused)
+    return TRUE;
+  else if (!a->frees && !b->frees)
+    same = 1
+           + count_alike (ahead, 1, 1, (Without){ LOOK, a->block.number },
+                          (Without){ LOOK, b->block.number });
+  if (same > alike[s])
+    parting->change = GEMEM_DIFF_CHANGE_SIZE;
+  else if (ahead->steps[s][0].frees)
+    return take_longer_life (parting, walks, ahead, s, error);
+  else
+    take_request (parting, ahead, s);
+  return TRUE;
+}
+
 gboolean
 gemem_diff_find_parting (GememDiff *diff, GError **error)
 {
+  g_autofree Ahead *ahead = g_new0 (Ahead, 1);
   Walk walks[2] = { { 0 } };
   Step steps[2] = { { 0 } };
   gboolean ok = TRUE;
@@ -140,6 +337,9 @@ gemem_diff_find_parting (GememDiff *diff, GError **error)
       diff->parting.found = !is_same (&steps[0], &steps[1]);
       diff->parting.same += !diff->parting.found;
     }
+  if (ok && diff->parting.found)
+    ok = look_ahead (walks, steps, ahead, error)
+         && find_change (&diff->parting, walks, ahead, error);
   for (guint s = 0; s < 2; s++)
     {
       const Block *block = &steps[s].block;

@@ -128,6 +128,20 @@ has_same_names (const Group *group)
   return TRUE;
 }
 
+/* ---- lines */
+
+GRegex *
+gemem_diff_line_pattern (void)
+{
+  return g_regex_new ("(?:[^ ,]*/)?([^/ ,:]+):[0-9]+", 0, 0, NULL);
+}
+
+char *
+gemem_diff_line_key (const GRegex *pattern, const char *line)
+{
+  return g_regex_replace (pattern, line, -1, 0, "\\1", 0, NULL);
+}
+
 /* ---- alignment */
 
 #define MOST_PAIRS 4000000u /* 32 MB */
@@ -229,7 +243,7 @@ add_holder (GPtrArray *groups, GHashTable *places, char *key, guint s, GememHold
 void
 gemem_diff_match (GArray *rows, const GPtrArray *first, const GPtrArray *second, gboolean lines)
 {
-  g_autoptr (GRegex) line = g_regex_new ("(?:[^ ,]*/)?([^/ ,:]+):[0-9]+", 0, 0, NULL);
+  g_autoptr (GRegex) pattern = gemem_diff_line_pattern ();
   g_autoptr (GPtrArray) groups = g_ptr_array_new_with_free_func (group_free);
   g_autoptr (GHashTable) places = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   const GPtrArray *const sides[2] = { first, second };
@@ -238,7 +252,7 @@ gemem_diff_match (GArray *rows, const GPtrArray *first, const GPtrArray *second,
     for (guint i = 0; sides[s] != NULL && i < sides[s]->len; i++)
       {
         GememHolder *holder = sides[s]->pdata[i];
-        g_autofree char *key = lines ? g_regex_replace (line, holder->name, -1, 0, "\\1", 0, NULL)
+        g_autofree char *key = lines ? gemem_diff_line_key (pattern, holder->name)
                                      : g_strdup (holder->name);
         add_holder (groups, places, key, s, holder);
       }

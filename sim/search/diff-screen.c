@@ -1,5 +1,4 @@
-/* diff-screen.c - a difference for a person: the change first, at most about twenty lines of 100 columns; and for
- * programs.
+/* diff-screen.c - a difference for a person: the change first, at most about thirty lines of 100 columns.
  *
  * Invariants: no figure is computed here but sums and differences of those of diff.h; no line is longer than
  * GEMEM_TEXT_WIDTH.
@@ -8,7 +7,6 @@
 
 #include <string.h>
 
-#include "base/io/json-text.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/report/json-fields.h"
@@ -22,7 +20,7 @@
 
 /* "24.00 MiB more", "4 fewer", of "1" and "2". */
 static void
-append_change (GString *out, guint64 before, guint64 after)
+append_difference (GString *out, guint64 before, guint64 after)
 {
   char size[GEMEM_FORMAT_MAX];
 
@@ -66,8 +64,8 @@ append_failures (GString *out, const GememDiff *diff)
 }
 
 /* "It holds 24 MiB more, 1.2 GiB instead of 1.1: 20 MiB more in use then, and 4 MiB more idle." */
-static char *
-sentence_of (const GememDiff *diff)
+char *
+gemem_diff_sentence (const GememDiff *diff)
 {
   const GememResult *a = diff->sides[0].result, *b = diff->sides[1].result;
   const guint64 idle[] = { a->idle_reserved - a->idle_live, b->idle_reserved - b->idle_live };
@@ -90,7 +88,7 @@ sentence_of (const GememDiff *diff)
   else
     {
       g_string_append (out, "The second holds ");
-      append_change (out, a->peak_reserved, b->peak_reserved);
+      append_difference (out, a->peak_reserved, b->peak_reserved);
       g_string_append_printf (out, ", %s instead of %s", gemem_format_size (x, b->peak_reserved),
                               gemem_format_size (y, a->peak_reserved));
     }
@@ -103,12 +101,12 @@ sentence_of (const GememDiff *diff)
   if (a->idle_live == b->idle_live)
     g_string_append (out, "as much in use then");
   else
-    append_change (out, a->idle_live, b->idle_live), g_string_append (out, " in use then");
+    append_difference (out, a->idle_live, b->idle_live), g_string_append (out, " in use then");
   g_string_append (out, ", and ");
   if (idle[0] == idle[1])
     g_string_append (out, "as much idle.");
   else
-    append_change (out, idle[0], idle[1]), g_string_append (out, " idle.");
+    append_difference (out, idle[0], idle[1]), g_string_append (out, " idle.");
   return g_string_free (out, FALSE);
 }
 
@@ -265,24 +263,82 @@ append_settings (GString *out, const GememDiff *diff)
   gemem_text_wrap (out, text->str, "  ");
 }
 
+/* "4.000 MiB by train.py:3 f" */
+static void
+append_block (GString *out, const GememDiffStep *step)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  g_string_append (out, gemem_format_size (size, step->size));
+  gemem_origin_append_by (out, step->by);
+}
+
 /* "asks for 4.000 MiB by train.py:3 f (event 7)" */
 static void
 append_step (GString *out, const GememDiffStep *step)
 {
-  char size[GEMEM_FORMAT_MAX];
-
   if (step->ended)
     {
       g_string_append (out, "has ended");
       return;
     }
-  g_string_append_printf (out,
-                          step->frees     ? "frees a block of %s"
-                          : step->refused ? "is refused %s"
-                                          : "asks for %s",
-                          gemem_format_size (size, step->size));
-  gemem_origin_append_by (out, step->by);
+  g_string_append (out, step->frees     ? "frees a block of "
+                        : step->refused ? "is refused "
+                                        : "asks for ");
+  append_block (out, step);
   g_string_append_printf (out, " (event %" G_GUINT64_FORMAT ")", step->event);
+}
+
+/* What the first difference is, where it is more than that the sides do two things. */
+static void
+append_change (GString *out, const GememDiffParting *parting)
+{
+  static const char *const sides[] = { "the first", "the second" };
+  const char *one = sides[parting->side], *other = sides[1 - parting->side];
+  const GememDiffStep *own = &parting->steps[parting->side],
+                      *others = &parting->steps[1 - parting->side];
+  char size[GEMEM_FORMAT_MAX];
+
+  switch (parting->change)
+    {
+    case GEMEM_DIFF_CHANGE_SIZE:
+      g_string_append_printf (out, "the second asks for %s, the first for ",
+                              gemem_format_size (size, parting->steps[1].size));
+      append_block (out, &parting->steps[0]);
+      g_string_append_printf (out, " (event %" G_GUINT64_FORMAT ")", parting->steps[1].event);
+      break;
+    case GEMEM_DIFF_CHANGE_MORE:
+      g_string_append_printf (out, "%s makes one more request, of ", one);
+      append_block (out, own);
+      g_string_append_printf (out, " (event %" G_GUINT64_FORMAT ")", own->event);
+      break;
+    case GEMEM_DIFF_CHANGE_ORDER:
+      g_string_append_printf (out, "%s %s ", other, others->frees ? "frees" : "asks for");
+      append_block (out, others);
+      g_string_append_printf (
+          out, " (event %" G_GUINT64_FORMAT "), %s does so later (event %" G_GUINT64_FORMAT ")",
+          others->event, one, parting->later);
+      break;
+    case GEMEM_DIFF_CHANGE_LATER:
+      g_string_append_printf (out, "%s frees ", one);
+      append_block (out, others);
+      g_string_append_printf (
+          out, " at event %" G_GUINT64_FORMAT ", %s already at event %" G_GUINT64_FORMAT,
+          parting->later, other, others->event);
+      break;
+    case GEMEM_DIFF_CHANGE_LEAK:
+      g_string_append_printf (out, "%s never frees ", one);
+      append_block (out, others);
+      g_string_append_printf (out, ", which %s frees at event %" G_GUINT64_FORMAT, other,
+                              others->event);
+      break;
+    case GEMEM_DIFF_CHANGE_OTHER:
+      g_string_append (out, "the first ");
+      append_step (out, &parting->steps[0]);
+      g_string_append (out, ", the second ");
+      append_step (out, &parting->steps[1]);
+      break;
+    }
 }
 
 static void
@@ -297,11 +353,8 @@ append_parting (GString *out, const GememDiff *diff)
   else
     {
       g_string_append_printf (
-          text, "They part after %" G_GUINT64_FORMAT " equal requests and frees: the first ",
-          parting->same);
-      append_step (text, &parting->steps[0]);
-      g_string_append (text, ", the second ");
-      append_step (text, &parting->steps[1]);
+          text, "They part after %" G_GUINT64_FORMAT " equal requests and frees: ", parting->same);
+      append_change (text, parting);
       g_string_append_c (text, '.');
     }
   gemem_text_wrap (out, text->str, "  ");
@@ -336,7 +389,7 @@ append_reserve (GString *out, const GememDiff *diff)
 void
 gemem_diff_append (GString *out, const GememDiff *diff)
 {
-  g_autofree char *sentence = sentence_of (diff), *first = name_of (diff, 0),
+  g_autofree char *sentence = gemem_diff_sentence (diff), *first = name_of (diff, 0),
                   *second = name_of (diff, 1);
   g_autoptr (GString) head = g_string_new (NULL);
 
@@ -355,136 +408,14 @@ gemem_diff_append (GString *out, const GememDiff *diff)
   gemem_text_wrap (out, sentence, "  ");
   if (gemem_diff_is_empty (diff))
     return;
-  append_table (out, diff);
-  append_rows (out, diff);
-  gemem_diff_append_idle (out, diff->idle, CAUSES);
-  g_string_append_c (out, '\n');
   append_settings (out, diff);
   if (diff->one_recording)
     append_reserve (out, diff);
   else
     append_parting (out, diff);
-}
-
-/* ---- for programs */
-
-static void
-append_side_json (GString *out, const GememDiffSide *side, const char *name)
-{
-  const GememResult *result = side->result;
-
-  gemem_json_append_name (out, name);
-  g_string_append_c (out, '{');
-  gemem_json_append_text_member (out, "trace", side->name);
-  gemem_json_append_text_member (out, "allocator", side->result->label);
-  gemem_json_append_bool_member (out, "allocator_assumed", side->assumed);
-  gemem_json_append_text_member (out, "device", result->device);
-  gemem_json_append_number_member (out, "device_number", (guint64) result->device_ordinal);
-  gemem_json_append_number_member (out, "peak_reserved", result->peak_reserved);
-  gemem_json_append_number_member (out, "in_use_then", result->idle_live);
-  gemem_json_append_number_member (out, "idle_then", result->idle_reserved - result->idle_live);
-  gemem_json_append_number_member (out, "peak_live", result->peak_live);
-  gemem_json_append_number_member (out, "requests", result->allocs);
-  gemem_json_append_number_member (out, "failed", result->ooms);
-  gemem_json_append_number_member (out, "device_calls", gemem_result_calls (result));
-  g_string_append_c (out, '}');
-}
-
-void
-gemem_diff_append_rows_json (GString *out, const char *name, const GArray *rows)
-{
-  gemem_json_append_name (out, name);
-  g_string_append_c (out, '[');
-  for (guint i = 0; i < rows->len; i++)
-    {
-      const GememDiffRow *row = &g_array_index (rows, GememDiffRow, i);
-
-      g_string_append (out, i == 0 ? "\n    {" : ",\n    {");
-      gemem_json_append_text_member (out, "name", row->name);
-      gemem_json_append_number_member (out, "first_bytes", row->bytes[0]);
-      gemem_json_append_number_member (out, "second_bytes", row->bytes[1]);
-      gemem_json_append_number_member (out, "first_blocks", row->blocks[0]);
-      gemem_json_append_number_member (out, "second_blocks", row->blocks[1]);
-      g_string_append_c (out, '}');
-    }
-  g_string_append_c (out, ']');
-}
-
-static void
-append_settings_json (GString *out, const GArray *settings)
-{
-  gemem_json_append_name (out, "settings");
-  g_string_append_c (out, '[');
-  for (guint i = 0; i < settings->len; i++)
-    {
-      const GememDiffSetting *setting = &g_array_index (settings, GememDiffSetting, i);
-
-      g_string_append (out, i == 0 ? "\n    {" : ",\n    {");
-      gemem_json_append_text_member (out, "name", setting->name);
-      gemem_json_append_text_member (out, "first", setting->values[0]);
-      gemem_json_append_text_member (out, "second", setting->values[1]);
-      g_string_append_c (out, '}');
-    }
-  g_string_append_c (out, ']');
-}
-
-static void
-append_step_json (GString *out, const char *name, const GememDiffStep *step)
-{
-  gemem_json_append_name (out, name);
-  g_string_append_c (out, '{');
-  gemem_json_append_text_member (out, "does",
-                                 step->ended     ? "end"
-                                 : step->frees   ? "free"
-                                 : step->refused ? "refused"
-                                                 : "ask");
-  gemem_json_append_number_member (out, "event", step->event);
-  gemem_json_append_number_member (out, "bytes", step->size);
-  gemem_json_append_text_member (out, "by", step->by);
-  g_string_append_c (out, '}');
-}
-
-static void
-append_parting_json (GString *out, const GememDiff *diff)
-{
-  gemem_json_append_name (out, "parting");
-  if (diff->parting.found)
-    {
-      g_string_append_c (out, '{');
-      gemem_json_append_number_member (out, "same", diff->parting.same);
-      append_step_json (out, "first", &diff->parting.steps[0]);
-      append_step_json (out, "second", &diff->parting.steps[1]);
-      g_string_append_c (out, '}');
-    }
-  else if (diff->reserve.found)
-    {
-      g_string_append_c (out, '{');
-      gemem_json_append_number_member (out, "event", diff->reserve.event);
-      gemem_json_append_bool_member (out, "exact", diff->reserve.exact);
-      gemem_json_append_number_member (out, "requested", diff->reserve.size);
-      gemem_json_append_text_member (out, "by", diff->reserve.by);
-      gemem_json_append_number_member (out, "first_reserved", diff->reserve.reserved[0]);
-      gemem_json_append_number_member (out, "second_reserved", diff->reserve.reserved[1]);
-      g_string_append_c (out, '}');
-    }
-  else
-    g_string_append (out, "null");
-}
-
-void
-gemem_diff_append_json (GString *out, const GememDiff *diff)
-{
-  g_autofree char *sentence = sentence_of (diff);
-
-  g_string_append (out, "{\"schema\": \"gemem-diff\", \"version\": 1");
-  gemem_json_append_bool_member (out, "same", gemem_diff_is_empty (diff));
-  gemem_json_append_text_member (out, "sentence", sentence);
-  append_side_json (out, &diff->sides[0], "first");
-  append_side_json (out, &diff->sides[1], "second");
-  gemem_json_append_text_member (out, "by", gemem_hold_by_names ()[diff->by]);
-  gemem_diff_append_rows_json (out, "in_use", diff->rows);
-  gemem_diff_append_rows_json (out, "idle", diff->idle);
-  append_settings_json (out, diff->settings);
-  append_parting_json (out, diff);
-  g_string_append (out, "}\n");
+  append_table (out, diff);
+  append_rows (out, diff);
+  gemem_diff_append_idle (out, diff->idle, CAUSES);
+  if (diff->chain != NULL)
+    gemem_diff_chain_append (out, diff->chain);
 }

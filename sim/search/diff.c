@@ -66,14 +66,32 @@ points_of (const GememHeld *held)
   return (guint) MIN (gemem_held_events (held) + 2, GEMEM_DIFF_POINTS);
 }
 
+/* All blocks and segments are kept. */
+static GememHistoryWish
+all_of (const GememHeld *held)
+{
+  const guint64 events = gemem_held_events (held);
+
+  return (GememHistoryWish){ .most = 2 * (guint) MIN (events, GEMEM_DIFF_CHAIN_EVENTS) + 1024,
+                             .events = events,
+                             .parts = 1 };
+}
+
 static gboolean
 replay_both (GememDiff *diff, const GememDiffQuestion *question, GError **error)
 {
   GememNeed needs[2] = { question->inputs[0], question->inputs[1] };
-  gboolean ok;
+  GememHistoryWish wishes[2];
+  gboolean ok, keeps = TRUE;
 
   for (guint s = 0; s < 2; s++)
-    needs[s].timeline_points = diff->one_recording ? points_of (needs[s].held) : 0;
+    keeps = keeps && gemem_held_events (needs[s].held) <= GEMEM_DIFF_CHAIN_EVENTS;
+  for (guint s = 0; s < 2; s++)
+    {
+      wishes[s] = all_of (needs[s].held);
+      needs[s].history = keeps ? &wishes[s] : NULL;
+      needs[s].timeline_points = diff->one_recording ? points_of (needs[s].held) : 0;
+    }
   ok = gemem_needs_find (needs, 2, &question->options, error);
   for (guint s = 0; s < 2; s++)
     {
@@ -82,6 +100,20 @@ replay_both (GememDiff *diff, const GememDiffQuestion *question, GError **error)
       gemem_need_clear (&needs[s]);
     }
   return ok;
+}
+
+/* What a run holds until it fails is not what it needs. */
+static void
+find_chain (GememDiff *diff)
+{
+  const GememResult *a = diff->sides[0].result, *b = diff->sides[1].result;
+
+  if (a->history != NULL && b->history != NULL && a->ooms + b->ooms == 0
+      && a->peak_reserved != b->peak_reserved)
+    diff->chain = gemem_diff_chain (
+        (const GememHistory *const[2]){ a->history, b->history },
+        (const guint64[2]){ a->peak_reserved_seq, b->peak_reserved_seq },
+        b->peak_reserved > a->peak_reserved ? 1 : 0, diff->one_recording);
 }
 
 /* ---- together */
@@ -150,6 +182,7 @@ gemem_diff (const GememDiffQuestion *question, GError **error)
   gemem_diff_compare_holders (diff);
   gemem_diff_compare_idle (diff);
   compare_settings (diff);
+  find_chain (diff);
   return g_steal_pointer (&diff);
 }
 
@@ -168,6 +201,7 @@ gemem_diff_free (GememDiff *diff)
       g_free (diff->parting.steps[s].by);
     }
   g_free (diff->reserve.by);
+  gemem_diff_chain_free (diff->chain);
   g_array_unref (diff->rows);
   g_array_unref (diff->idle);
   g_array_unref (diff->settings);

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "base/macros.h"
+#include "sim/search/diff-chain.h"
 #include "sim/search/need.h"
 #include "traces/holders.h"
 
@@ -49,11 +50,25 @@ typedef struct
   char *by;            /* whose block it is; NULL: unknown */
 } GememDiffStep;
 
+/* What the first difference is, as far as what follows tells. */
+typedef enum
+{
+  GEMEM_DIFF_CHANGE_OTHER, /* one side does one thing, the other another */
+  GEMEM_DIFF_CHANGE_SIZE,  /* the same request is of another size */
+  GEMEM_DIFF_CHANGE_MORE,  /* side `side` makes one more request */
+  GEMEM_DIFF_CHANGE_ORDER, /* side `side` does later what the other does now; both do the same */
+  GEMEM_DIFF_CHANGE_LATER, /* side `side` frees the block later, at `later`, */
+  GEMEM_DIFF_CHANGE_LEAK,  /* or never */
+} GememDiffChange;
+
 typedef struct
 {
   gboolean found;
   guint64 same; /* requests and frees before */
   GememDiffStep steps[2];
+  GememDiffChange change;
+  guint side;    /* of `change` */
+  guint64 later; /* ORDER, LATER: event of that side */
 } GememDiffParting;
 
 /* Where one recording through two allocators first holds different amounts. */
@@ -90,6 +105,7 @@ typedef struct
   GArray *settings; /* GememDiffSetting: those that differ */
   GememDiffParting parting;
   GememDiffReserve reserve;
+  GememDiffChain *chain; /* NULL: both hold as much, one fails, or it cannot be told */
 } GememDiff;
 
 /* NULL with GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE.  gemem_diff_free(). */
@@ -101,6 +117,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememDiff, gemem_diff_free)
 gboolean gemem_diff_is_empty (const GememDiff *diff);
 
 /* ---- diff-rows.c */
+
+/* A line of code without the folder of its file and without its number, which are others after an edit; g_free().
+ * @pattern: of the former; g_regex_unref(). */
+GRegex *gemem_diff_line_pattern (void);
+char *gemem_diff_line_key (const GRegex *pattern, const char *line);
 
 /* An empty list of GememDiffRow; g_array_unref(). */
 GArray *gemem_diff_rows_new (void);
@@ -124,14 +145,20 @@ gboolean gemem_diff_find_reserve (GememDiff *diff, GError **error);
 
 /* ---- diff-screen.c */
 
-/* Appends about twenty lines of at most 100 columns. */
+/* "The second holds 24 MiB more, 1.2 GiB instead of 1.1: ..."; g_free(). */
+char *gemem_diff_sentence (const GememDiff *diff);
+/* Appends about thirty lines of at most 100 columns. */
 void gemem_diff_append (GString *out, const GememDiff *diff);
-/* Appends a line of such a screen; and a member @name, the array of @rows, GememDiffRow. */
+/* Appends a line of such a screen. */
 void gemem_diff_append_row (GString *out, const GememDiffRow *row);
 /* The same with a head, of idle memory by cause; at most @max rows. */
 void gemem_diff_append_idle (GString *out, const GArray *rows, guint max);
+
+/* ---- diff-json.c */
+
+/* Appends a member @name, the array of @rows, GememDiffRow. */
 void gemem_diff_append_rows_json (GString *out, const char *name, const GArray *rows);
-/* Appends an object with the same fields. */
+/* Appends an object with the fields of the screen. */
 void gemem_diff_append_json (GString *out, const GememDiff *diff);
 
 GEMEM_END_DECLS

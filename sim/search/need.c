@@ -47,6 +47,7 @@ add_jobs (GArray *jobs, const GememNeed *need, const GememAllocatorSpec *spec,
 
       job.keep_origins = job.keep_idle = TRUE;
       job.timeline_points = need->timeline_points;
+      job.history = need->history;
       g_array_append_val (jobs, job);
     }
 }

@@ -18,11 +18,12 @@ GEMEM_BEGIN_DECLS
 typedef struct
 {
   const char *name;
-  GememHeld *held;                /* not owned */
-  const GArray *ordinals;         /* guint16: its devices, at least one */
-  const GememAllocatorSpec *spec; /* NULL: what made the recording */
-  const GememGraph *graph;        /* from which it was lowered; NULL: none */
-  guint timeline_points;          /* of the result; 0: none */
+  GememHeld *held;                 /* not owned */
+  const GArray *ordinals;          /* guint16: its devices, at least one */
+  const GememAllocatorSpec *spec;  /* NULL: what made the recording */
+  const GememGraph *graph;         /* from which it was lowered; NULL: none */
+  guint timeline_points;           /* of the result; 0: none */
+  const GememHistoryWish *history; /* of the result; NULL: none */
   /* set by gemem_needs_find() */
   GememAllocatorSpec *own; /* where `spec` is NULL */
   gboolean assumed;        /* the recording does not name its allocator */

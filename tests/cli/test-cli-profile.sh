@@ -1,5 +1,6 @@
 #!/bin/sh
-# test-cli-profile.sh - a device memory profile of JAX (pprof): who holds memory, by line; and damaged ones.
+# test-cli-profile.sh - a device memory profile of JAX (pprof): who holds memory, by line; and damaged ones. Any trace and run as a heap
+# profile of pprof, read back.
 # shellcheck disable=SC2154 # out and err come from tap.sh
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
@@ -29,6 +30,92 @@ if shared cases/recordings; then
 else
   skip 'a profile of a GPU' "there are no cases in $GEMEM_SHARED"
 fi
+
+# ---- any trace and run as a profile: read back, who held what at the peak
+recorded=$GEMEM_SRCDIR/traces/recorded
+peak () { gemem-sim info "$1" --at=peak --by="$2" --frames=all --format=json; }
+for name in gpt2-train-stacks gpt2-train-too-short llama-decode; do
+  run 0 gemem-sim convert -q "$recorded/$name.gmt" $name.prof
+  for by in stack category stream; do
+    if command -v jq >/dev/null; then
+      all='[.devices[] | .device, .bytes, .blocks, (.rows[] | del(.event))]'
+      peak "$recorded/$name.gmt" $by | jq -cS "$all" >wanted; peak $name.prof $by | jq -cS "$all" >got
+      check "$name: the same by $by" cmp wanted got; check "$name: by $by, it is something" test "$(wc -c <got)" -gt 60
+    fi
+  done
+  gemem-sim info "$recorded/$name.gmt" --format=folded --frames=all >wanted; run 0 gemem-sim info $name.prof --format=folded --frames=all
+  check "$name: the same folded stacks" cmp wanted "$out"
+done
+run 0 gemem-sim replay -q "$recorded/gpt2-train-stacks.gmt" -a ge-scalable -d sim:capacity=2GiB,address=bump --record run.pb.gz -f json
+if command -v jq >/dev/null; then
+  bytes=$(jq '.results[0].measures.peak_live' "$out")
+  run 0 gemem-sim info run.pb.gz --at=peak --format=json; check 'a run that fails: its peak' jq -e ".devices[0].bytes == $bytes" "$out"
+fi
+check 'it is compressed' gzip -t run.pb.gz
+cat >odd.txt <<'EOF'
+# gemem-trace: 1
+alloc 1 size=700 device=3 stream=0xffffffffffffffff tag="café"
+alloc 2 size=300 device=3
+alloc 3 size=50 device=65535
+free-requested 1 device=3
+alloc 4 size=100 device=3
+free-completed 1 device=3
+free 2 device=3
+alloc 5 size=699 device=3
+oom size=5000 device=3
+# end: 9
+EOF
+run 0 gemem-sim convert -q odd.txt odd.pb
+cat >decode.py <<'EOF'
+import sys
+def parts(data):
+    at = 0
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]; at += 1; value |= (byte & 127) << shift; shift += 7
+            if byte < 128: return value
+    while at < len(data):
+        key = number()
+        assert key & 7 in (0, 2), key
+        if key & 7 == 0: yield key >> 3, number()
+        else:
+            size = number(); assert at + size <= len(data)
+            yield key >> 3, data[at:at + size]; at += size
+def numbers(data):
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 127) << shift; shift += 7
+        if byte < 128: yield value; value = shift = 0
+fields = list(parts(open(sys.argv[1], "rb").read()))
+text = [v.decode("utf-8") for n, v in fields if n == 6]
+assert text[0] == "" and len(set(text)) == len(text)
+print([[text[v] for _, v in parts(t)] for n, t in fields if n == 1], "shown", [text[v] for n, v in fields if n == 14])
+functions = {dict(parts(v))[1]: text[dict(parts(v))[2]] for n, v in fields if n == 5}
+locations = {dict(parts(v))[1]: functions[dict(parts(dict(parts(v))[4]))[1]] for n, v in fields if n == 4}
+for n, sample in fields:
+    if n == 2:
+        part = list(parts(sample)); labels = [dict(parts(v)) for k, v in part if k == 3]
+        print([locations[v] for v in numbers(dict(part)[1])], list(numbers(dict(part)[2])),
+              {text[d[1]]: ascii(text[d[2]]) if 2 in d else d[3] for d in labels})
+EOF
+if python=$(command -v python3); then
+  run 0 "$python" decode.py odd.pb
+  says out "^\[\['alloc_objects', 'count'\], \['alloc_space', 'bytes'\], \['inuse_objects', 'count'\], \['inuse_space', 'bytes'\]\] shown \['inuse_space'\]$"
+  says out "^\['unknown'\] \[1, 700, 1, 700\] .*gpu:3.*'kind': .*caf.*xe9.*'stream': 18446744073709551615\}$"
+  says out "^\['unknown'\] \[3, 1099, 2, 400\] .*gpu:3[^,]*\}$"; says out "^\['unknown'\] \[1, 50, 1, 50\] .*cpu:0"
+else
+  skip 'what another reader finds' 'there is no python3'
+fi
+run 0 gemem-sim info odd.pb --by=stream; says out '^device 3: 1\.074 KiB \(1100 bytes\) in 3 blocks'; says out ' 700 B .* stream 0xffffffffffffffff$'
+if command -v protoc >/dev/null; then run 0 sh -c "protoc --decode_raw <odd.pb"; says out '^14: 4$'; else skip 'protoc reads it' 'there is no protoc'; fi
+printf '# gemem-trace: 1\n# end: 0\n' >none.txt; run 0 gemem-sim convert -q none.txt none.prof; run 0 gemem-sim info none.prof
+run 2 gemem-sim convert -q odd.txt odd.gmt.gz; says err 'odd\.gmt\.gz: the name does not tell the format'
+
+# ---- a profile of a heap by others, without labels, is the host's
+printf '\n\004\010\001\020\002\n\004\010\003\020\004\022\004\022\002\003\0142\0002\015inuse_objects2\005count2\013inuse_space2\005bytes' >heap.pb
+run 0 gemem-sim info heap.pb; says out '^host'
 
 # ---- damaged: cut at every place it is read, refused with a word, or no profile at all
 failed=0; size=$(wc -c <plain.pb); at=20

@@ -1,11 +1,12 @@
-/* profile.c - a memory profile of pprof, as jax.profiler.save_device_memory_profile() writes it: who holds the memory of a device at one
- * moment.
+/* profile.c - a memory profile of pprof, as jax.profiler.save_device_memory_profile() or writer.c writes it: who holds the memory of a
+ * device at one moment.
  *
  * Events delivered: an ALLOC for each buffer, flagged INITIAL, with the call stack that made it; the profile knows how many buffers a
  * stack holds and their bytes together, so each has an equal part. There are no requests and no frees: a note says so, and how to
- * record them. The device is the number in the label ("gpu:0"); "cpu:0" is the host. Executables are tagged as such.
+ * record them. The device is the number in the label ("gpu:0"); "cpu:0" is the host, and so is a profile of a heap without that label, as
+ * Go and tcmalloc write it. Executables are tagged as such. A location of writer.c's name for a missing stack is none.
  *
- * Refused: other profiles of pprof (of processor time, of Go's heap), and numbers that name nothing in the file.
+ * Refused: other profiles of pprof (of processor time), and numbers that name nothing in the file.
  * Memory: the profile (base/io/proto-read.h).
  * Origin: profile.proto of pprof's documentation; profiles written by JAX 0.10.
  */
@@ -14,7 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "traces/trace.h"
+#include "traces/pprof/writer.h"
 
 #define GEMEM_PROTO_LIST "traces/pprof/profile.def"
 #include "base/io/proto-list.h"
@@ -27,7 +28,7 @@ extern const GememTraceFormat gemem_format_pprof;
 
 typedef struct
 {
-  guint64 count, bytes;
+  guint64 count, bytes, stream;
   guint32 stack, tag;
   guint16 device;
 } Holder;
@@ -48,6 +49,7 @@ typedef struct
   GememTraceInfo *info;
   GHashTable *functions, *locations; /* id -> PprofFunction, PprofLocation */
   gint64 count, space;               /* places of these values in each sample; -1: none */
+  gboolean heap;                     /* they have the names that profiles of heaps give them */
 } Parse;
 
 /* ---- the parts */
@@ -80,10 +82,12 @@ index_parts (Parse *parse)
   for (gsize i = 0; i < profile->type.n; i++)
     {
       const char *type = text_of (parse, profile->type.at[i]->type);
-      if (strcmp (type, "allocations") == 0)
-        parse->count = (gint64) i;
-      else if (strcmp (type, "space") == 0)
+      const gboolean heap = strcmp (type, PPROF_BYTES_HELD) == 0;
+      if (heap || strcmp (type, "space") == 0)
         parse->space = (gint64) i;
+      else if (strcmp (type, PPROF_BLOCKS_HELD) == 0 || strcmp (type, "allocations") == 0)
+        parse->count = (gint64) i;
+      parse->heap |= heap;
     }
 }
 
@@ -95,6 +99,8 @@ frame_of (const Parse *parse, const PprofLine *line)
   GememFrame frame = { 0 };
 
   if (function == NULL)
+    return 0;
+  if (function->file == 0 && strcmp (text_of (parse, function->name), PPROF_NO_STACK) == 0)
     return 0;
   frame.name = gemem_trace_info_intern (parse->info, text_of (parse, function->name));
   frame.file = gemem_trace_info_intern (parse->info, text_of (parse, function->file));
@@ -137,13 +143,15 @@ read_labels (const Parse *parse, const PprofSample *sample, Holder *holder)
       const PprofLabel *label = sample->label.at[i];
       const char *key = text_of (parse, label->key), *text = text_of (parse, label->text);
       const char *colon = strrchr (text, ':');
-      if (strcmp (key, "device") == 0)
+      if (strcmp (key, PPROF_DEVICE) == 0)
         holder->device = g_str_has_prefix (text, "cpu") || colon == NULL
                              ? GEMEM_DEVICE_HOST
                              : (guint16) MIN (g_ascii_strtoull (colon + 1, NULL, 10),
                                               GEMEM_DEVICE_HOST - 1);
-      else if (strcmp (key, "kind") == 0 && strcmp (text, "buffer") != 0)
+      else if (strcmp (key, PPROF_KIND) == 0 && strcmp (text, "buffer") != 0)
         holder->tag = gemem_trace_info_intern (parse->info, text);
+      else if (strcmp (key, PPROF_STREAM) == 0)
+        holder->stream = (guint64) label->number;
     }
 }
 
@@ -152,7 +160,9 @@ static gboolean
 read_sample (const Parse *parse, const PprofSample *sample, GArray *holders)
 {
   const gint64 count = value_of (sample, parse->count), bytes = value_of (sample, parse->space);
-  Holder holder = { .count = (guint64) MAX (count, 1), .bytes = (guint64) bytes };
+  Holder holder = { .count = (guint64) MAX (count, 1),
+                    .bytes = (guint64) bytes,
+                    .device = parse->heap ? GEMEM_DEVICE_HOST : 0 };
 
   if (count < 0 || bytes < 0 || count > G_MAXINT32 || bytes > G_MAXINT64 >> 3)
     return FALSE;
@@ -185,6 +195,7 @@ profile_next (GememTraceReader *reader, const GememTraceEvent **events,
         .id = ++self->id,
         .size = self->at == 0 ? holder->bytes - each * (holder->count - 1) : each,
         .device = holder->device,
+        .stream = holder->stream,
         .stack = holder->stack,
         .tag = holder->tag,
       };
@@ -243,8 +254,8 @@ read_profile (Profile *self, GememInput *input, GError **error)
   if (!ok)
     g_set_error (
         error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-        "%s: a profile of pprof that does not count buffers and their bytes ('allocations', "
-        "'space'); of JAX, jax.profiler.save_device_memory_profile() writes one that does",
+        "%s: a profile of pprof that does not count what is held and its bytes ('inuse_objects', "
+        "'inuse_space'); of JAX, jax.profiler.save_device_memory_profile() writes one that does",
         gemem_input_name (input));
   return ok;
 }
@@ -275,16 +286,17 @@ profile_open (GememInput *input, const GememReadOptions *options, GError **error
   return &self->reader;
 }
 
-/* The names of the two values stand within the first bytes of what JAX writes: it begins with their types. */
+/* The names of the two values stand within the first bytes of what JAX and writer.c write: it begins with their types. */
 static int
 probe (const guint8 *head, gsize size)
 {
+  static const char of_jax[] = "\x05space\x32\x05"
+                               "bytes",
+                    of_heap[] = "\x32\x0b" PPROF_BYTES_HELD;
+
   return size > 2 && head[0] == '\n'
-                 && memmem (head, size,
-                            "\x05space\x32\x05"
-                            "bytes",
-                            13)
-                        != NULL
+                 && (memmem (head, size, of_jax, strlen (of_jax)) != NULL
+                     || memmem (head, size, of_heap, strlen (of_heap)) != NULL)
              ? 90
              : 0;
 }
@@ -293,10 +305,12 @@ const GememTraceFormat gemem_format_pprof = {
   .name = "pprof",
   .assumed = "tf-bfc", /* JAX's, unless XLA_PYTHON_CLIENT_ALLOCATOR chose another */
   .aliases = "jax-memory-profile",
-  .extensions = "prof|pb",
-  .summary = "who holds memory, at one moment: memory profile of pprof, as "
-             "jax.profiler.save_device_memory_profile() writes it",
+  .extensions = "prof|pb|pb.gz",
+  .summary =
+      "who holds memory, at one moment (written: the peak): memory profile of pprof, also of "
+      "jax.profiler.save_device_memory_profile()",
   .origin = "profile.proto",
   .probe = probe,
   .open = profile_open,
+  .create = gemem_pprof_create,
 };

@@ -1,0 +1,101 @@
+#!/bin/sh
+# test-cli-diff-changes.sh - gemem-sim diff: twenty planted changes, each named first; the chain from a block that lies elsewhere to the difference.
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+recorded=$GEMEM_SRCDIR/traces/recorded
+
+# ---- a program, as lines "step N", "ask BLOCK MIB LAYER", "free BLOCK": steps of six layers, each with what it keeps for the backward pass and a workspace
+program () { # STEPS
+  awk -v steps="$1" 'BEGIN {
+    for (s = 1; s <= steps; s++) {
+      print "step " s
+      for (l = 1; l <= 6; l++) { print "ask a" s l, 2 * l + 1, l; print "ask w" s l, 20 + l, l + 10; print "free w" s l }
+      for (l = 6; l >= 1; l--) { print "ask g" s l, 2 * l, l + 20; print "free a" s l; print "free g" s l }
+    } }'
+}
+# trace [HEADER]: such a program as a trace; a layer is a line of code.
+trace () {
+  awk -v header="${1:-# allocator: \"pytorch-caching\"}" 'BEGIN {
+    print "# gemem-trace: 2"; print header
+    for (l = 1; l <= 26; l++) print "# frame: \"layer" l "\" \"model.py\" " 10 * l
+    for (l = 1; l <= 26; l++) print "# stack: " l
+  }
+  $1 == "step" { print "step " $2 }
+  $1 == "ask" { block[$2] = ++id; print "alloc " id " size=" $3 * 1048576 " stack=" $4 }
+  $1 == "free" { print "free " block[$2] }
+  END { print "# end: " NR }'
+}
+program 3 >base.program; trace <base.program >base.txt
+# What stands first below the sentence about the amounts, in one line.
+first () { gemem-sim diff "$@" | sed -n '/^They part\|^Settings/,/^$/p' | tr '\n' ' ' | sed 's/  */ /g'; }
+# planted NAME PATTERN SED: that change is named, first of all, and the other way round something is named, too.
+planted () {
+  sed "$3" base.program | trace "${4:-}" >changed.txt
+  first base.txt changed.txt >named
+  check "$1" grep -Eq -- "$2" named
+  grep -Eq -- "$2" named || sed 's/^/# /' named
+  check "$1, and back" test -n "$(first changed.txt base.txt)"
+}
+planted "larger" '^They part after [0-9]+ equal requests and frees: the second asks for 90\.00 MiB, the first for 9\.000 MiB by model\.py:40 layer4 \(event 47\)\.' 's/^ask a24 9 4$/ask a24 90 4/'
+planted "smaller" 'the second asks for 1\.000 MiB, the first for 9\.000 MiB by model\.py:40 layer4 \(event' 's/^ask a24 9 4$/ask a24 1 4/'
+planted "a workspace of another size" 'the second asks for 64\.00 MiB, the first for 23\.00 MiB by model\.py:130 layer13 \(event' 's/^ask w23 .*/ask w23 64 13/'
+planted "one more tensor" 'the second makes one more request, of 5\.000 MiB by model\.py:70 layer7 \(event' 's/^free w23$/&\nask more 5 7/'
+planted "one more tensor that is freed at once" 'the second makes one more request, of 5\.000 MiB by model\.py:70 layer7 \(event' 's/^free w23$/&\nask more 5 7\nfree more/'
+planted "one more tensor of the size of the next" 'the second makes one more request, of 9\.000 MiB by model\.py:70 layer7 \(event|one more request, of 9\.000 MiB by model\.py:40' 's/^free w23$/&\nask more 9 7/'
+planted "one tensor less" 'the first makes one more request, of 9\.000 MiB by model\.py:40 layer4 \(event' '/^\(ask\|free\) a24/d'
+planted "a workspace less" 'the first makes one more request, of 23\.00 MiB by model\.py:130 layer13 \(event' '/^\(ask\|free\) w23/d'
+planted "another order of requests" 'the (first asks for 8\.000 MiB by model\.py:240 layer24|second asks for 6\.000 MiB by model\.py:230 layer23) \(event [0-9]+\), the (first|second) does so later \(event' '/^ask g23/d;s/^ask g24 .*/ask g23 6 23\n&/'
+planted "two neighbours change places" 'the first asks for 9\.000 MiB by model\.py:40 layer4 \(event 47\), the second does so later \(event 48\)' '/^ask a24/{h;d};/^ask w24/{G}'
+planted "another order of frees" 'the first frees 9\.000 MiB by model\.py:40 layer4 \(event [0-9]+\), the second does so later' '/^free a24/{h;d};/^free g24/{G}'
+planted "a leak" 'the second never frees 9\.000 MiB by model\.py:40 layer4, which the first frees at event' '/^free a24$/d'
+planted "a leak of a workspace" 'the second never frees 23\.00 MiB by model\.py:130 layer13, which the first frees at event' '/^free w23$/d'
+planted "a leak in the first step" 'the second never frees 3\.000 MiB by model\.py:10 layer1, which the first frees' '/^free a11$/d'
+planted "a longer life" 'the second frees 9\.000 MiB by model\.py:40 layer4 at event [0-9]+, the first already at event' '/^free a24$/d;s/^free g21$/&\nfree a24/'
+planted "a life into the next step" 'the second frees 23\.00 MiB by model\.py:130 layer13 at event [0-9]+, the first already at event' '/^free w23$/d;s/^ask a31 .*/&\nfree w23/'
+planted "a shorter life" 'the first frees 7\.000 MiB by model\.py:30 layer3 at event [0-9]+, the second already at event' '/^free a23$/d;s/^ask g25 .*/&\nfree a23/'
+planted "one step more" 'the second makes one more request, of 3\.000 MiB by model\.py:10 layer1' '$a\ask a41 3 1\nask w41 21 11\nfree w41\nfree a41'
+planted "one step less" 'the first makes one more request, of 3\.000 MiB by model\.py:10 layer1' '/^step 3/,$d'
+planted "another setting" '^Settings: max_split_size_mb unlimited -> 20MiB\.' '' "$(printf '# allocator: "pytorch-caching"\n# settings: "max_split_size_mb=20MiB"')"
+planted "another allocator" '^Settings: allocator pytorch-caching -> tf-bfc\.' '' '# allocator: "tf-bfc"'
+check "nothing of itself" sh -c 'gemem-sim diff base.txt base.txt | grep -q "^Nothing differs" && test "$(gemem-sim diff base.txt base.txt | wc -l)" -eq 2'
+
+# ---- the chain: 30 MiB are asked for while 10 of the segment of 40 are in use; one block more, kept, and the request does not fit there
+cat >fits.program <<'X'
+step 1
+ask big 40 1
+free big
+ask small 8 2
+ask other 30 3
+free other
+ask last 31 4
+X
+trace <fits.program >fits.txt; sed 's/^free other$/&\nask kept 12 7/' fits.program | trace >kept.txt
+run 0 gemem-sim diff fits.txt kept.txt
+says out '^How the second comes to hold a segment of 32\.00 MiB more:$'
+says out '^  12\.00 MiB by model\.py:70 layer7 \(event 6\): the first does not ask for it; the second puts it into$'
+says out '^    its 40\.00 MiB segment of event 1\.$'
+says out '^  31\.00 MiB by model\.py:40 layer4 \(event 7, in the first 6\): the first puts it into its 40\.00 MiB$'
+says out '^    segment of event 1; in that of the second lies the block above, and it obtains 32\.00 MiB for it\.$'
+run 0 gemem-sim diff kept.txt fits.txt; says out '^How the first comes to hold a segment of 32\.00 MiB more:$'
+planted "a chain of one request" 'the second asks for 90' 's/^ask a24 9 4$/ask a24 90 4/'
+run 0 gemem-sim diff base.txt changed.txt; says out '^  90\.00 MiB, in the first 9\.000 MiB, by model\.py:40 layer4 \(event 47\): the first '
+run 0 gemem-sim diff "$recorded/gpt2-train.gmt" -a pytorch-expandable; says out 'where no segment grows as that of'
+if command -v jq >/dev/null; then
+  # each link is of an earlier event than the next, and the places of a link differ
+  for pair in "$recorded/gpt2-train.gmt $recorded/gpt2-train-expandable.gmt" "$recorded/llama-train.gmt -a pytorch-expandable" "$recorded/llama-decode.gmt $recorded/llama-decode-roundup.gmt" \
+    "$recorded/resnet50-train.gmt $recorded/resnet50-train-split.gmt" "$recorded/vit-train.gmt -a cupy-pool" "fits.txt kept.txt" "$recorded/llama-train.gmt $recorded/llama-decode.gmt"; do
+    # shellcheck disable=SC2086 # words
+    gemem-sim diff $pair -f json >there.json
+    check "a chain, back in time: ${pair##*recorded/}" jq -e '.chain | (.links | length) > 0
+      and ([.links[] | [(.first, .second) | select(. != null) | .event] | min] | . == (sort))
+      and (.links | all(.first == null or .second == null or .first.segment_is_new != .second.segment_is_new or .first.segment != .second.segment
+        or .first.segment_obtained != .second.segment_obtained or .first.event != .second.event or .differs != null))
+      and (.links[-1] | (.[.differs]).segment_is_new)' there.json
+  done
+  gemem-sim diff base.txt base.txt -f json >same.json
+  check "no chain where nothing differs" jq -e '.same and .chain == null and .parting == null' same.json
+  gemem-sim diff "$recorded/gpt2-train-short.gmt" "$recorded/gpt2-train-too-short.gmt" -f json >failed.json
+  check "and none where one fails" jq -e '.chain == null' failed.json
+fi
+done_testing
