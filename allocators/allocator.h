@@ -244,6 +244,16 @@ struct _GememAllocatorClass
     void (*wait) (GememAllocator *allocator, guint64 id, guint64 stream);
     /* The host waited for @stream (G_MAXUINT64: the device). */
     void (*sync) (GememAllocator *allocator, guint64 stream);
+    /* The next four come together; a class with them decides by what the device has done.
+     * The program frees @block in the order of @stream; instead of free(), in traces that tell. */
+    void (*free_on) (GememAllocator *allocator, const GememBlock *block, guint64 stream);
+    /* Work is queued on @stream that the device has not done; @id names it for work_done(), 0: it
+     * has no name, and ends with a sync() or asked() alone. */
+    void (*work) (GememAllocator *allocator, guint64 id, guint64 stream);
+    /* The device has done that work; the host does not know. */
+    void (*work_done) (GememAllocator *allocator, guint64 id);
+    /* The host asked and found that all on @stream is done, but did not wait; instead of sync(). */
+    void (*asked) (GememAllocator *allocator, guint64 stream);
   } streams;
 
   /* ---- Optional: static memory of graphs; the first four come together.  Without them the engine

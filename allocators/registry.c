@@ -158,7 +158,8 @@ is_taken (const char *name)
 static const char *
 missing (const GememAllocatorClass *klass)
 {
-  const gboolean graphs = klass->graphs.load != NULL, sleep = klass->sleep.sleep != NULL;
+  const gboolean graphs = klass->graphs.load != NULL, sleep = klass->sleep.sleep != NULL,
+                 order = klass->streams.free_on != NULL;
   const struct
   {
     gboolean there;
@@ -180,6 +181,9 @@ missing (const GememAllocatorClass *klass)
     { (klass->params != NULL) == (klass->params_size > 0), "params or params_size" },
     { (klass->streams.record != NULL) == (klass->streams.wait != NULL),
       "one half of the group streams" },
+    { (klass->streams.work != NULL) == order && (klass->streams.work_done != NULL) == order
+          && (klass->streams.asked != NULL) == order,
+      "a part of the four about the order of streams" },
     { (klass->adopt.segment != NULL) == (klass->adopt.block != NULL),
       "one half of the group adopt" },
     { (klass->watch.begin != NULL) == (klass->watch.alike != NULL), "one half of the group watch" },

@@ -46,6 +46,8 @@ static const char *const kind_names[GEMEM_EVENT_KIND_COUNT] = {
   [GEMEM_EVENT_PAUSE] = "pause",
   [GEMEM_EVENT_WAKE] = "wake",
   [GEMEM_EVENT_SETTINGS] = "settings",
+  [GEMEM_EVENT_WORK] = "work",
+  [GEMEM_EVENT_WORK_DONE] = "work-done",
 };
 
 const char *

@@ -31,12 +31,15 @@ GEMEM_BEGIN_DECLS
 typedef enum
 {
   GEMEM_EVENT_ALLOC = 1, /* id, size, stream, pool, tag; address and aux (block size) as recorded */
-  GEMEM_EVENT_FREE = 2,  /* id; requested and completed at once */
+  /* id; requested and completed at once; stream: in whose order (GEMEM_TRACE_HAS_ORDER) */
+  GEMEM_EVENT_FREE = 2,
   GEMEM_EVENT_FREE_REQUESTED = 3, /* id; the program freed it; streams may still use it */
   GEMEM_EVENT_FREE_COMPLETED = 4, /* id; no stream uses the block */
   /* id, stream: work that uses the block was queued there (record_stream) */
   GEMEM_EVENT_USE_ON_STREAM = 5,
-  GEMEM_EVENT_STREAM_SYNC = 6, /* stream: the host waited for the stream */
+  /* stream: the host waited for the stream; aux = 1: it asked, and the stream was done
+   * (GEMEM_TRACE_HAS_ORDER) */
+  GEMEM_EVENT_STREAM_SYNC = 6,
   /* id = event id, stream; aux = 1 + the stream that will wait, 0: unknown */
   GEMEM_EVENT_EVENT_RECORD = 7,
   /* id = event id, stream: waits for the last EVENT_RECORD with that id */
@@ -94,6 +97,10 @@ typedef enum
   /* tag = the settings that the recorded allocator has from here on, as the program gave them to it
    * ("max_split_size_mb:20"; what is not named is as by default) (GEMEM_TRACE_HAS_SETTINGS) */
   GEMEM_EVENT_SETTINGS = 36,
+  /* stream: the device has work there that it has not done; id names it, 0: it has no name
+   * (GEMEM_TRACE_HAS_ORDER) */
+  GEMEM_EVENT_WORK = 37,
+  GEMEM_EVENT_WORK_DONE = 38, /* id: the device has done that work (GEMEM_TRACE_HAS_ORDER) */
   GEMEM_EVENT_KIND_COUNT
 } GememEventKind;
 
@@ -169,15 +176,19 @@ enum
   GEMEM_TRACE_IS_VECTOR = 1 << 7,        /* carries the expected decisions of a named allocator */
   GEMEM_TRACE_HAS_SLEEP = 1 << 8,        /* may have events of memory that sleeps: version 3 */
   GEMEM_TRACE_HAS_SETTINGS = 1 << 9,     /* may have changes of settings: version 4 */
+  /* frees say in the order of which stream they take effect, and events what the device had not
+   * done; a stream is taken as done with all else: version 5 */
+  GEMEM_TRACE_HAS_ORDER = 1 << 10,
 };
 
 /* The flag that a trace with events of @kind has; 0: none. */
 static inline guint32
 gemem_event_kind_needs (guint kind)
 {
-  return gemem_event_kind_sleeps (kind) ? GEMEM_TRACE_HAS_SLEEP
-         : kind == GEMEM_EVENT_SETTINGS ? GEMEM_TRACE_HAS_SETTINGS
-                                        : 0;
+  return gemem_event_kind_sleeps (kind)                              ? GEMEM_TRACE_HAS_SLEEP
+         : kind == GEMEM_EVENT_SETTINGS                              ? GEMEM_TRACE_HAS_SETTINGS
+         : kind == GEMEM_EVENT_WORK || kind == GEMEM_EVENT_WORK_DONE ? GEMEM_TRACE_HAS_ORDER
+                                                                     : 0;
 }
 
 typedef struct _GememTraceInfo GememTraceInfo;

@@ -39,6 +39,7 @@ typedef struct
   GememTraceEvent load;      /* GRAPH_LOAD of the graph whose segments follow */
   GememIdSet recorded;       /* stream events */
   GememIdMap *begun;         /* private pools whose memory can sleep, until their end */
+  GememIdMap *works;         /* pending work with an id */
   GHashTable *names;         /* of these pools, owned */
   guint64 missing, load_end; /* segments still expected, end of those seen */
   gboolean initial;          /* an event of the initial state was seen */
@@ -369,6 +370,27 @@ on_wait (Pass *pass, const GememTraceEvent *event, guint64 seq)
           event->stream, event->id);
 }
 
+/* Work that pends: it ends once, and a trace that has it says so. */
+static void
+on_work (Pass *pass, const GememTraceEvent *event, guint64 seq)
+{
+  const gboolean begins = event->kind == GEMEM_EVENT_WORK;
+  gboolean existed = FALSE;
+
+  if (event->id == 0 && begins)
+    return;
+  if (begins)
+    gemem_idmap_insert (pass->works, event->id, &existed);
+  if (existed)
+    find (pass, GEMEM_FINDING_EVENT, seq,
+          "work %" G_GUINT64_FORMAT " begins while it is pending; give it another id", event->id);
+  if (!begins && !gemem_idmap_remove (pass->works, event->id, NULL)
+      && (pass->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) == 0)
+    find (pass, GEMEM_FINDING_EVENT, seq,
+          "work %" G_GUINT64_FORMAT " is done, which was not pending; its beginning is missing",
+          event->id);
+}
+
 /* Memory that sleeps: every pool has a number and a name, and what is named was begun. */
 static void
 on_sleep (Pass *pass, const GememTraceInfo *info, const GememTraceEvent *event, guint64 seq)
@@ -439,6 +461,16 @@ on_event (Pass *pass, const GememTraceInfo *info, const GememTraceEvent *event, 
     case GEMEM_EVENT_EVENT_WAIT:
       on_wait (pass, event, seq);
       break;
+    case GEMEM_EVENT_STREAM_SYNC:
+      if (event->aux > 1 || (event->aux == 1 && (pass->flags & GEMEM_TRACE_HAS_ORDER) == 0))
+        find (pass, GEMEM_FINDING_EVENT, seq,
+              "stream-sync with aux=%" G_GUINT64_FORMAT "; it is 0, or 1 in a trace with has-order",
+              event->aux);
+      break;
+    case GEMEM_EVENT_WORK:
+    case GEMEM_EVENT_WORK_DONE:
+      on_work (pass, event, seq);
+      break;
     case GEMEM_EVENT_REGION_BEGIN:
     case GEMEM_EVENT_REGION_END:
     case GEMEM_EVENT_SLEEP:
@@ -501,6 +533,7 @@ gemem_trace_validate (GememTraceReader *reader, GError **error)
                 .live = gemem_idmap_new (sizeof (LiveBlock)),
                 .graphs = gemem_idmap_new (sizeof (guint64)),
                 .begun = gemem_idmap_new (sizeof (guint64)),
+                .works = gemem_idmap_new (sizeof (guint64)),
                 .names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL) };
   gemem_idset_init (&pass.recorded);
   g_autoptr (GError) broken = NULL;
@@ -519,6 +552,7 @@ gemem_trace_validate (GememTraceReader *reader, GError **error)
   gemem_idmap_free (pass.live);
   gemem_idmap_free (pass.graphs);
   gemem_idmap_free (pass.begun);
+  gemem_idmap_free (pass.works);
   g_hash_table_unref (pass.names);
   gemem_idset_clear (&pass.recorded);
   gemem_tree_clear (&pass.blocks);

@@ -1,5 +1,5 @@
-/* async-pool.c - where a request of a CUDA pool is served from, and what a free, a recorded event
- * and a wait of the host change; see async.h.
+/* async-pool.c - where a request of a CUDA pool is served from, and what a free and a wait of the
+ * host change; see async.h.
  *
  * A request takes, in this order: what its own stream freed; what is shared and backed; what
  * another stream freed before an event that it waited for; what another stream freed if the device
@@ -8,9 +8,6 @@
  * wait on the device.  In every list the smallest block that suffices is taken, of equal ones the
  * one that was put there first; its low end is allocated.
  *
- * Positions of streams are marks.  Events are recorded only once a second stream has appeared:
- * before, one is recorded where the pool must know.
- *
  * Invariants: see async.h.
  * Cost: O(log free blocks) for memory of the own stream and shared memory; the search of another
  * stream passes over its free blocks of that size which are not available.
@@ -18,144 +15,12 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "allocators/cuda/async.h"
 #include "base/units.h"
 
 #define ROUNDING 512
-
-/* ---- streams */
-
-static gboolean
-is_alone (const GememCudaPool *pool)
-{
-  return pool->streams->len < 2;
-}
-
-/* An event behind the work queued on @handle; 0: the host has waited for it, because none could be
- * recorded. */
-static GememDeviceEvent
-record (GememCudaPool *pool, guint64 handle)
-{
-  const GememDeviceEvent event = gemem_device_event_record (pool->base.device, handle);
-
-  if (G_UNLIKELY (event == 0))
-    gemem_device_stream_sync (pool->base.device, handle);
-  return event;
-}
-
-/* What the only stream so far has freed without an event gets one. */
-static void
-catch_up (GememCudaPool *pool)
-{
-  GememCudaStream *stream = gemem_cuda_stream (pool, 1);
-  GememCudaBlock *block = stream->youngest;
-  GememDeviceEvent event;
-
-  if (block == NULL || block->event != 0 || block->mark <= stream->done)
-    return;
-  event = record (pool, stream->handle);
-  if (event == 0)
-    stream->done = block->mark;
-  for (; block != NULL && block->event == 0; block = block->older)
-    block->event = event;
-}
-
-static guint64
-number_of (GememCudaPool *pool, guint64 handle)
-{
-  gboolean existed;
-  guint64 *number = gemem_idmap_insert (pool->by_handle, handle, &existed);
-  const GememCudaStream stream = { .handle = handle };
-
-  if (!existed)
-    {
-      *number = pool->streams->len + 1;
-      if (pool->streams->len == 1)
-        catch_up (pool);
-      g_array_append_val (pool->streams, stream);
-      if (pool->streams->len == 2 && pool->base.approximation == NULL)
-        pool->base.approximation =
-            "a recording with several streams does not say on which of them a "
-            "block was freed; that of its request is assumed";
-    }
-  return *number;
-}
-
-/* The same of a stream that asks for memory or frees: from now on it has its place in the order. */
-static guint64
-number_in_order (GememCudaPool *pool, guint64 handle)
-{
-  const guint64 number = number_of (pool, handle);
-  GememCudaStream *stream = gemem_cuda_stream (pool, number);
-
-  if (G_UNLIKELY (!stream->ordered))
-    g_array_append_val (pool->order, number);
-  stream->ordered = TRUE;
-  return number;
-}
-
-/* Frees of stream number @from up to this mark come before what stream number @to does now. */
-static guint64
-known_of (const GArray *known, guint64 from)
-{
-  return known != NULL && from <= known->len ? g_array_index (known, guint64, from - 1) : 0;
-}
-
-static void
-learn (GArray **known, guint64 from, guint64 mark)
-{
-  if (*known == NULL)
-    *known = g_array_new (FALSE, TRUE, sizeof (guint64));
-  if ((*known)->len < from)
-    g_array_set_size (*known, (guint) from);
-  if (g_array_index (*known, guint64, from - 1) < mark)
-    g_array_index (*known, guint64, from - 1) = mark;
-}
-
-static void
-learn_all (GArray **known, const GArray *more)
-{
-  for (guint i = 0; more != NULL && i < more->len; i++)
-    learn (known, i + 1, g_array_index (more, guint64, i));
-}
-
-/* From now on stream number @to waits on the device for @mark of stream number @from. */
-static void
-add_wait (GememCudaPool *pool, guint64 to, guint64 from, guint64 mark, GememDeviceEvent event)
-{
-  const GememCudaWait wait = { pool->clock, from, mark, event };
-  GememCudaStream *stream = gemem_cuda_stream (pool, to);
-
-  if (stream->waits == NULL)
-    stream->waits = g_array_new (FALSE, FALSE, sizeof (GememCudaWait));
-  for (guint i = stream->waits->len; i-- > 0;)
-    if (g_array_index (stream->waits, GememCudaWait, i).at < stream->done)
-      g_array_remove_index_fast (stream->waits, i);
-  g_array_append_val (stream->waits, wait);
-}
-
-/* Whether the device has come to @mark of stream number @number, with which @event was recorded. */
-static gboolean
-is_done (GememCudaPool *pool, guint64 number, guint64 mark, GememDeviceEvent event)
-{
-  GememCudaStream *stream = gemem_cuda_stream (pool, number);
-
-  if (mark <= stream->done)
-    return TRUE;
-  if (event != 0 && !gemem_device_event_query (pool->base.device, event))
-    return FALSE;
-  for (guint i = 0; stream->waits != NULL && i < stream->waits->len; i++)
-    {
-      const GememCudaWait wait = g_array_index (stream->waits, GememCudaWait, i);
-
-      if (wait.at >= stream->done && wait.at < mark
-          && !is_done (pool, wait.stream, wait.mark, wait.event))
-        return FALSE;
-    }
-  if (event != 0)
-    stream->done = mark;
-  return TRUE;
-}
 
 /* ---- lists */
 
@@ -189,7 +54,7 @@ put_pending (GememCudaPool *pool, GememCudaBlock *block)
   block->younger = NULL;
   *(stream->youngest != NULL ? &stream->youngest->younger : &stream->oldest) = block;
   stream->youngest = block;
-  put (pool, block, GEMEM_CUDA_STREAMS + block->stream);
+  put (pool, block, GEMEM_CUDA_STREAMS + stream->place);
 }
 
 /* @with (or NULL) takes the place of @block among those of its stream, by age. */
@@ -258,33 +123,51 @@ share (GememCudaPool *pool, GememCudaBlock *block)
 static gboolean
 share_up_to (GememCudaPool *pool, guint64 number, guint64 mark)
 {
-  GememCudaBlock *block = gemem_cuda_stream (pool, number)->youngest, *older;
-  gboolean any = FALSE;
+  GememCudaBlock *block = gemem_cuda_stream (pool, number)->oldest, *older;
 
+  if (block == NULL || block->mark > mark)
+    return FALSE;
+  while (block->younger != NULL && block->younger->mark <= mark)
+    block = block->younger;
   for (; block != NULL; block = older)
     {
       older = block->older;
-      if (block->mark > mark)
-        continue;
       share (pool, block);
-      any = TRUE;
     }
-  return any;
+  return TRUE;
+}
+
+/* The youngest block of stream number @number to whose free the device has come; NULL: none. */
+static GememCudaBlock *
+youngest_done (GememCudaPool *pool, guint64 number)
+{
+  const GememCudaStream *stream = gemem_cuda_stream (pool, number);
+  GememCudaBlock *block = stream->youngest, *done = NULL;
+
+  if (block != NULL && gemem_cuda_order_is_held_up (pool, number, block->mark))
+    {
+      for (block = stream->oldest;
+           block != NULL && gemem_cuda_order_is_done (pool, number, block->mark, block->event);
+           block = block->younger)
+        done = block;
+      return done;
+    }
+  while (block != NULL && !gemem_cuda_order_is_done (pool, number, block->mark, block->event))
+    block = block->older;
+  return block;
 }
 
 /* Shares all that the device has come to. */
 static void
 share_done (GememCudaPool *pool)
 {
-  if (is_alone (pool))
-    catch_up (pool);
+  if (gemem_cuda_is_alone (pool))
+    gemem_cuda_order_catch_up (pool);
   for (guint i = 0; i < pool->order->len; i++)
     {
       const guint64 number = g_array_index (pool->order, guint64, i);
-      GememCudaBlock *block = gemem_cuda_stream (pool, number)->youngest;
+      const GememCudaBlock *block = youngest_done (pool, number);
 
-      while (block != NULL && !is_done (pool, number, block->mark, block->event))
-        block = block->older;
       if (block != NULL)
         share_up_to (pool, number, block->mark);
     }
@@ -305,9 +188,13 @@ best_of (const GememCudaPool *pool, guint64 group, guint64 size)
 static GememCudaBlock *
 followed (GememCudaPool *pool, guint64 own, guint64 from, guint64 size)
 {
-  const guint64 known = known_of (gemem_cuda_stream (pool, own)->known, from);
-  const guint64 group = GEMEM_CUDA_STREAMS + from;
-  GememTreeNode *node = known != 0 ? gemem_tree_fit (&pool->lists, group, size) : NULL;
+  const GememCudaStream *stream = gemem_cuda_stream (pool, from);
+  const guint64 known = gemem_cuda_known_of (gemem_cuda_stream (pool, own)->known, from);
+  const guint64 group = GEMEM_CUDA_STREAMS + stream->place;
+  GememTreeNode *node = NULL;
+
+  if (stream->oldest != NULL && stream->oldest->mark <= known)
+    node = gemem_tree_fit (&pool->lists, group, size);
 
   for (; node != NULL && node->group == group; node = gemem_tree_next (node))
     if (gemem_cuda_block (node)->mark <= known)
@@ -319,15 +206,18 @@ followed (GememCudaPool *pool, guint64 own, guint64 from, guint64 size)
 static GememCudaBlock *
 completed (GememCudaPool *pool, G_GNUC_UNUSED guint64 own, guint64 from, guint64 size)
 {
-  const guint64 group = GEMEM_CUDA_STREAMS + from;
+  const GememCudaStream *stream = gemem_cuda_stream (pool, from);
+  const guint64 group = GEMEM_CUDA_STREAMS + stream->place;
   guint64 pending = G_MAXUINT64; /* the least mark that is known not to be done */
 
+  if (stream->oldest == NULL || gemem_cuda_order_is_held_up (pool, from, stream->oldest->mark))
+    return NULL;
   for (GememTreeNode *node = gemem_tree_fit (&pool->lists, group, size);
        node != NULL && node->group == group; node = gemem_tree_next (node))
     {
       GememCudaBlock *block = gemem_cuda_block (node);
 
-      if (block->mark < pending && is_done (pool, from, block->mark, block->event))
+      if (block->mark < pending && gemem_cuda_order_is_done (pool, from, block->mark, block->event))
         return block;
       pending = MIN (pending, block->mark);
     }
@@ -337,7 +227,7 @@ completed (GememCudaPool *pool, G_GNUC_UNUSED guint64 own, guint64 from, guint64
 static GememCudaBlock *
 any_of (GememCudaPool *pool, G_GNUC_UNUSED guint64 own, guint64 from, guint64 size)
 {
-  return best_of (pool, GEMEM_CUDA_STREAMS + from, size);
+  return best_of (pool, GEMEM_CUDA_STREAMS + gemem_cuda_stream (pool, from)->place, size);
 }
 
 /* What @of finds in the first other stream that has something. */
@@ -346,10 +236,18 @@ of_others (GememCudaPool *pool, guint64 own, guint64 size, guint64 *count,
            GememCudaBlock *(*of) (GememCudaPool *, guint64 own, guint64 from, guint64 size))
 {
   GememCudaBlock *block = NULL;
+  const GememTreeNode *node;
 
-  for (guint i = 0; block == NULL && i < pool->order->len; i++)
-    if (g_array_index (pool->order, guint64, i) != own)
-      block = of (pool, own, g_array_index (pool->order, guint64, i), size);
+  /* streams without a block that suffices are passed over by the tree */
+  for (guint64 place = 1; block == NULL; place++)
+    {
+      node = gemem_tree_fit (&pool->lists, GEMEM_CUDA_STREAMS + place, size);
+      if (node == NULL)
+        break;
+      place = node->group - GEMEM_CUDA_STREAMS;
+      if (g_array_index (pool->order, guint64, place - 1) != own)
+        block = of (pool, own, g_array_index (pool->order, guint64, place - 1), size);
+    }
   *count += block != NULL;
   return block;
 }
@@ -454,8 +352,8 @@ with_a_wait (GememCudaPool *pool, guint64 own, guint64 size)
 
   if (block == NULL)
     return NULL;
-  add_wait (pool, own, block->stream, block->mark, block->event);
-  learn (&gemem_cuda_stream (pool, own)->known, block->stream, block->mark);
+  gemem_cuda_order_wait (pool, own, block->stream, block->mark, block->event);
+  gemem_cuda_order_learn (pool, own, block->stream, block->mark);
   return take_pending (pool, block, size);
 }
 
@@ -463,7 +361,7 @@ with_a_wait (GememCudaPool *pool, guint64 own, guint64 size)
 static GememCudaBlock *
 obtain (GememCudaPool *pool, guint64 own, guint64 size)
 {
-  GememCudaBlock *block = best_of (pool, GEMEM_CUDA_STREAMS + own, size);
+  GememCudaBlock *block = any_of (pool, own, own, size);
 
   if (block != NULL)
     return take_pending (pool, block, size);
@@ -491,7 +389,7 @@ gemem_cuda_pool_alloc (GememAllocator *allocator, const GememRequest *request, G
   *result = (GememBlock){ 0 };
   if (request->size == 0)
     return TRUE;
-  own = number_in_order (pool, request->stream);
+  own = gemem_cuda_order_place (pool, request->stream);
   block = obtain (pool, own, gemem_align_up (request->size, ROUNDING));
   if (block == NULL)
     return FALSE;
@@ -506,16 +404,21 @@ gemem_cuda_pool_alloc (GememAllocator *allocator, const GememRequest *request, G
 
 /* ---- a free */
 
-/* Stream number @number waits for the work of the other streams that use @block. */
+/* Forgets which streams use @block; @waits: its stream waits for their work. */
 static void
-wait_for_uses (GememCudaPool *pool, GememCudaBlock *block, guint64 number)
+end_uses (GememCudaPool *pool, GememCudaBlock *block, gboolean waits)
 {
   while (block->uses != NULL)
     {
       GememCudaUse *use = block->uses;
-      const guint64 from = number_of (pool, use->stream), mark = ++pool->clock;
 
-      add_wait (pool, number, from, mark, record (pool, use->stream));
+      if (waits)
+        {
+          const guint64 from = gemem_cuda_order_number (pool, use->stream), mark = ++pool->clock;
+
+          gemem_cuda_order_wait (pool, block->stream, from, mark,
+                                 gemem_cuda_order_record (pool, use->stream));
+        }
       block->uses = use->next;
       gemem_slab_free (&pool->use_slab, use);
     }
@@ -533,10 +436,11 @@ give (GememCudaPool *pool, GememCudaBlock *block, guint64 number)
   const guint64 mark = ++pool->clock;
   GememDeviceEvent event = 0;
 
+  gemem_cuda_stream (pool, number)->latest = mark;
   pool->used -= block->wanted;
-  if (!is_alone (pool))
-    event = record (pool, gemem_cuda_stream (pool, number)->handle);
-  if (!is_alone (pool) && event == 0)
+  if (!gemem_cuda_is_alone (pool))
+    event = gemem_cuda_order_record (pool, gemem_cuda_stream (pool, number)->handle);
+  if (!gemem_cuda_is_alone (pool) && event == 0)
     gemem_cuda_stream (pool, number)->done = mark;
   if (is_pending_of (gemem_cuda_next (block), number))
     {
@@ -556,12 +460,15 @@ give (GememCudaPool *pool, GememCudaBlock *block, guint64 number)
 }
 
 void
-gemem_cuda_pool_free_on (GememCudaPool *pool, GememCudaBlock *block, guint64 stream)
+gemem_cuda_pool_free_on (GememAllocator *allocator, const GememBlock *freed, guint64 stream)
 {
-  const guint64 number = number_in_order (pool, stream);
+  GememCudaPool *pool = (GememCudaPool *) allocator;
+  GememCudaBlock *block = freed->handle;
 
-  wait_for_uses (pool, block, number);
-  give (pool, block, number);
+  if (block == NULL) /* 0 bytes */
+    return;
+  end_uses (pool, block, FALSE);
+  give (pool, block, gemem_cuda_order_place (pool, stream));
 }
 
 void
@@ -573,11 +480,11 @@ gemem_cuda_pool_free (GememAllocator *allocator, const GememBlock *freed,
 
   if (block == NULL) /* 0 bytes */
     return;
-  wait_for_uses (pool, block, block->stream);
+  if (G_UNLIKELY (!pool->assumes))
+    gemem_cuda_order_assume (pool);
+  end_uses (pool, block, TRUE);
   give (pool, block, block->stream);
 }
-
-/* ---- streams, as the trace tells */
 
 void
 gemem_cuda_pool_use (GememAllocator *allocator, const GememBlock *used, guint64 stream)
@@ -597,101 +504,82 @@ gemem_cuda_pool_use (GememAllocator *allocator, const GememBlock *used, guint64 
   block->uses = use;
 }
 
-void
-gemem_cuda_pool_record (GememAllocator *allocator, guint64 id, guint64 stream, guint64 to)
-{
-  GememCudaPool *pool = (GememCudaPool *) allocator;
-  const guint64 from = number_of (pool, stream);
-  GememCudaMark *mark = gemem_idmap_insert (pool->marks, id, NULL);
-
-  mark->from = from;
-  mark->to = to;
-  mark->mark = pool->clock;
-  if (mark->known != NULL)
-    g_array_set_size (mark->known, 0);
-  learn_all (&mark->known, gemem_cuda_stream (pool, from)->known);
-}
-
-void
-gemem_cuda_pool_wait (GememAllocator *allocator, guint64 id, guint64 stream)
-{
-  GememCudaPool *pool = (GememCudaPool *) allocator;
-  GememCudaMark *mark = gemem_idmap_lookup (pool->marks, id);
-  const GArray *waits;
-  GArray **known;
-  guint64 number;
-
-  if (mark == NULL)
-    return;
-  number = number_of (pool, stream);
-  known = &gemem_cuda_stream (pool, number)->known;
-  learn (known, mark->from, mark->mark);
-  learn_all (known, mark->known);
-  waits = gemem_cuda_stream (pool, mark->from)->waits;
-  if (waits != NULL && waits->len > 0 && mark->from != number)
-    add_wait (pool, number, mark->from, mark->mark, 0);
-  if (mark->to != stream)
-    return;
-  g_clear_pointer (&mark->known, g_array_unref);
-  gemem_idmap_remove (pool->marks, id, NULL);
-}
-
 /* ---- the host waits */
 
-/* Up to where the host knows stream number @number, as it waited for @mark: not what comes behind
- * work of other streams that the device has not done. */
-static guint64
-known_to_host (GememCudaPool *pool, guint64 number, guint64 mark)
-{
-  const GArray *waits = gemem_cuda_stream (pool, number)->waits;
-
-  for (guint i = 0; waits != NULL && i < waits->len; i++)
-    {
-      const GememCudaWait wait = g_array_index (waits, GememCudaWait, i);
-
-      if (wait.at < mark && !is_done (pool, wait.stream, wait.mark, wait.event))
-        mark = wait.at;
-    }
-  return mark;
-}
-
-/* The host knows all of stream number @number up to @mark (0: no such stream), and what @known says
- * of the others; @all: everything. */
+/* What the host knows makes shared blocks of pending ones; @any: something became shared. */
 static void
-host_knows (GememCudaPool *pool, guint64 number, guint64 mark, const GArray *known, gboolean all)
+release (GememCudaPool *pool, gboolean any)
 {
-  gboolean any = FALSE;
-
-  if (number != 0)
-    mark = known_to_host (pool, number, mark);
-  for (guint64 n = 1; n <= pool->streams->len; n++)
-    {
-      const guint64 up_to = all ? pool->clock : n == number ? mark : known_of (known, n);
-
-      gemem_cuda_stream (pool, n)->done = MAX (gemem_cuda_stream (pool, n)->done, up_to);
-    }
-  for (guint i = 0; i < pool->order->len; i++)
-    {
-      const guint64 n = g_array_index (pool->order, guint64, i);
-
-      any |= share_up_to (pool, n, all ? pool->clock : n == number ? mark : known_of (known, n));
-    }
   if (any || pool->stale)
     gemem_cuda_pool_shrink (pool, pool->params.release_threshold);
   pool->stale = FALSE;
+}
+
+static int
+compare_places (gconstpointer a, gconstpointer b)
+{
+  const GememCudaKnown *first = a, *second = b;
+
+  return first->stream < second->stream ? -1 : first->stream > second->stream;
+}
+
+/* The host knows all of stream number @number up to @mark, but for what is held up, and what @known
+ * says of the others. */
+static void
+host_knows (GememCudaPool *pool, guint64 number, guint64 mark, const GArray *known)
+{
+  const guint n = known != NULL ? known->len : 0;
+  GememCudaKnown *facts;
+  gboolean any = FALSE;
+
+  mark = gemem_cuda_order_come_to (pool, number, mark);
+  g_array_set_size (pool->path, n + 1);
+  facts = (GememCudaKnown *) (gpointer) pool->path->data;
+  facts[n] = (GememCudaKnown){ number, mark };
+  for (guint i = 0; i < n; i++)
+    {
+      facts[i] = g_array_index (known, GememCudaKnown, i);
+      if (facts[i].stream != number)
+        gemem_cuda_stream (pool, facts[i].stream)->done = MAX (
+            gemem_cuda_stream (pool, facts[i].stream)->done, facts[i].mark);
+      else
+        facts[i].mark = 0;
+    }
+  for (guint i = 0; i <= n; i++) /* from here on `stream` is the place */
+    facts[i].stream = gemem_cuda_stream (pool, facts[i].stream)->place;
+  qsort (facts, n + 1, sizeof *facts, compare_places);
+  for (guint i = 0; i <= n; i++)
+    if (facts[i].stream != 0) /* it has freed something */
+      any |= share_up_to (pool, g_array_index (pool->order, guint64, facts[i].stream - 1),
+                          facts[i].mark);
+  release (pool, any);
+}
+
+static void
+host_knows_all (GememCudaPool *pool)
+{
+  gboolean any = FALSE;
+
+  for (guint64 n = 1; n <= pool->streams->len; n++)
+    gemem_cuda_stream (pool, n)->done = pool->clock;
+  for (guint i = 0; i < pool->order->len; i++)
+    any |= share_up_to (pool, g_array_index (pool->order, guint64, i), pool->clock);
+  gemem_cuda_order_forget_marks (pool);
+  release (pool, any);
 }
 
 void
 gemem_cuda_pool_sync (GememAllocator *allocator, guint64 stream)
 {
   GememCudaPool *pool = (GememCudaPool *) allocator;
-  const gboolean all = stream == G_MAXUINT64;
-  const guint64 *number = all ? NULL : gemem_idmap_lookup (pool->by_handle, stream);
-  const GArray *known = number != NULL ? gemem_cuda_stream (pool, *number)->known : NULL;
+  const guint64 *number = gemem_idmap_lookup (pool->by_handle, stream);
 
-  host_knows (pool, number != NULL ? *number : 0, pool->clock, known, all);
-  if (all)
-    gemem_cuda_pool_forget_marks (pool);
+  if (stream == G_MAXUINT64)
+    host_knows_all (pool);
+  else if (number != NULL)
+    host_knows (pool, *number, pool->clock, gemem_cuda_stream (pool, *number)->known);
+  else
+    release (pool, FALSE);
 }
 
 void
@@ -700,19 +588,7 @@ gemem_cuda_pool_sync_event (GememCudaPool *pool, guint64 id)
   const GememCudaMark *mark = gemem_idmap_lookup (pool->marks, id);
 
   if (mark != NULL)
-    host_knows (pool, mark->from, mark->mark, mark->known, FALSE);
-}
-
-void
-gemem_cuda_pool_forget_marks (GememCudaPool *pool)
-{
-  GememCudaMark *mark;
-  gsize position = 0;
-  guint64 id;
-
-  while (gemem_idmap_next (pool->marks, &position, &id, (gpointer *) &mark))
-    g_clear_pointer (&mark->known, g_array_unref);
-  gemem_idmap_clear (pool->marks);
+    host_knows (pool, mark->from, mark->mark, mark->known);
 }
 
 void

@@ -26,8 +26,8 @@ is_at_hand (const GememCudaPool *pool, const GememCudaBlock *block, guint64 own)
   if (pool->params.allow_opportunistic
       && block->mark <= gemem_cuda_stream (pool, block->stream)->done)
     return TRUE;
-  return pool->params.follow_event_dependencies && known != NULL && block->stream <= known->len
-         && block->mark <= g_array_index (known, guint64, block->stream - 1);
+  return pool->params.follow_event_dependencies
+         && block->mark <= gemem_cuda_known_of (known, block->stream);
 }
 
 /* The bytes of @block from @offset on that are all mapped, or, with *@mapped FALSE, all not. */
@@ -173,7 +173,7 @@ gemem_cuda_pool_largest_free (GememAllocator *allocator, guint64 stream)
   if (pool->base.broken != NULL)
     return 0;
   largest = largest_of (pool, GEMEM_CUDA_BACKED, 0);
-  for (guint64 n = 1; n <= pool->streams->len; n++)
+  for (guint64 n = 1; n <= pool->order->len; n++) /* by place */
     largest = MAX (largest,
                    largest_of (pool, GEMEM_CUDA_STREAMS + n, number != NULL ? *number : 0));
   return MAX (largest, largest_unasked (pool));

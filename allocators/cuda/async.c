@@ -76,10 +76,7 @@ gemem_cuda_pool_new (const GememAllocatorClass *klass, const char *what,
                                      pool->params.growth);
   pool->pages = g_array_new (FALSE, TRUE, sizeof (GememPage));
   pool->idle = g_ptr_array_new ();
-  pool->streams = g_array_new (FALSE, TRUE, sizeof (GememCudaStream));
-  pool->order = g_array_new (FALSE, FALSE, sizeof (guint64));
-  pool->by_handle = gemem_idmap_new (sizeof (guint64));
-  pool->marks = gemem_idmap_new (sizeof (GememCudaMark));
+  gemem_cuda_order_init (pool);
   gemem_slab_init (&pool->block_slab, sizeof (GememCudaBlock));
   gemem_slab_init (&pool->use_slab, sizeof (GememCudaUse));
   return &pool->base;
@@ -91,20 +88,11 @@ gemem_cuda_pool_destroy (GememAllocator *allocator)
   GememCudaPool *pool = (GememCudaPool *) allocator;
 
   gemem_cuda_pool_clear_memory (pool);
-  gemem_cuda_pool_forget_marks (pool);
-  for (guint i = 0; i < pool->streams->len; i++)
-    {
-      g_clear_pointer (&g_array_index (pool->streams, GememCudaStream, i).known, g_array_unref);
-      g_clear_pointer (&g_array_index (pool->streams, GememCudaStream, i).waits, g_array_unref);
-    }
+  gemem_cuda_order_clear (pool);
   gemem_tree_clear (&pool->lists);
   gemem_slab_clear (&pool->block_slab);
   gemem_slab_clear (&pool->use_slab);
-  gemem_idmap_free (pool->by_handle);
-  gemem_idmap_free (pool->marks);
   g_array_unref (pool->pages);
-  g_array_unref (pool->streams);
-  g_array_unref (pool->order);
   g_ptr_array_unref (pool->idle);
   g_free (pool);
 }

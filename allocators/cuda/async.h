@@ -9,8 +9,8 @@
  * range is one shared block.  Memory is mapped into the range in chunks of `growth` bytes; a shared
  * block is backed if all chunks that it touches are mapped.
  *
- * async.c has the settings and the class, async-pool.c decides, async-memory.c maps, moves and
- * returns chunks, async-report.c reads the state.
+ * async.c has the settings and the class, async-pool.c decides, async-order.c knows how far streams
+ * are, async-memory.c maps, moves and returns chunks, async-report.c reads the state.
  * Invariants (checked by gemem_cuda_pool_check()): the blocks cover the range; no two shared blocks
  * are neighbours, nor two pending blocks of one stream; a chunk without memory lies in one shared
  * block; `reserved` is what is mapped.
@@ -79,7 +79,8 @@ typedef struct
         .aliases = "maxSize", \
         GEMEM_CUDA_POOL_FIELD (Type, member, max_size), \
         .help = "Most bytes that the pool may hold, rounded up to whole chunks; 0: all of the " \
-                "device." }, \
+                "device.  A real pool on a full device also takes what lies idle in another one, " \
+                "and graphs hold memory of their own; neither is modelled." }, \
   { \
     .name = "growth", .type = GEMEM_PARAM_SIZE, .default_text = "32MiB", .min = "64KiB", \
     .max = "1TiB", GEMEM_CUDA_POOL_FIELD (Type, member, growth), \
@@ -96,7 +97,7 @@ typedef enum
   GEMEM_CUDA_SHARED,
 } GememCudaState;
 
-/* The groups of `lists`; stream number n has GEMEM_CUDA_STREAMS + n. */
+/* The groups of `lists`; the stream with place n has GEMEM_CUDA_STREAMS + n. */
 enum
 {
   GEMEM_CUDA_BACKED,
@@ -125,20 +126,31 @@ struct _GememCudaBlock
   GememCudaUse *uses;              /* LIVE: other streams that use it */
 };
 
-/* What a stream does behind `at` waits on the device for another stream. */
+/* What holds up a stream behind position `at`: pending work of its own, or a wait on the device. */
 typedef struct
 {
-  guint64 at, stream, mark;
-  GememDeviceEvent event; /* 0: only what that stream itself waits for */
-} GememCudaWait;
+  guint64 at;
+  guint64 stream;           /* waits for this stream; 0: work of its own */
+  guint64 mark;             /* of `stream`; of work: its id, 0: none */
+  GememDeviceEvent event;   /* of `stream`; 0: only what holds up that stream itself */
+  guint64 held_by, held_at; /* `stream` waits for the work at this position; 0: not known */
+} GememCudaObstacle;
+
+/* Frees of stream number `stream` up to this mark come before. */
+typedef struct
+{
+  guint64 stream, mark;
+} GememCudaKnown;
 
 typedef struct
 {
   guint64 handle;
-  gboolean ordered; /* it is in `order` */
-  guint64 done;     /* the device has come to the frees up to this mark */
-  GArray *known;    /* guint64 by stream number: frees up to this mark come before; NULL: none */
-  GArray *waits;    /* GememCudaWait; NULL: none */
+  guint64 place;     /* in `order`, from 1; 0: it has not asked or freed yet */
+  guint64 done;      /* the device has come to this position */
+  guint64 latest;    /* position of its latest free or recorded event */
+  GArray *known;     /* GememCudaKnown by stream, of use only; NULL: none */
+  GArray *obstacles; /* GememCudaObstacle, passed up to `first`; NULL: none */
+  guint first;
   GememCudaBlock *oldest, *youngest;
 } GememCudaStream;
 
@@ -165,10 +177,13 @@ typedef struct
   GArray *order;   /* guint64: numbers in the order in which streams first asked or freed */
   GememIdMap *by_handle;
   GememIdMap *marks; /* GememCudaMark by event */
+  GememIdMap *works; /* where pending work stands, by id */
+  GArray *path;      /* scratch of async-order.c */
   GememSlab block_slab, use_slab;
-  guint64 clock;  /* the latest mark */
-  guint64 puts;   /* blocks put into `lists` so far */
-  gboolean stale; /* the threshold was set since the host last waited */
+  guint64 clock;    /* the latest mark */
+  gboolean assumes; /* a block was freed on the stream of its request for want of another */
+  guint64 puts;     /* blocks put into `lists` so far */
+  gboolean stale;   /* the threshold was set since the host last waited */
   guint64 used, used_high, reserved, reserved_high;
   guint64 followed, opportunistic, internal, growths, remapped, released;
 } GememCudaPool;
@@ -219,8 +234,10 @@ void gemem_cuda_pool_use (GememAllocator *allocator, const GememBlock *block, gu
 void gemem_cuda_pool_record (GememAllocator *allocator, guint64 id, guint64 stream, guint64 to);
 void gemem_cuda_pool_wait (GememAllocator *allocator, guint64 id, guint64 stream);
 void gemem_cuda_pool_sync (GememAllocator *allocator, guint64 stream);
-/* cudaFreeAsync() on a stream of the caller's; free() takes that of the request. */
-void gemem_cuda_pool_free_on (GememCudaPool *pool, GememCudaBlock *block, guint64 stream);
+void gemem_cuda_pool_free_on (GememAllocator *allocator, const GememBlock *block, guint64 stream);
+void gemem_cuda_pool_work (GememAllocator *allocator, guint64 id, guint64 stream);
+void gemem_cuda_pool_work_done (GememAllocator *allocator, guint64 id);
+void gemem_cuda_pool_asked (GememAllocator *allocator, guint64 stream);
 /* The host waited for event @id. */
 void gemem_cuda_pool_sync_event (GememCudaPool *pool, guint64 id);
 void gemem_cuda_pool_set_threshold (GememCudaPool *pool, guint64 bytes);
@@ -239,7 +256,11 @@ void gemem_cuda_pool_stats (GememAllocator *allocator, GememStatFunc func, gpoin
   .streams = { .use = gemem_cuda_pool_use, \
                .record = gemem_cuda_pool_record, \
                .wait = gemem_cuda_pool_wait, \
-               .sync = gemem_cuda_pool_sync }, \
+               .sync = gemem_cuda_pool_sync, \
+               .free_on = gemem_cuda_pool_free_on, \
+               .work = gemem_cuda_pool_work, \
+               .work_done = gemem_cuda_pool_work_done, \
+               .asked = gemem_cuda_pool_asked }, \
   .report.stats = gemem_cuda_pool_stats
 
 /* ---- async-pool.c, for async-memory.c and async.c */
@@ -248,7 +269,44 @@ void gemem_cuda_pool_stats (GememAllocator *allocator, GememStatFunc func, gpoin
 void gemem_cuda_pool_put_shared (GememCudaPool *pool, GememCudaBlock *block, gboolean anew);
 /* Cuts the upper part off @block, which is in no tree: it keeps @size bytes. */
 GememCudaBlock *gemem_cuda_pool_cut (GememCudaPool *pool, GememCudaBlock *block, guint64 size);
-void gemem_cuda_pool_forget_marks (GememCudaPool *pool);
+
+/* ---- async-order.c: streams by number, positions by mark */
+
+static inline gboolean
+gemem_cuda_is_alone (const GememCudaPool *pool)
+{
+  return pool->streams->len < 2;
+}
+
+void gemem_cuda_order_init (GememCudaPool *pool);
+void gemem_cuda_order_clear (GememCudaPool *pool);
+/* The number of a stream; of one that asks for memory or frees, which from now on has its place. */
+guint64 gemem_cuda_order_number (GememCudaPool *pool, guint64 handle);
+guint64 gemem_cuda_order_place (GememCudaPool *pool, guint64 handle);
+/* A block is freed, and nothing says on which stream. */
+void gemem_cuda_order_assume (GememCudaPool *pool);
+/* An event of the device behind the work queued on @handle; 0: the host has waited for it, because
+ * none could be recorded. */
+GememDeviceEvent gemem_cuda_order_record (GememCudaPool *pool, guint64 handle);
+/* What the only stream so far has freed without an event gets one. */
+void gemem_cuda_order_catch_up (GememCudaPool *pool);
+/* Whether an obstacle keeps the device from position @mark of stream @number. */
+gboolean gemem_cuda_order_is_held_up (GememCudaPool *pool, guint64 number, guint64 mark);
+/* Whether the device has come to that position, with which @event was recorded (0: none). */
+gboolean gemem_cuda_order_is_done (GememCudaPool *pool, guint64 number, guint64 mark,
+                                   GememDeviceEvent event);
+/* The device has come to position @mark, and to all that this one waited for.  Returns how far it
+ * has come by its own events, up to @mark. */
+guint64 gemem_cuda_order_come_to (GememCudaPool *pool, guint64 number, guint64 mark);
+/* Stream @to waits on the device for a position of stream @from. */
+void gemem_cuda_order_wait (GememCudaPool *pool, guint64 to, guint64 from, guint64 mark,
+                            GememDeviceEvent event);
+/* Stream @to follows that position. */
+void gemem_cuda_order_learn (GememCudaPool *pool, guint64 to, guint64 from, guint64 mark);
+/* Index of the first fact of @known about @stream or a later one; up to where @stream is known. */
+guint gemem_cuda_known_find (const GArray *known, guint64 stream);
+guint64 gemem_cuda_known_of (const GArray *known, guint64 stream);
+void gemem_cuda_order_forget_marks (GememCudaPool *pool);
 
 /* ---- async-memory.c */
 

@@ -86,6 +86,10 @@ static const struct
   [GEMEM_EVENT_SETTINGS] = { "The program gave its allocator other settings, which count from here "
                              "on.",
                              "torch.cuda.memory._set_allocator_settings", NULL },
+  [GEMEM_EVENT_WORK] = { "A stream has work that the device has not done.",
+                         "cudaLaunchKernel|cuLaunchKernel", NULL },
+  [GEMEM_EVENT_WORK_DONE] = { "The device has done that work; the host need not know.", NULL,
+                              NULL },
 };
 
 const char *

@@ -107,10 +107,20 @@ gemem_block_alloc (GememRun *run, const GememTraceEvent *event, gboolean watched
   return TRUE;
 }
 
-/* The free itself, with its latencies. */
 static ALWAYS_INLINE void
-gemem_block_release (GememRun *run, const GememBlock *block, gboolean completion_follows,
-                     gboolean watched)
+gemem_block_give (GememRun *run, const GememBlock *block, guint64 stream,
+                  gboolean completion_follows)
+{
+  if (G_UNLIKELY (run->ordered))
+    run->klass->streams.free_on (run->allocator, block, stream);
+  else
+    run->klass->free (run->allocator, block, completion_follows);
+}
+
+/* The free itself, with its latencies.  @stream: of the event. */
+static ALWAYS_INLINE void
+gemem_block_release (GememRun *run, const GememBlock *block, guint64 stream,
+                     gboolean completion_follows, gboolean watched)
 {
   const guint64 charged = run->device->call_time;
 
@@ -119,11 +129,11 @@ gemem_block_release (GememRun *run, const GememBlock *block, gboolean completion
     {
       const guint64 began = run->clock ();
 
-      run->klass->free (run->allocator, block, completion_follows);
+      gemem_block_give (run, block, stream, completion_follows);
       gemem_histogram_add (&run->measured_free_ns, run->clock () - began);
     }
   else
-    run->klass->free (run->allocator, block, completion_follows);
+    gemem_block_give (run, block, stream, completion_follows);
   if (G_UNLIKELY (run->allocator->broken != NULL))
     gemem_run_take_mark (run);
   gemem_block_note_latency (run, run->device->call_time - charged, &run->free_ns);
@@ -148,7 +158,7 @@ gemem_block_free (GememRun *run, const GememTraceEvent *event, gboolean watched,
     return gemem_run_bad_free (run, event, error);
   if (G_UNLIKELY ((live->flags & ~(guint32) (GEMEM_LIVE_HOST | GEMEM_LIVE_ASLEEP)) != 0))
     return gemem_run_unusual_free (run, event, live, error);
-  gemem_block_release (run, &live->block, FALSE, watched);
+  gemem_block_release (run, &live->block, event->stream, FALSE, watched);
   gemem_block_account_end (run, live);
   gemem_block_decided (run, event, FALSE, live->requested, &live->block, watched);
   gemem_live_recycle (&run->live, live);

@@ -35,7 +35,7 @@ do_free_requested (GememRun *run, const GememTraceEvent *event, gboolean watched
   live->flags |= GEMEM_LIVE_REQUESTED;
   if ((live->flags & GEMEM_LIVE_UNSERVED) != 0)
     return TRUE;
-  gemem_block_release (run, &live->block, TRUE, watched);
+  gemem_block_release (run, &live->block, event->stream, TRUE, watched);
   if (run->klass->streams.complete == NULL)
     {
       live->flags |= GEMEM_LIVE_GONE;
@@ -53,7 +53,7 @@ complete (GememRun *run, const GememTraceEvent *event, const GememLive *live, gb
 
   if ((live->flags & GEMEM_LIVE_REQUESTED)
       == 0) /* its free was requested before the recording began */
-    gemem_block_release (run, &live->block, FALSE, watched);
+    gemem_block_release (run, &live->block, event->stream, FALSE, watched);
   else if (G_UNLIKELY (run->held_back != NULL))
     g_array_append_val (run->held_back, live->block);
   else
@@ -196,6 +196,12 @@ do_sync (GememRun *run, const GememTraceEvent *event)
 {
   guint64 charged = run->device->call_time;
 
+  if (event->kind == GEMEM_EVENT_STREAM_SYNC && event->aux != 0
+      && run->klass->streams.asked != NULL)
+    {
+      run->klass->streams.asked (run->allocator, event->stream);
+      return;
+    }
   if (event->kind == GEMEM_EVENT_DEVICE_SYNC)
     gemem_device_sync (run->device);
   else
@@ -350,6 +356,14 @@ do_other (GememRun *run, const GememTraceEvent *event, GError **error)
     case GEMEM_EVENT_STREAM_SYNC:
     case GEMEM_EVENT_DEVICE_SYNC:
       do_sync (run, event);
+      return TRUE;
+    case GEMEM_EVENT_WORK:
+      if (run->klass->streams.work != NULL)
+        run->klass->streams.work (run->allocator, event->id, event->stream);
+      return TRUE;
+    case GEMEM_EVENT_WORK_DONE:
+      if (run->klass->streams.work_done != NULL)
+        run->klass->streams.work_done (run->allocator, event->id);
       return TRUE;
     case GEMEM_EVENT_TRIM:
       do_trim (run, event);
@@ -597,7 +611,9 @@ gemem_run_free_all (GememRun *run)
       if ((live->flags & GEMEM_LIVE_REQUESTED) != 0)
         run->klass->streams.complete (run->allocator, &live->block);
       else
-        run->klass->free (run->allocator, &live->block, FALSE);
+        gemem_block_give (run, &live->block,
+                          gemem_accounts_stream_at (&run->accounts, live->stream)->use.stream,
+                          FALSE);
       if ((live->flags & (GEMEM_LIVE_HOST | GEMEM_LIVE_ASLEEP)) == 0)
         gemem_accounts_release (&run->accounts, live->stream, live->requested, live->block.size);
     }

@@ -126,6 +126,8 @@ is_of_program (guint kind)
     case GEMEM_EVENT_DEVICE_SYNC:
     case GEMEM_EVENT_EVENT_RECORD:
     case GEMEM_EVENT_EVENT_WAIT:
+    case GEMEM_EVENT_WORK:
+    case GEMEM_EVENT_WORK_DONE:
       return TRUE;
     default:
       return FALSE;

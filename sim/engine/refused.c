@@ -57,7 +57,7 @@ release (GememRun *run, const GememTraceEvent *event, const GememLive *live)
 
   end.kind = GEMEM_EVENT_FREE;
   hold (run, event->stream);
-  gemem_block_release (run, &live->block, FALSE, TRUE);
+  gemem_block_release (run, &live->block, event->stream, FALSE, TRUE);
   gemem_block_account_end (run, live);
   gemem_block_decided (run, &end, FALSE, live->requested, &live->block, TRUE);
 }

@@ -185,6 +185,7 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   memcpy (run->made, run->device->calls, sizeof run->made);
   if (job->rivals != NULL && run->klass->watch.begin != NULL)
     run->klass->watch.begin (run->allocator);
+  run->ordered = (info->flags & GEMEM_TRACE_HAS_ORDER) != 0 && run->klass->streams.free_on != NULL;
   /* who chose settings wants to know what they do, from the first event to the last */
   run->follows = run->same_allocator && job->use_trace_settings && run->klass->configure != NULL
                  && job->allocator->settings->len == 0;

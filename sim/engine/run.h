@@ -69,6 +69,7 @@ struct _GememRun
   gboolean hurry;           /* the device's clock does not follow the trace's */
   gboolean same_allocator;  /* the allocator is the one that made the recording */
   gboolean follows;         /* ... and its settings change with the recording's (SETTINGS) */
+  gboolean ordered;         /* frees take effect in the order of their own stream (free_on()) */
   gboolean recorded_device; /* its segments lie where they were recorded */
   gboolean knows_ranges;    /* the recording says where large ranges begin (va_base) */
   /* GememBlock: completions deferred by a limit of the recorded device; NULL: no limit */

@@ -84,7 +84,7 @@ check 'the text is version 4' test "$(head -n 1 again.txt)" = '# gemem-trace: 4'
 check 'the native file is version 4' test "$(od -An -tu1 -j8 -N1 changes.gmt | tr -d ' ')" = 4
 run 0 gemem-sim replay -v changes.gmt; peak 40
 sed '1s/4/3/' changes.txt >old.txt; run 3 gemem-sim info old.txt; says err "old.txt:6: 'settings' is an event of version 4; let the first line be '# gemem-trace: 4'"
-sed '1s/4/5/' changes.txt >new.txt; run 3 gemem-sim info new.txt; says err 'version 5 of the text format, and this gemem knows versions up to 4; use a newer gemem'
+sed '1s/4/6/' changes.txt >new.txt; run 3 gemem-sim info new.txt; says err 'version 6 of the text format, and this gemem knows versions up to 5; use a newer gemem'
 sed 's/^settings tag.*/wake/' changes.txt >asleep.txt; run 3 gemem-sim info asleep.txt; says err "asleep.txt:6: 'wake' needs a line '# flags: has-sleep' before the events"
 sed -e 's/^settings tag.*/wake/' -e '2i # flags: has-sleep' changes.txt >asleep.txt; run 0 gemem-sim convert asleep.txt asleep.gmt; run 0 gemem-sim validate asleep.gmt
 run 0 gemem-sim info changes.gmt; says out 'settings 2'

@@ -211,7 +211,8 @@ static void
 describe (GememTraceInfo *info)
 {
   gemem_trace_info_init (info, "fuzz", "fuzz");
-  info->flags = GEMEM_TRACE_HAS_SLEEP | GEMEM_TRACE_HAS_SETTINGS | GEMEM_TRACE_HAS_TIME;
+  info->flags = GEMEM_TRACE_HAS_SLEEP | GEMEM_TRACE_HAS_SETTINGS | GEMEM_TRACE_HAS_ORDER
+                | GEMEM_TRACE_HAS_TIME;
   info->allocator = g_strdup ("pytorch-caching");
   info->settings = g_strdup ("expandable_segments=yes");
   info->device = g_strdup ("capacity=1GiB");
@@ -249,7 +250,8 @@ write_requests (const char *path, const char *format)
   g_autoptr (GError) error = NULL;
 
   describe (&info);
-  info.flags &= ~(guint32) (GEMEM_TRACE_HAS_SLEEP | GEMEM_TRACE_HAS_SETTINGS);
+  info.flags &= ~(guint32) (GEMEM_TRACE_HAS_SLEEP | GEMEM_TRACE_HAS_SETTINGS
+                            | GEMEM_TRACE_HAS_ORDER);
   GememTraceWriter *writer = gemem_trace_create (path, format, &info, &error);
   g_assert_no_error (error);
   for (guint i = 0; i < 40; i++)

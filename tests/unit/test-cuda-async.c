@@ -249,6 +249,110 @@ test_waits (void)
   rig_done (&rig);
 }
 
+/* ---- what the trace tells of the device */
+
+static void
+free_on (Rig *rig, guint i, guint64 stream)
+{
+  rig->allocator->klass->streams.free_on (rig->allocator, &rig->blocks[i], stream);
+  rig->live--;
+  rig_verify (rig);
+}
+
+/* A block is pending for the stream that freed it, and the device comes to it with the work before. */
+static void
+test_work (void)
+{
+  Rig rig = rig_new ("cuda-async:" UNIT NO_WAIT, "sim:capacity=4MiB");
+  GememAllocator *a = rig.allocator;
+
+  get (&rig, 0, 2 * MIB, 1, 0);
+  get (&rig, 1, 2 * MIB, 2, 2 * MIB);
+  a->klass->streams.work (a, 7, 1);
+  a->klass->streams.work (a, 8, 3);
+  free_on (&rig, 0, 1);
+  get (&rig, 2, 2 * MIB, 2, NONE);
+  a->klass->streams.work_done (a, 8);
+  get (&rig, 2, 2 * MIB, 2, NONE);
+  a->klass->streams.asked (a, 2);
+  get (&rig, 2, 2 * MIB, 2, NONE);
+  a->klass->streams.work_done (a, 7);
+  get (&rig, 2, 2 * MIB, 2, 0);
+  free_on (&rig, 2, 3); /* not the stream that asked: behind nothing, and stream 3's */
+  a->klass->streams.work (a, 0, 3);
+  get (&rig, 2, 2 * MIB, 3, 0);
+  free_on (&rig, 2, 3); /* behind the work */
+  get (&rig, 2, 2 * MIB, 2, NONE);
+  a->klass->streams.asked (a, 3);
+  g_assert_cmpuint (rig_held (&rig), ==, 4 * MIB);
+  host_waits (&rig, 2); /* the host does not know what it asked */
+  g_assert_cmpuint (rig_held (&rig), ==, 4 * MIB);
+  get (&rig, 2, 2 * MIB, 2, 0);
+  rig_done (&rig);
+}
+
+/* What waits for pending work is pending, by way of any number of streams; the end of that work, a
+ * query and a wait reach all of them.  100 000 streams need no stack of as many calls. */
+static void
+test_chain (void)
+{
+  const guint long_chain = 100000;
+
+  for (guint how = 0; how < 3; how++)
+    {
+      Rig rig = rig_new ("cuda-async:" UNIT NO_WAIT ",release_threshold=unlimited",
+                         "sim:capacity=4MiB");
+      GememAllocator *a = rig.allocator;
+
+      get (&rig, 0, 2 * MIB, 1, 0);
+      get (&rig, 1, 2 * MIB, 0, 2 * MIB);
+      a->klass->streams.work (a, 7, long_chain);
+      for (guint s = long_chain; s-- > 1;)
+        {
+          a->klass->streams.record (a, 1, s + 1, G_MAXUINT64);
+          a->klass->streams.wait (a, 1, s);
+        }
+      free_on (&rig, 0, 1);
+      for (guint i = 0; i < 1000; i++)
+        get (&rig, 0, 2 * MIB, 0, NONE);
+      if (how == 0)
+        a->klass->streams.work_done (a, 7);
+      else if (how == 1)
+        a->klass->streams.asked (a, 1);
+      else
+        host_waits (&rig, 1);
+      get (&rig, 0, 2 * MIB, 0, 0);
+      rig_done (&rig);
+    }
+}
+
+/* Two streams that wait for one another in turn: each wait costs the same, whether work is pending
+ * or not. */
+static void
+test_ping_pong (void)
+{
+  for (guint pending = 0; pending < 2; pending++)
+    {
+      Rig rig = rig_new ("cuda-async:" UNIT NO_WAIT, "sim:capacity=4MiB");
+      GememAllocator *a = rig.allocator;
+
+      get (&rig, 0, 2 * MIB, 1, 0);
+      get (&rig, 1, 2 * MIB, 3, 2 * MIB);
+      if (pending != 0)
+        a->klass->streams.work (a, 7, 2);
+      for (guint i = 0; i < 220000; i++)
+        {
+          a->klass->streams.record (a, i % 64, 2 - i % 2, G_MAXUINT64);
+          a->klass->streams.wait (a, i % 64, 1 + i % 2);
+        }
+      free_on (&rig, 0, 1);
+      get (&rig, 2, 2 * MIB, 3, pending != 0 ? NONE : 0);
+      a->klass->streams.work_done (a, 7);
+      get (&rig, 0, 2 * MIB, 3, pending != 0 ? 0 : NONE);
+      rig_done (&rig);
+    }
+}
+
 /* Every device call fails once, in turn: the invariants hold, and nothing is left behind. */
 static void
 test_faults (void)
@@ -309,6 +413,9 @@ main (int argc, char **argv)
   g_test_add_func ("/cuda-async/A8", test_a8_limits);
   g_test_add_func ("/cuda-async/refused", test_refused);
   g_test_add_func ("/cuda-async/waits", test_waits);
+  g_test_add_func ("/cuda-async/work", test_work);
+  g_test_add_func ("/cuda-async/chain", test_chain);
+  g_test_add_func ("/cuda-async/ping-pong", test_ping_pong);
   g_test_add_func ("/cuda-async/faults", test_faults);
   g_test_add_func ("/cuda-async/wrong", test_wrong);
   return g_test_run ();

@@ -64,7 +64,7 @@ fill_info (GememTraceInfo *info)
 {
   gemem_trace_info_init (info, "pytorch-snapshot", "source.pickle");
   info->flags = GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_HAS_SLEEP
-                | GEMEM_TRACE_HAS_SETTINGS;
+                | GEMEM_TRACE_HAS_SETTINGS | GEMEM_TRACE_HAS_ORDER;
   info->ambiguities = 7;
   info->skipped = G_MAXUINT64;
   info->sha256 = g_strdup ("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
@@ -223,7 +223,7 @@ assert_info (const GememTraceInfo *info)
 {
   g_assert_cmphex (info->flags, ==,
                    GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_STARTS_IN_MIDDLE | GEMEM_TRACE_HAS_SEGMENTS
-                       | GEMEM_TRACE_HAS_SLEEP | GEMEM_TRACE_HAS_SETTINGS);
+                       | GEMEM_TRACE_HAS_SLEEP | GEMEM_TRACE_HAS_SETTINGS | GEMEM_TRACE_HAS_ORDER);
   g_assert_cmpuint (info->ambiguities, ==, 8);
   g_assert_cmpuint (info->skipped, ==, G_MAXUINT64);
   g_assert_cmpstr (info->sha256, ==,
@@ -421,7 +421,7 @@ test_version (void)
   g_assert_null (open_bytes (future, NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
   g_assert_cmpstr (error->message, ==,
-                   "t.gmt: version 5 of the native format, and this gemem knows versions up to 4; "
+                   "t.gmt: version 6 of the native format, and this gemem knows versions up to 5; "
                    "use a newer gemem");
   g_clear_error (&error);
   head[4] = '\n'; /* CR LF became LF */
@@ -648,7 +648,7 @@ test_writing (void)
       g_assert_false (writer->write (writer, i == 0 ? &bad : &untagged, 1, &error));
       g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
       g_assert_nonnull (
-          strstr (error->message, i == 0 ? "event 0: there is no event kind 37"
+          strstr (error->message, i == 0 ? "event 0: there is no event kind 39"
                                          : "event 0: its tag is not in the string table"));
       g_clear_error (&error);
       g_assert_false (writer->finish (writer, &error));

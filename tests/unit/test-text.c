@@ -167,7 +167,8 @@ test_random_round_trip (void)
   gsize size;
 
   gemem_trace_info_init (&info, "random", "x");
-  info.flags = GEMEM_TRACE_HAS_SLEEP | GEMEM_TRACE_HAS_SETTINGS; /* all kinds */
+  info.flags = GEMEM_TRACE_HAS_SLEEP | GEMEM_TRACE_HAS_SETTINGS
+               | GEMEM_TRACE_HAS_ORDER; /* all kinds */
   gemem_rng_init (&rng, 9, "text");
   GememTraceWriter *writer = gemem_trace_create (path, NULL, &info, &error);
   for (guint i = 0; i < 20000; i++)
@@ -319,13 +320,13 @@ test_refused (void)
 static void
 test_first_line (void)
 {
-  static const char future[] = "# gemem-trace: 5\n# end: 0\n", strange[] = "# gemem-trace: x\n";
+  static const char future[] = "# gemem-trace: 6\n# end: 0\n", strange[] = "# gemem-trace: x\n";
   GError *error = NULL;
 
   g_assert_null (open_text (future, sizeof future - 1, FALSE, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
   g_assert_cmpstr (error->message, ==,
-                   "t.txt:1: version 5 of the text format, and this gemem knows versions up to 4; "
+                   "t.txt:1: version 6 of the text format, and this gemem knows versions up to 5; "
                    "use a newer gemem");
   g_clear_error (&error);
   g_assert_null (open_text (strange, sizeof strange - 1, FALSE, &error));

@@ -191,6 +191,24 @@ test_stream_events (void)
   ASSERT_FINDINGS (never, GEMEM_TRACE_STARTS_IN_MIDDLE, "missing start@- x1");
 }
 
+/* Work with an id begins once and ends once; a query is told apart only where order is told. */
+static void
+test_order (void)
+{
+  const GememTraceEvent fine[] = {
+    TEST_EVENT (WORK, 7),      TEST_EVENT (WORK, 0), TEST_EVENT (WORK, 0),
+    TEST_EVENT (WORK_DONE, 7), TEST_EVENT (WORK, 7), { .kind = GEMEM_EVENT_STREAM_SYNC, .aux = 1 }
+  };
+  const GememTraceEvent twice[] = { TEST_EVENT (WORK, 7), TEST_EVENT (WORK, 7),
+                                    TEST_EVENT (WORK_DONE, 7), TEST_EVENT (WORK_DONE, 7) };
+  const GememTraceEvent asks[] = { { .kind = GEMEM_EVENT_STREAM_SYNC, .aux = 2 } };
+
+  ASSERT_FINDINGS (fine, GEMEM_TRACE_HAS_ORDER, "");
+  ASSERT_FINDINGS (fine, 0, "event fault@5 x1");
+  ASSERT_FINDINGS (twice, GEMEM_TRACE_HAS_ORDER, "event fault@1 x2");
+  ASSERT_FINDINGS (asks, GEMEM_TRACE_HAS_ORDER, "event fault@0 x1");
+}
+
 static void
 test_whole (void)
 {
@@ -270,6 +288,7 @@ main (int argc, char **argv)
   g_test_add_func ("/validate/segments", test_segments);
   g_test_add_func ("/validate/graphs", test_graphs);
   g_test_add_func ("/validate/stream-events", test_stream_events);
+  g_test_add_func ("/validate/order", test_order);
   g_test_add_func ("/validate/whole", test_whole);
   g_test_add_func ("/summary/by-hand", test_summary);
   return g_test_run ();

@@ -227,7 +227,7 @@ number_in_order (Model *model, guint64 handle)
 static void
 add_wait (Model *model, guint stream, guint from, guint64 mark, gboolean recorded, guint64 when)
 {
-  const Wait wait = { stream, from, model->clock, mark, when, recorded };
+  const Wait wait = { stream, from, ++model->clock, mark, when, recorded };
 
   g_array_append_val (model->waits, wait);
 }
@@ -706,7 +706,7 @@ event_record (Naive *naive, guint32 event, guint64 stream, guint64 to)
 {
   Model *model = (Model *) naive;
   const guint from = number_of (model, stream);
-  const Mark mark = { event, from, model->clock, to, g_array_copy (STREAM (from)->known) };
+  const Mark mark = { event, from, ++model->clock, to, g_array_copy (STREAM (from)->known) };
 
   for (guint i = 0; i < model->marks->len; i++)
     if (g_array_index (model->marks, Mark, i).id == event)

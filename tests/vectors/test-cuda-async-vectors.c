@@ -260,7 +260,7 @@ run_free (Replay *replay, char **words)
   const guint stream = work_on (replay, words[2]);
 
   if (block->block.handle != NULL)
-    gemem_cuda_pool_free_on (pool_of (replay, block->pool), block->block.handle, stream);
+    gemem_cuda_pool_free_on (replay->pools[block->pool].allocator, &block->block, stream);
   block->block.handle = NULL;
 }
 

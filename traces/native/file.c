@@ -60,10 +60,11 @@ gemem_native_file_new (gsize size, const char *path, const GememTraceInfo *info,
 int
 gemem_native_version (const GememTraceInfo *info)
 {
-  return (info->flags & GEMEM_TRACE_HAS_SETTINGS) != 0 ? NATIVE_VERSION
-         : (info->flags & GEMEM_TRACE_HAS_SLEEP) != 0  ? NATIVE_VERSION_WITHOUT_SETTINGS
-         : info->stacks != NULL                        ? NATIVE_VERSION_WITHOUT_SLEEP
-                                                       : NATIVE_VERSION_WITHOUT_STACKS;
+  return (info->flags & GEMEM_TRACE_HAS_ORDER) != 0      ? NATIVE_VERSION
+         : (info->flags & GEMEM_TRACE_HAS_SETTINGS) != 0 ? NATIVE_VERSION_WITHOUT_ORDER
+         : (info->flags & GEMEM_TRACE_HAS_SLEEP) != 0    ? NATIVE_VERSION_WITHOUT_SETTINGS
+         : info->stacks != NULL                          ? NATIVE_VERSION_WITHOUT_SLEEP
+                                                         : NATIVE_VERSION_WITHOUT_STACKS;
 }
 
 void

@@ -8,7 +8,8 @@
 /* 2: frames and stacks, and the stack of an event.  3: the kinds of memory that sleeps.  4:
  * changes of settings.  A trace is written as the lowest version that can hold it, which
  * older readers know. */
-#define NATIVE_VERSION 4
+#define NATIVE_VERSION 5
+#define NATIVE_VERSION_WITHOUT_ORDER 4
 #define NATIVE_VERSION_WITHOUT_SETTINGS 3
 #define NATIVE_VERSION_WITHOUT_SLEEP 2
 #define NATIVE_VERSION_WITHOUT_STACKS 1

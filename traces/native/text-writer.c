@@ -250,15 +250,14 @@ format_event (GString *line, const GememTraceEvent *event, const char *tag, guin
 static gboolean
 write_event (TextWriter *writer, const GememTraceEvent *event, GError **error)
 {
-  const char *problem = NULL;
+  g_autofree char *lacks = NULL;
+  const char *problem = NULL, *flag = text_flag_missing (event->kind, writer->file.info->flags);
   guint32 stack = 0;
 
   if (event->kind == 0 || event->kind >= GEMEM_EVENT_KIND_COUNT)
     problem = "it has an unknown kind";
-  else if ((gemem_event_kind_needs (event->kind) & ~writer->file.info->flags) != 0)
-    problem = gemem_event_kind_sleeps (event->kind)
-                  ? "memory sleeps in a trace without has-sleep"
-                  : "settings change in a trace without has-settings";
+  else if (flag != NULL)
+    problem = lacks = g_strconcat ("it is of a kind that only traces with ", flag, " have", NULL);
   else if (event->tag >= writer->file.info->strings->len)
     problem = "its tag is not in the string table";
   else if (event->stack != 0

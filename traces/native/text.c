@@ -293,24 +293,41 @@ parse_value (TextReader *reader, GememTraceEvent *event, Field field, const char
   return store_number (reader, event, field, value);
 }
 
+/* The version from which on traces have @flag. */
+static int
+version_of (guint32 flag)
+{
+  const GememTraceInfo info = { .flags = flag };
+
+  return gemem_native_version (&info);
+}
+
 static gboolean
 parse_event (TextReader *reader, const char *p, const char *end)
 {
   GememTraceEvent *event = gemem_line_reader_add (&reader->lines);
-  const char *word = scan_word_end (p, end);
+  const char *word = scan_word_end (p, end), *flag;
+  guint32 needed;
   guint seen = 0;
 
   event->kind = (guint8) gemem_event_kind_from_name (p, (gsize) (word - p));
   if (event->kind == 0)
     return fail_at (reader, p, word, "is no kind of event; see doc/trace-formats.md");
-  if (event->kind == GEMEM_EVENT_SETTINGS && reader->version_flags != GEMEM_TRACE_HAS_SETTINGS)
-    return fail_at (reader, p, word,
-                    "is an event of version 4; let the first line be '" TEXT_MAGIC "4'");
-  if (gemem_event_kind_sleeps (event->kind) && reader->version_flags == 0)
-    return fail_at (reader, p, word,
-                    "is an event of version 3; let the first line be '" TEXT_MAGIC "3'");
-  if ((gemem_event_kind_needs (event->kind) & ~reader->lines.base.info.flags) != 0)
-    return fail_at (reader, p, word, "needs a line '# flags: has-sleep' before the events");
+  needed = gemem_event_kind_needs (event->kind);
+  if (needed > reader->version_flags) /* their bits ascend with the versions */
+    {
+      g_autofree char *problem = g_strdup_printf (
+          "is an event of version %d; let the first line be '" TEXT_MAGIC "%d'",
+          version_of (needed), version_of (needed));
+      return fail_at (reader, p, word, problem);
+    }
+  flag = text_flag_missing (event->kind, reader->lines.base.info.flags);
+  if (flag != NULL)
+    {
+      g_autofree char *problem = g_strdup_printf ("needs a line '# flags: %s' before the events",
+                                                  flag);
+      return fail_at (reader, p, word, problem);
+    }
   p = word;
   scan_blanks (&p, end);
   if (p < end && g_ascii_isdigit (*p))
@@ -545,8 +562,9 @@ read_first_line (TextReader *reader)
   if (version > NATIVE_VERSION_WITHOUT_STACKS)
     gemem_trace_info_stacks (&reader->lines.base.info);
   if (version > NATIVE_VERSION_WITHOUT_SLEEP)
-    reader->version_flags = version > NATIVE_VERSION_WITHOUT_SETTINGS ? GEMEM_TRACE_HAS_SETTINGS
-                                                                      : GEMEM_TRACE_HAS_SLEEP;
+    reader->version_flags = version > NATIVE_VERSION_WITHOUT_ORDER      ? GEMEM_TRACE_HAS_ORDER
+                            : version > NATIVE_VERSION_WITHOUT_SETTINGS ? GEMEM_TRACE_HAS_SETTINGS
+                                                                        : GEMEM_TRACE_HAS_SLEEP;
   reader->lines.base.info.flags = reader->version_flags;
   return version <= NATIVE_VERSION
          || fail (reader,

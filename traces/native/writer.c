@@ -16,6 +16,7 @@
 #include "base/io/checksum.h"
 #include "base/io/zstd-memory.h"
 #include "traces/native/format.h"
+#include "traces/native/text-format.h"
 
 #define PACK_LEVEL 9 /* zstd level for strings and information, which are small and written once */
 
@@ -315,6 +316,7 @@ take_stack (NativeWriter *writer, guint32 number, guint32 *own, GError **error)
 static gboolean
 add_event (NativeWriter *writer, const GememTraceEvent *event, GError **error)
 {
+  const char *flag = text_flag_missing (event->kind, writer->file.info->flags);
   guint32 tag, stack;
 
   if (event->kind == 0 || event->kind >= GEMEM_EVENT_KIND_COUNT)
@@ -324,13 +326,12 @@ add_event (NativeWriter *writer, const GememTraceEvent *event, GError **error)
                    gemem_output_name (writer->file.output), writer->file.events, event->kind);
       return FALSE;
     }
-  if ((gemem_event_kind_needs (event->kind) & ~writer->file.info->flags) != 0)
+  if (flag != NULL)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                    "%s: event %" G_GUINT64_FORMAT
                    ": it is of a kind that only traces with %s have; correct the source",
-                   gemem_output_name (writer->file.output), writer->file.events,
-                   gemem_event_kind_sleeps (event->kind) ? "has-sleep" : "has-settings");
+                   gemem_output_name (writer->file.output), writer->file.events, flag);
       return FALSE;
     }
   if (!take_string (writer, event->tag, &tag, error)
