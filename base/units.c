@@ -275,7 +275,7 @@ gemem_check_unit (const char *text, GError **error)
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                "%s: %" G_GUINT64_FORMAT " byte%s? write %" G_GUINT64_FORMAT
                "%s, or %" G_GUINT64_FORMAT "B if so few are meant",
-               text, number.integer, number.integer == 1 ? "" : "s", number.integer,
+               text, number.integer, gemem_plural (number.integer), number.integer,
                number.integer < 1024 ? "GiB" : "MiB", number.integer);
   return FALSE;
 }

@@ -56,6 +56,13 @@ gemem_common_divisor (guint64 a, guint64 b)
   return a;
 }
 
+/* What the name of a thing gets behind a count: "1 event", "2 events". */
+static inline const char *
+gemem_plural (guint64 n)
+{
+  return n == 1 ? "" : "s";
+}
+
 /* Parses a size into bytes.
  * @default_unit: multiplier for a number without a unit (1, or GEMEM_MIB for *_mb settings)
  * @whole: the bytes that "%" refers to (rounded down); 0 refuses "%"

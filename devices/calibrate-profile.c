@@ -74,7 +74,7 @@ append_call (GString *out, GememDeviceCall call, const GememCalibratedCall *from
         out,
         "source=measured: medians of %u calls of %u size%s, p99 %" G_GUINT64_FORMAT
         " ns, max %" G_GUINT64_FORMAT " ns; %s\n",
-        from->samples, from->sizes, from->sizes == 1 ? "" : "s", from->p99, from->max, how);
+        from->samples, from->sizes, gemem_plural (from->sizes), from->p99, from->max, how);
   else
     g_string_append (out, "source=guess: as in generic.ini; the device does not have it\n");
 }

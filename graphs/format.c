@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/io/output.h"
 #include "graphs/format.h"
+#include "graphs/json.h"
 #include "traces/unrecognised.h"
 
 #define PROBE_SIZE 4096
@@ -130,6 +131,8 @@ gemem_graph_open_with (GememInput *input, const char *format, guint index, Gemem
     }
   if (graph != NULL && !gemem_graph_dims_check (dims, gemem_input_name (input), error))
     g_clear_pointer (&graph, gemem_graph_unref);
+  if (graph != NULL && strcmp (found->base.name, GEMEM_GRAPH_JSON_NAME) != 0)
+    gemem_graph_note (graph, "format", "%s", found->base.name);
   gemem_input_close (input);
   return graph;
 }

@@ -22,6 +22,7 @@ typedef struct
 {
   GememNamed base;        /* no parameters */
   const char *extensions; /* "json", a hint only */
+  const char *assumed; /* the allocator of the system that has such graphs; NULL: it is not known */
   /* Confidence 0..100 that @head (the first decompressed bytes, up to 4096) is this format. */
   int (*probe) (const guint8 *head, gsize size);
   /* A sealed graph.  @index: which graph of a file that holds several (JSON lines); 0 the first.

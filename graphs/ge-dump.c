@@ -467,6 +467,7 @@ const GememGraphFormat gemem_graph_format_ge_dump = {
     .origin = "ge-static.md 11.1",
   },
   .extensions = "txt|pbtxt",
+  .assumed = "ge",
   .probe = probe,
   .read = read_dump,
 };

@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "graphs/format.h"
 #include "graphs/paddle-import.h"
+#include "traces/trace.h"
 
 #define GEMEM_PROTO_LIST "graphs/paddle.def"
 #include "base/io/proto-list.h"
@@ -311,10 +312,10 @@ add_block (Model *model, guint32 number, GError **error)
 /* ---- the program */
 
 static void
-count_note (GememGraph *graph, guint64 n, const char *what)
+count_note (GememGraph *graph, const char *key, guint64 n, const char *what)
 {
   if (n > 0)
-    gemem_graph_note (graph, "note", "%" G_GUINT64_FORMAT " %s", n, what);
+    gemem_graph_note (graph, key, "%" G_GUINT64_FORMAT " %s", n, what);
 }
 
 static void
@@ -331,14 +332,15 @@ add_notes (const Model *model)
     gemem_graph_note (graph, "tool",
                       "PaddlePaddle %" G_GINT64_FORMAT ".%" G_GINT64_FORMAT ".%" G_GINT64_FORMAT,
                       version / 1000000, version / 1000 % 1000, version % 1000);
-  count_note (graph, model->open,
+  count_note (graph, GEMEM_TRACE_OPEN, model->open,
               "variables have a dimension that is not known (-1), which counts as 1; where it is "
               "the batch, --dim -1=N gives it a number");
-  count_note (graph, model->products,
+  count_note (graph, "note", model->products,
               "dimensions are products with one that is not known (-12), which count as 12");
-  count_note (graph, model->shapeless, "tensors have no shape; they count as no bytes");
-  count_note (graph, model->others, "variables are no dense tensors; they count as no bytes");
-  count_note (graph, left_out, "blocks are run by no operator; they are left out");
+  count_note (graph, "note", model->shapeless, "tensors have no shape; they count as no bytes");
+  count_note (graph, "note", model->others,
+              "variables are no dense tensors; they count as no bytes");
+  count_note (graph, "note", left_out, "blocks are run by no operator; they are left out");
 }
 
 static GememGraph *
@@ -404,6 +406,7 @@ const GememGraphFormat gemem_graph_format_paddle_model = {
     .origin = "framework_pb2 of the wheels",
   },
   .extensions = "pdmodel",
+  .assumed = "paddle",
   .probe = probe,
   .read = read_model,
 };

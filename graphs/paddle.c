@@ -234,6 +234,7 @@ const GememGraphFormat gemem_graph_format_paddle = {
             .summary = "a straight-line PaddlePaddle program as JSON, read only",
             .origin = "paddle.md" },
   .extensions = "json|jsonl",
+  .assumed = "paddle",
   .probe = probe,
   .read = read_graph,
 };

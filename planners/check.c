@@ -1,6 +1,7 @@
 /* check.c - checks a plan against lifetimes, or against a graph (check-graph.c); see check.h. */
 #include "config.h"
 
+#include "base/units.h"
 #include "planners/check-private.h"
 #include "planners/check-sweep.h"
 
@@ -124,7 +125,7 @@ gemem_plan_verify (GememPlan *plan, const GememPlanInput *input, GError **error)
     return TRUE;
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
                "%s: unsafe plan, %u violation%s%s, the first: %s: %s", plan->planner, found->len,
-               found->len == 1 ? "" : "s", found->len == 1000 ? " or more" : "",
+               gemem_plural (found->len), found->len == 1000 ? " or more" : "",
                gemem_violation_name (first->kind), first->text);
   return FALSE;
 }

@@ -8,12 +8,6 @@
 
 #define COUNT "%" G_GUINT64_FORMAT
 
-static const char *
-plural (guint64 n)
-{
-  return n == 1 ? "" : "s";
-}
-
 static void
 append_reserved (GString *out, const GememDeviceSummary *s)
 {
@@ -44,15 +38,16 @@ append_released (GString *out, const GememDeviceSummary *s)
   if (s->released > 0)
     g_string_append_printf (out, "; it released %s in " COUNT " segment%s",
                             gemem_format_size (size, s->released_bytes), s->released,
-                            plural (s->released));
+                            gemem_plural (s->released));
   else if (s->peak_reserved > 0)
     g_string_append (out, "; it released nothing");
   if (trims > 0)
     g_string_append_printf (out, ", and the program emptied the cache " COUNT " time%s", trims,
-                            plural (trims));
+                            gemem_plural (trims));
   if (s->failed > 0)
     g_string_append_printf (out, "; " COUNT " request%s ran out of memory (%s%s), and the %s",
-                            s->failed, plural (s->failed), s->failed > 1 ? "the largest " : "",
+                            s->failed, gemem_plural (s->failed),
+                            s->failed > 1 ? "the largest " : "",
                             gemem_format_size (size, s->failed_size),
                             s->after_failed > 0 ? "program went on" : "recording ends there");
 }
@@ -68,7 +63,7 @@ append_missing (GString *out, const GememTraceInfo *info, const GememDeviceSumma
    g_string_append_printf (out, __VA_ARGS__))
   if (s->initial_blocks > 0)
     MISSING ("how the " COUNT " block%s (%s) from before the recording came about",
-             s->initial_blocks, plural (s->initial_blocks),
+             s->initial_blocks, gemem_plural (s->initial_blocks),
              gemem_format_size (size, s->initial_bytes));
   else if (info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE)
     MISSING ("the beginning");
@@ -97,7 +92,7 @@ append_sentence (GString *out, const GememTraceInfo *info, const GememDeviceSumm
   g_string_append_printf (out,
                           ": at the peak %s in " COUNT " block%s are alive, after event " COUNT,
                           gemem_format_size (size, s->peak_live), s->peak_live_blocks,
-                          plural (s->peak_live_blocks), s->peak_live_seq);
+                          gemem_plural (s->peak_live_blocks), s->peak_live_seq);
   if (info->flags & GEMEM_TRACE_HAS_TIME)
     g_string_append_printf (out, " at %s", gemem_format_time (time, s->peak_live_time));
   append_reserved (out, s);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "traces/trace.h"
 
 static const char *const kind_names[GEMEM_EVENT_KIND_COUNT] = {
@@ -49,6 +50,14 @@ static const char *const kind_names[GEMEM_EVENT_KIND_COUNT] = {
   [GEMEM_EVENT_WORK] = "work",
   [GEMEM_EVENT_WORK_DONE] = "work-done",
 };
+
+const char *
+gemem_block_text (char *buffer, guint64 id)
+{
+  g_snprintf (buffer, GEMEM_FORMAT_MAX,
+              id < GEMEM_NAMED_ID ? "block %" G_GUINT64_FORMAT : "a block", id);
+  return buffer;
+}
 
 const char *
 gemem_event_kind_name (GememEventKind kind)

@@ -343,12 +343,20 @@ GememTraceWriter *gemem_trace_create (const char *path, const char *format,
 const GememTraceFormat *const *gemem_trace_formats (void);
 const GememTraceFormat *gemem_trace_format_find (const char *name, GError **error);
 
+/* Blocks to which their file gives a name in place of a number have ids from here on. */
+#define GEMEM_NAMED_ID (G_GUINT64_CONSTANT (1) << 62)
+/* "block 7", or "a block" where the file has a name instead, in @buffer of GEMEM_FORMAT_MAX bytes; returns
+ * @buffer. */
+const char *gemem_block_text (char *buffer, guint64 id);
+
 const char *gemem_event_kind_name (GememEventKind kind); /* "alloc", "free-requested", ... */
 /* Returns 0 if @name is not the name of a kind. */
 GememEventKind gemem_event_kind_from_name (const char *name, gsize length);
 
 /* Provenance of a dry run: what its verdict depends on, one each (dry/verdict/judge.c). */
 #define GEMEM_TRACE_ONLY_IF "only if"
+/* Provenance of a program whose sizes are not all known: which, and what gives them a number. */
+#define GEMEM_TRACE_OPEN "open"
 /* Provenance of a file that holds a state and no requests: what to do for those. */
 #define GEMEM_TRACE_STATE "state"
 

@@ -432,11 +432,11 @@ gemem_fusion_report (const GememFusion *fusion, const GememGradient *gradients, 
 
   for (guint i = 0; i < n_buffers; i++)
     bytes += g_array_index (fusion->buffers, GememFuseBuffer, i).bytes;
-  g_ptr_array_add (
-      report, g_strdup_printf ("fused gradients: %u of %u in %u group%s, in %u buffer%s "
-                               "of %" G_GUINT64_FORMAT " bytes",
-                               n, n + fusion->left_out->len, n_groups, n_groups == 1 ? "" : "s",
-                               n_buffers, n_buffers == 1 ? "" : "s", bytes));
+  g_ptr_array_add (report,
+                   g_strdup_printf ("fused gradients: %u of %u in %u group%s, in %u buffer%s "
+                                    "of %" G_GUINT64_FORMAT " bytes",
+                                    n, n + fusion->left_out->len, n_groups, gemem_plural (n_groups),
+                                    n_buffers, gemem_plural (n_buffers), bytes));
   for (guint i = 0; i < n_groups; i++)
     {
       const GememFuseGroup *group = &g_array_index (fusion->groups, GememFuseGroup, i);
@@ -444,7 +444,7 @@ gemem_fusion_report (const GememFusion *fusion, const GememGradient *gradients, 
       g_ptr_array_add (report,
                        g_strdup_printf ("fused group %u: %u parameter%s, %" G_GUINT64_FORMAT
                                         " bytes, %" G_GUINT64_FORMAT " with padding: %s%s%s",
-                                        i + 1, group->n, group->n == 1 ? "" : "s", group->bytes,
+                                        i + 1, group->n, gemem_plural (group->n), group->bytes,
                                         group->padded, gradients[group->first].param,
                                         group->n == 1   ? ""
                                         : group->n == 2 ? ", "

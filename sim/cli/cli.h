@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/params.h"
+#include "sim/plots/canvas.h"
 
 #define GEMEM_PROGRAM "gemem-sim"
 
@@ -42,6 +43,9 @@ void gemem_print_error (const GError *error);
 /* Writes @text to @path, or to stdout if @path is NULL or "-".  A full disk is an error that names
  * the file. */
 gboolean gemem_put (const char *path, const char *text, gsize length, GError **error);
+/* Writes to stdout @shown, in which every name is visible already and which may obey what
+ * gemem_terminal_look() says. */
+gboolean gemem_put_drawing (const GString *shown, GError **error);
 
 /* Monotonic time in ns, for measurements. */
 guint64 gemem_host_clock (void);
@@ -50,6 +54,10 @@ void gemem_host_wait (guint64 until);
 
 /* Columns of the terminal; 0 if stdout is no terminal and COLUMNS is not set. */
 guint gemem_terminal_width (void);
+/* Whether @descriptor is a terminal that obeys sequences of escape. */
+gboolean gemem_terminal_obeys (int descriptor);
+/* What stdout shows: UTF-8 as the locale says, colours on a terminal unless NO_COLOR is set. */
+GememTextLook gemem_terminal_look (void);
 
 /* For a note or warning: what a folder of plots lacks without gnuplot. */
 #define GEMEM_NOT_DRAWN \

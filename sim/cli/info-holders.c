@@ -11,6 +11,7 @@
 #include "sim/cli/info-holders.h"
 #include "sim/cli/options.h"
 #include "sim/cli/source.h"
+#include "sim/plots/flame.h"
 #include "traces/holders.h"
 #include "traces/origin.h"
 
@@ -179,7 +180,7 @@ append_moment (GString *out, const GememTraceInfo *info, const GememDeviceHolder
                           "%s (%" G_GUINT64_FORMAT " bytes) in %" G_GUINT64_FORMAT " block%s%s, "
                           "after event %" G_GUINT64_FORMAT,
                           gemem_format_size (size, device->bytes), device->bytes, device->blocks,
-                          device->blocks == 1 ? "" : "s",
+                          gemem_plural (device->blocks),
                           options->moment.kind == GEMEM_MOMENT_PEAK  ? " at the peak"
                           : options->moment.kind == GEMEM_MOMENT_END ? " at the end"
                                                                      : "",
@@ -203,6 +204,21 @@ append_initial (GString *out, const GememDeviceHolders *device)
                             " of the unknown blocks, %s, are from before the recording began\n",
                             device->initial_blocks,
                             gemem_format_size (size, device->initial_bytes));
+}
+
+/* What a reader of the rows may miss, and why. */
+static void
+append_what_is_missing (GString *out, const GememHolders *holders,
+                        const GememHoldersOptions *options)
+{
+  if (holders->partial)
+    g_string_append (out,
+                     "\nThe end of the recording is missing; more may have been alive there.\n");
+  if (holders->reader->info.stacks == NULL && options->by <= GEMEM_HOLD_BY_OPERATOR)
+    g_string_append (out, "\nThe recording has no call stacks. PyTorch records them with "
+                          "torch.cuda.memory._record_memory_history(stacks=\"all\"),\n"
+                          "gemem-record with --stacks; --by=size, category, phase, stream or pool "
+                          "work without.\n");
 }
 
 static void
@@ -242,14 +258,7 @@ append_table (GString *out, const char *path, const GememHolders *holders,
         }
       append_initial (out, device);
     }
-  if (holders->partial)
-    g_string_append (out,
-                     "\nThe end of the recording is missing; more may have been alive there.\n");
-  if (info->stacks == NULL && options->by <= GEMEM_HOLD_BY_OPERATOR)
-    g_string_append (out, "\nThe recording has no call stacks. PyTorch records them with "
-                          "torch.cuda.memory._record_memory_history(stacks=\"all\"),\n"
-                          "gemem-record with --stacks; --by=size, category, phase, stream or pool "
-                          "work without.\n");
+  append_what_is_missing (out, holders, options);
 }
 
 /* ---- JSON */
@@ -374,6 +383,24 @@ append_folded_device (GString *out, const GememHolders *holders, const GememDevi
     }
 }
 
+/* ---- a flame graph */
+
+static void
+append_flames (GString *out, const char *path, const GememHolders *holders,
+               const GememHoldersOptions *options, const GememTextLook *look)
+{
+  const GememTraceInfo *info = &holders->reader->info;
+
+  gemem_text_append_visible (out, path, -1, FALSE);
+  g_string_append_c (out, '\n');
+  for (guint i = 0; i < holders->devices->len; i++)
+    {
+      append_moment (out, info, holders->devices->pdata[i], options);
+      gemem_flame_text (out, info, holders->devices->pdata[i], gemem_terminal_width (), look);
+    }
+  append_what_is_missing (out, holders, options);
+}
+
 /* ---- the command */
 
 /* @root: the outermost frame of folded stacks, or NULL.  *@partial is set if the end of the
@@ -386,6 +413,8 @@ show (const char *path, const char *format, const GememHoldersOptions *options, 
   GememHolders *holders = file != NULL
                               ? gemem_holders_new (gemem_source_file_open, file, options, error)
                               : NULL;
+  const gboolean drawn = strcmp (format, "flame") == 0;
+  const GememTextLook look = drawn ? gemem_terminal_look () : (GememTextLook){ 0 };
   gboolean ok = holders != NULL;
 
   if (ok)
@@ -395,10 +424,13 @@ show (const char *path, const char *format, const GememHoldersOptions *options, 
         append_json (out, file->path, holders, options);
       else if (strcmp (format, "table") == 0)
         append_table (out, file->path, holders, options);
+      else if (strcmp (format, "flame") == 0)
+        append_flames (out, file->path, holders, options, &look);
       else
         for (guint i = 0; i < holders->devices->len; i++)
           append_folded_device (out, holders, holders->devices->pdata[i], root);
-      ok = gemem_put (NULL, out->str, out->len, error);
+      ok = look.colour ? gemem_put_drawing (out, error)
+                       : gemem_put (NULL, out->str, out->len, error);
       *partial = *partial || holders->partial;
     }
   gemem_holders_free (holders);
@@ -409,7 +441,7 @@ show (const char *path, const char *format, const GememHoldersOptions *options, 
 int
 gemem_info_holders (char **paths, const char *format, GError **error)
 {
-  static const char *const formats[] = { "table", "json", "folded", NULL };
+  static const char *const formats[] = { "table", "json", "folded", "flame", NULL };
   GememHoldersOptions options = { 0 };
   const gboolean several = g_strv_length (paths) > 1;
   gboolean partial = FALSE;

@@ -1,5 +1,5 @@
 /* info-holders.h - `gemem-sim info --at=MOMENT --by=KEY`: who holds the memory of a trace at a
- * moment, as a table, as JSON, or folded for flame graphs. */
+ * moment, as a table, as JSON, folded for flame graphs, or as one for a terminal. */
 #pragma once
 
 #include "sim/cli/cli.h"

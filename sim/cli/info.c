@@ -20,8 +20,9 @@ static gboolean use_environment;
 
 static const GOptionEntry entries[] = {
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
-    "Form of the answer (default: table); folded, with --at or --by, is for flame graphs",
-    "table|json|folded" },
+    "Form of the answer (default: table); of who holds memory also a flame graph in text, or "
+    "folded stacks for other tools",
+    "table|json|flame|folded" },
   { "env", 0, 0, G_OPTION_ARG_NONE, &use_environment,
     "Take from the environment what the lowering reads; what --lower says counts more", NULL },
   { NULL }
@@ -106,11 +107,13 @@ append_device (GString *out, const GememDeviceSummary *s, gboolean has_time)
   if (s->initial_blocks > 0)
     {
       append_size (out, "live at the start", s->initial_bytes);
-      g_string_append_printf (out, " in %" G_GUINT64_FORMAT " blocks\n", s->initial_blocks);
+      g_string_append_printf (out, " in %" G_GUINT64_FORMAT " block%s\n", s->initial_blocks,
+                              gemem_plural (s->initial_blocks));
     }
   append_size (out, "peak live", s->peak_live);
-  g_string_append_printf (out, " in %" G_GUINT64_FORMAT " blocks, after event %" G_GUINT64_FORMAT,
-                          s->peak_live_blocks, s->peak_live_seq);
+  g_string_append_printf (out, " in %" G_GUINT64_FORMAT " block%s, after event %" G_GUINT64_FORMAT,
+                          s->peak_live_blocks, gemem_plural (s->peak_live_blocks),
+                          s->peak_live_seq);
   if (has_time)
     g_string_append_printf (out, " at %s", gemem_format_time (text, s->peak_live_time));
   g_string_append_c (out, '\n');
@@ -137,7 +140,8 @@ append_device (GString *out, const GememDeviceSummary *s, gboolean has_time)
       g_string_append_c (out, '\n');
     }
   append_size (out, "live at the end", s->end_live);
-  g_string_append_printf (out, " in %" G_GUINT64_FORMAT " blocks\n", s->end_blocks);
+  g_string_append_printf (out, " in %" G_GUINT64_FORMAT " block%s\n", s->end_blocks,
+                          gemem_plural (s->end_blocks));
   append_lifetimes (out, "lifetime, events", &s->lifetimes_events, FALSE);
   append_lifetimes (out, "lifetime, time", &s->lifetimes_ns, TRUE);
   g_string_append_printf (out, "  %-22s %u\n", "streams", s->streams->len);
@@ -145,8 +149,9 @@ append_device (GString *out, const GememDeviceSummary *s, gboolean has_time)
     {
       const GememStreamSummary *use = &g_array_index (s->streams, GememStreamSummary, i);
       g_string_append_printf (
-          out, "    0x%" G_GINT64_MODIFIER "x: %" G_GUINT64_FORMAT " allocations, %s in all\n",
-          use->stream, use->allocs, gemem_format_size (text, use->bytes));
+          out, "    0x%" G_GINT64_MODIFIER "x: %" G_GUINT64_FORMAT " allocation%s, %s in all\n",
+          use->stream, use->allocs, gemem_plural (use->allocs),
+          gemem_format_size (text, use->bytes));
     }
   g_string_append (out, "  sizes requested\n");
   append_sizes (out, &s->sizes);
@@ -371,13 +376,16 @@ const GememCommand gemem_command_info = {
       "the trace that it becomes. FILE#N is the N-th graph of a file, from 0.\n"
       "With --at or --by: who holds the memory at a moment. The rows sum to the requested "
       "bytes that are alive then; of a graph, its\n"
-      "trace is shown. --format=folded writes 'frame;frame;frame BYTES', outermost first, "
-      "for flamegraph.pl, speedscope and the like.\n"
+      "trace is shown. --format=flame draws the stacks, callers on top, each as wide as its "
+      "share.\n"
+      "--format=folded writes 'frame;frame;frame BYTES', outermost first, for flamegraph.pl, "
+      "speedscope and the like.\n"
       "With --idle: who holds what is reserved and not in use, by cause. The rows sum to reserved "
       "minus live bytes.",
   .examples =
       "  gemem-sim info step.gmt\n  gemem-sim info snapshot.pickle --format=json\n  "
       "gemem-sim info model.json\n  gemem-sim info snapshot.pickle --at=peak --by=line\n  "
+      "gemem-sim info snapshot.pickle --format=flame\n  "
       "gemem-sim info snapshot.pickle --at=oom --by=stack --focus=attention\n  gemem-sim info "
       "snapshot.pickle --idle=failure\n",
   .options = { entries, gemem_info_holders_entries, gemem_info_idle_entries, gemem_source_entries },

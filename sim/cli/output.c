@@ -69,13 +69,8 @@ gemem_print_error (const GError *error)
 }
 
 gboolean
-gemem_put (const char *path, const char *text, gsize length, GError **error)
+gemem_put_drawing (const GString *shown, GError **error)
 {
-  g_autoptr (GString) shown = g_string_sized_new (length);
-
-  gemem_text_append_visible (shown, text, (gssize) length, TRUE);
-  if (path != NULL && strcmp (path, "-") != 0)
-    return gemem_write_file (path, shown->str, (gssize) shown->len, error);
   gemem_progress_pause ();
   const gboolean written = fwrite (shown->str, 1, shown->len, stdout) == shown->len
                            && fflush (stdout) == 0;
@@ -87,6 +82,36 @@ gemem_put (const char *path, const char *text, gsize length, GError **error)
       return FALSE;
     }
   return TRUE;
+}
+
+gboolean
+gemem_put (const char *path, const char *text, gsize length, GError **error)
+{
+  g_autoptr (GString) shown = g_string_sized_new (length);
+
+  gemem_text_append_visible (shown, text, (gssize) length, TRUE);
+  return path != NULL && strcmp (path, "-") != 0
+             ? gemem_write_file (path, shown->str, (gssize) shown->len, error)
+             : gemem_put_drawing (shown, error);
+}
+
+gboolean
+gemem_terminal_obeys (int descriptor)
+{
+  const char *terminal = g_getenv ("TERM");
+
+  return isatty (descriptor) && terminal != NULL && *terminal != '\0'
+         && strcmp (terminal, "dumb") != 0;
+}
+
+GememTextLook
+gemem_terminal_look (void)
+{
+  const char *none = g_getenv ("NO_COLOR");
+
+  return (GememTextLook){ .unicode = g_get_charset (NULL),
+                          .colour = gemem_terminal_obeys (STDOUT_FILENO)
+                                    && (none == NULL || *none == '\0') };
 }
 
 guint

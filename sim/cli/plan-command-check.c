@@ -78,7 +78,7 @@ say_violations (const char *path, const GPtrArray *violations, GError **error)
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                "%s: not safe: %s%u violation%s; such a plan must not be used", path,
                violations->len > SHOWN ? "more than " : "", MIN (violations->len, SHOWN),
-               violations->len == 1 ? "" : "s");
+               gemem_plural (violations->len));
 }
 
 int

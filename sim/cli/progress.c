@@ -296,10 +296,7 @@ catch_deaths (void)
 static gboolean
 is_wanted (void)
 {
-  const char *terminal = g_getenv ("TERM");
-
-  return !gemem_quiet && isatty (STDERR_FILENO) && terminal != NULL && *terminal != '\0'
-         && strcmp (terminal, "dumb") != 0;
+  return !gemem_quiet && gemem_terminal_obeys (STDERR_FILENO);
 }
 
 /* Starts drawing; signals are for the other threads. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "sim/cli/options.h"
 #include "sim/cli/sweep.h"
 
@@ -70,12 +71,6 @@ check_options (GError **error)
   return FALSE;
 }
 
-static const char *
-plural (guint64 n)
-{
-  return n == 1 ? "" : "s";
-}
-
 /* ---- what was done */
 
 static void
@@ -83,8 +78,8 @@ append_counts (GString *out, const GememSweepCounts *counts)
 {
   const guint all = counts->made + counts->there;
 
-  g_string_append_printf (out, "%u run%s in %s: %u made now, %u were there\n", all, plural (all),
-                          output, counts->made, counts->there);
+  g_string_append_printf (out, "%u run%s in %s: %u made now, %u were there\n", all,
+                          gemem_plural (all), output, counts->made, counts->there);
   if (counts->refused > 0)
     g_string_append_printf (
         out,
@@ -101,8 +96,8 @@ append_list (GString *out, const GememSweepCounts *counts, const char *list)
 {
   const guint all = counts->made + counts->there;
 
-  g_string_append_printf (out, "%u run%s: %u would be made, %u are in %s\n%s", all, plural (all),
-                          counts->made, counts->there, output, list);
+  g_string_append_printf (out, "%u run%s: %u would be made, %u are in %s\n%s", all,
+                          gemem_plural (all), counts->made, counts->there, output, list);
 }
 
 /* ---- the command */
@@ -176,8 +171,8 @@ run_merge (char **paths, GError **error)
       all += added;
     }
   text = g_strdup_printf ("%" G_GUINT64_FORMAT " run%s added to %s, from %u database%s\n", all,
-                          plural (all), output, g_strv_length (paths),
-                          plural (g_strv_length (paths)));
+                          gemem_plural (all), output, g_strv_length (paths),
+                          gemem_plural (g_strv_length (paths)));
   return gemem_put (NULL, text, strlen (text), error) ? 0 : 1;
 }
 

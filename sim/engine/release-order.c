@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "base/tree.h"
+#include "base/units.h"
 #include "sim/engine/release-order.h"
 #include "sim/engine/run.h"
 #include "sim/engine/stream-order.h"
@@ -449,15 +450,16 @@ gemem_release_order_check (const GememReleaseOrder *order, GError **error)
   const Violation *v = &order->first;
   const Piece *piece = &v->piece;
   g_autofree char *user = NULL, *work = NULL;
+  char name[GEMEM_FORMAT_MAX];
 
   if (!order->violated)
     return TRUE;
   if (piece->id == NO_BLOCK)
     user = g_strdup ("memory that the allocator sets");
+  else if ((piece->id & GRAPH_BIT) != 0)
+    user = g_strdup_printf ("graph %" G_GUINT64_FORMAT, piece->id & ~GRAPH_BIT);
   else
-    user = g_strdup_printf ((piece->id & GRAPH_BIT) != 0 ? "graph %" G_GUINT64_FORMAT
-                                                         : "block %" G_GUINT64_FORMAT,
-                            piece->id & ~GRAPH_BIT);
+    user = g_strdup (gemem_block_text (name, piece->id));
   if (piece->live)
     work = g_strdup_printf ("%s of stream %" G_GUINT64_FORMAT " is alive there", user, v->stream);
   else

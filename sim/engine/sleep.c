@@ -12,6 +12,7 @@
  */
 #include "config.h"
 
+#include "base/units.h"
 #include "sim/engine/blocks-private.h"
 #include "sim/engine/engine-private.h"
 
@@ -63,6 +64,7 @@ note_host (GememRun *run)
 gboolean
 gemem_run_alloc_asleep (GememRun *run, const GememTraceEvent *event, GError **error)
 {
+  char block[GEMEM_FORMAT_MAX];
   GememLive *live;
 
   if (!gemem_block_alloc (run, event, TRUE, error))
@@ -75,9 +77,8 @@ gemem_run_alloc_asleep (GememRun *run, const GememTraceEvent *event, GError **er
   run->result->sleeping_allocs++;
   if (run->result->not_allowed == NULL)
     run->result->not_allowed = g_strdup_printf (
-        "event %" G_GUINT64_FORMAT ": block %" G_GUINT64_FORMAT
-        " is allocated in memory that sleeps; using it faults",
-        run->seq, event->id);
+        "event %" G_GUINT64_FORMAT ": %s is allocated in memory that sleeps; using it faults",
+        run->seq, gemem_block_text (block, event->id));
   return TRUE;
 }
 

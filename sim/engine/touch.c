@@ -108,14 +108,13 @@ typedef struct
 static char *
 name_block (const Block *block)
 {
-  char size[GEMEM_FORMAT_MAX];
+  char size[GEMEM_FORMAT_MAX], name[GEMEM_FORMAT_MAX];
   GString *text = g_string_new (NULL);
 
-  g_string_append_printf (text,
-                          "block %" G_GUINT64_FORMAT " (%s at 0x%" G_GINT64_MODIFIER
-                          "x, allocated at event %" G_GUINT64_FORMAT,
-                          block->id, gemem_format_size (size, block->size), block->address,
-                          block->allocated);
+  g_string_append_printf (
+      text, "%s (%s at 0x%" G_GINT64_MODIFIER "x, allocated at event %" G_GUINT64_FORMAT,
+      gemem_block_text (name, block->id), gemem_format_size (size, block->size), block->address,
+      block->allocated);
   gemem_origin_append_by (text, block->by);
   if (block->freed != G_MAXUINT64)
     g_string_append_printf (text, ", freed at event %" G_GUINT64_FORMAT, block->freed);

@@ -262,7 +262,7 @@ append_head (GString *out, const GememResult *result, const GememMapView *view, 
       "</text>\n<text x=\"%u\" y=\"48\">Memory at the reserved peak, after event %" G_GUINT64_FORMAT
       ": %s in %u segment%s, %u.%u %% live</text>\n",
       LEFT, result->peak_reserved_seq, gemem_format_size (size, view->mapped), view->total,
-      view->total == 1 ? "" : "s", live / 10, live % 10);
+      gemem_plural (view->total), live / 10, live % 10);
 }
 
 void

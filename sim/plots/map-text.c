@@ -162,7 +162,7 @@ gemem_map_text (GString *out, const GememResult *result, guint width)
       const guint live = gemem_map_permille (view.live, view.mapped);
       g_string_append_printf (out, "  %s reserved in %u segment%s, %u.%u %% live\n\n",
                               gemem_format_size (text[0], view.mapped), view.total,
-                              view.total == 1 ? "" : "s", live / 10, live % 10);
+                              gemem_plural (view.total), live / 10, live % 10);
       g_string_append (out, "  address               size     live  pages\n");
       for (guint i = 0; i < view.segments->len; i++)
         append_segment (out, result, &g_array_index (view.segments, GememMapSegment, i), size);

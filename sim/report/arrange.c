@@ -148,6 +148,16 @@ free_row (gpointer data)
   g_free (row);
 }
 
+/* Takes @label; a setting that was given twice, or is the default, is named once. */
+static void
+add_label (GPtrArray *labels, char *label)
+{
+  if (g_ptr_array_find_with_equal_func (labels, label, g_str_equal, NULL))
+    g_free (label);
+  else
+    g_ptr_array_add (labels, label);
+}
+
 GPtrArray *
 gemem_report_rows (GememResult *const *results, guint n, GememTable table,
                    const GememReportOptions *options)
@@ -172,8 +182,8 @@ gemem_report_rows (GememResult *const *results, guint n, GememTable table,
           *row = (GememReportRow){ results[i], g_ptr_array_new_with_free_func (g_free) };
           g_ptr_array_add (rows, row);
         }
-      g_ptr_array_add (row->labels, brief ? short_label (results[i], one, options->choices)
-                                          : g_strdup (results[i]->label));
+      add_label (row->labels, brief ? short_label (results[i], one, options->choices)
+                                    : g_strdup (results[i]->label));
     }
   return rows;
 }

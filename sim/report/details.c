@@ -118,11 +118,11 @@ append_measured_calls (GString *out, const GememResult *result)
 static void
 append_failed (GString *out, const GememOom *oom)
 {
-  char size[5][GEMEM_FORMAT_MAX];
+  char size[5][GEMEM_FORMAT_MAX], name[GEMEM_FORMAT_MAX];
   g_autofree char *block = oom->wake ? g_strdup ("waking")
                            : oom->id == GEMEM_REFUSED_ID
                                ? g_strdup ("the request that failed when recorded,")
-                               : g_strdup_printf ("block %" G_GUINT64_FORMAT " of", oom->id);
+                               : g_strconcat (gemem_block_text (name, oom->id), " of", NULL);
 
   g_string_append_printf (out, "  event %" G_GUINT64_FORMAT ": %s %s", oom->seq, block,
                           gemem_format_size (size[0], oom->requested));
@@ -137,7 +137,7 @@ append_failed (GString *out, const GememOom *oom)
 static void
 append_reason (GString *out, const GememOom *oom)
 {
-  char size[3][GEMEM_FORMAT_MAX];
+  char size[3][GEMEM_FORMAT_MAX], block[GEMEM_FORMAT_MAX];
 
   if (!oom->avoidable)
     {
@@ -155,7 +155,7 @@ append_reason (GString *out, const GememOom *oom)
                           "fits when they are done");
   else if (oom->blocking_id != 0)
     {
-      g_string_append_printf (out, "; without block %" G_GUINT64_FORMAT " (%s", oom->blocking_id,
+      g_string_append_printf (out, "; without %s (%s", gemem_block_text (block, oom->blocking_id),
                               gemem_format_size (size[2], oom->blocking_size));
       gemem_origin_describe (out, ", ", &oom->blocking_origin);
       g_string_append (out, ") it would fit");
@@ -327,23 +327,29 @@ append_counts (GString *out, const GememResult *result)
 {
   const struct
   {
-    const char *text;
+    const char *text; /* with one '~', the plural */
     guint64 n;
   } counts[] = {
-    { "blocks from before the recording, replayed first", result->initial_blocks },
-    { "requests of 0 bytes, for which there is no block", result->zero_allocs },
-    { "frees of requests that had failed, skipped", result->skipped_frees },
-    { "blocks never freed by the trace", result->leaked_blocks },
-    { "graphs loaded", result->graph_loads },
-    { "inconsistent events left out (--allow-partial)", result->inconsistent },
-    { "times memory was put to sleep", result->sleeps },
-    { "blocks allocated in memory that sleeps", result->sleeping_allocs },
-    { "sleep, pause and wake events passed over: this allocator's memory does not sleep",
+    { "block~ from before the recording, replayed first", result->initial_blocks },
+    { "request~ of 0 bytes, for which there is no block", result->zero_allocs },
+    { "free~ of requests that had failed, skipped", result->skipped_frees },
+    { "block~ never freed by the trace", result->leaked_blocks },
+    { "graph~ loaded", result->graph_loads },
+    { "inconsistent event~ left out (--allow-partial)", result->inconsistent },
+    { "time~ memory was put to sleep", result->sleeps },
+    { "block~ allocated in memory that sleeps", result->sleeping_allocs },
+    { "sleep, pause and wake event~ passed over: this allocator's memory does not sleep",
       result->unslept },
   };
   for (gsize i = 0; i < G_N_ELEMENTS (counts); i++)
     if (counts[i].n > 0)
-      g_string_append_printf (out, "  %" G_GUINT64_FORMAT " %s\n", counts[i].n, counts[i].text);
+      {
+        const int name = (int) strcspn (counts[i].text, "~");
+
+        g_string_append_printf (out, "  %" G_GUINT64_FORMAT " %.*s%s%s\n", counts[i].n, name,
+                                counts[i].text, gemem_plural (counts[i].n),
+                                counts[i].text + name + 1);
+      }
 }
 
 /* How the events of programs that share a device follow one another. */
@@ -400,9 +406,11 @@ gemem_report_details (GString *out, const GememResult *result, gboolean verbose)
   if (result->device_from != NULL)
     g_string_append_printf (out, "  %s\n", result->device_from);
   g_string_append_printf (out,
-                          "  %" G_GUINT64_FORMAT " events, %" G_GUINT64_FORMAT
-                          " allocations, %" G_GUINT64_FORMAT " frees\n",
-                          result->events, result->allocs, result->frees);
+                          "  %" G_GUINT64_FORMAT " event%s, %" G_GUINT64_FORMAT
+                          " allocation%s, %" G_GUINT64_FORMAT " free%s\n",
+                          result->events, gemem_plural (result->events), result->allocs,
+                          gemem_plural (result->allocs), result->frees,
+                          gemem_plural (result->frees));
   append_counts (out, result);
   gemem_report_append_refused (out, result);
   if (result->programs != NULL)

@@ -57,16 +57,16 @@ append_streams (GString *out, const GememIdleRow *row)
 static void
 append_pinned (GString *out, const GememIdleRow *row)
 {
-  char size[GEMEM_FORMAT_MAX];
+  char size[GEMEM_FORMAT_MAX], block[GEMEM_FORMAT_MAX];
 
   if (row->blocks == 0)
     {
       g_string_append_printf (out, "free rest of %" G_GUINT64_FORMAT " segment%s that blocks keep",
-                              row->count, row->count == 1 ? "" : "s");
+                              row->count, gemem_plural (row->count));
       return;
     }
-  g_string_append_printf (out, "free rest of the segment of block %" G_GUINT64_FORMAT " (%s",
-                          row->id, gemem_format_size (size, row->size));
+  g_string_append_printf (out, "free rest of the segment of %s (%s",
+                          gemem_block_text (block, row->id), gemem_format_size (size, row->size));
   gemem_origin_append_by (out, row->origin.by);
   g_string_append_c (out, ')');
   if (row->blocks > 1)
@@ -237,7 +237,7 @@ append_pins (GString *out, const GArray *pins, guint64 pinned)
       return;
     }
   g_string_append_printf (out, " beside %" G_GUINT64_FORMAT " block%s in use", blocks,
-                          blocks == 1 ? "" : "s");
+                          gemem_plural (blocks));
   if (most == NULL)
     return;
   g_string_append_printf (out, " (%s beside %" G_GUINT64_FORMAT " allocated",

@@ -300,7 +300,7 @@ went_on (const GememResult *result)
 
   return g_strdup_printf ("the program went on without, with %" G_GUINT64_FORMAT
                           " request%s after that",
-                          after, after == 1 ? "" : "s");
+                          after, gemem_plural (after));
 }
 
 void

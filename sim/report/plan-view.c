@@ -131,6 +131,6 @@ gemem_plan_view_facts (const GememPlanView *view)
       g_string_append_printf (text, " (overhead %" G_GUINT64_FORMAT ".%03u)", permille / 1000,
                               (guint) (permille % 1000));
     }
-  g_string_append_printf (text, ", %u rectangle%s", n, n == 1 ? "" : "s");
+  g_string_append_printf (text, ", %u rectangle%s", n, gemem_plural (n));
   return g_strdup (text->str);
 }

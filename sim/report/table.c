@@ -280,7 +280,8 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
       g_string_append (out, "no run began\n");
       return;
     }
-  g_string_append_printf (out, "%" G_GUINT64_FORMAT " events, ", first->events);
+  g_string_append_printf (out, "%" G_GUINT64_FORMAT " event%s, ", first->events,
+                          gemem_plural (first->events));
   append_peak_live (out, results, n);
   append_capacity (out, results, n, first->capacity);
 }

@@ -164,7 +164,7 @@ append_kind (GString *out, const GememHistoriesSpread *spread, GememHistoriesKin
              gboolean differ)
 {
   if (kind == GEMEM_HISTORIES_FREES)
-    g_string_append_printf (out, "%u order%s of frees", spread->runs, spread->runs == 1 ? "" : "s");
+    g_string_append_printf (out, "%u order%s of frees", spread->runs, gemem_plural (spread->runs));
   else
     g_string_append (out, kind == GEMEM_HISTORIES_WARM ? "a warm cache" : "other addresses");
   if (!differ)

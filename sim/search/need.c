@@ -155,6 +155,8 @@ gemem_need_doubt (const GememResult *now, const GememHeld *held, const gint *int
     return g_strdup ("the recording begins in the middle, and what was held before is not in it");
   if (gemem_trace_info_said (info, GEMEM_TRACE_ONLY_IF) != NULL)
     return depends_on (info);
+  if (gemem_trace_info_said (info, GEMEM_TRACE_OPEN) != NULL)
+    return g_strdup (gemem_trace_info_said (info, GEMEM_TRACE_OPEN));
   if (gemem_held_refused (held) > 0)
     return g_strdup ("the recorded program was refused memory, and what it does when it gets it "
                      "was not recorded");

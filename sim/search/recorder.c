@@ -5,6 +5,7 @@
 
 #include "allocators/shorthand.h"
 #include "base/named.h"
+#include "graphs/format.h"
 #include "sim/search/paste.h"
 #include "sim/search/recorder.h"
 
@@ -23,14 +24,27 @@ gemem_recorder_text (const GememTraceInfo *info, gboolean ignores_settings)
   return g_strdup (info->allocator);
 }
 
+/* The allocator of the system whose files have the format @name, of a trace or a graph; NULL: no system's. */
+static const char *
+assumed_of_format (const char *name)
+{
+  const GememTraceFormat *trace = name != NULL ? gemem_trace_format_find (name, NULL) : NULL;
+  const GememGraphFormat *graph = name != NULL ? gemem_graph_format_find (name, NULL) : NULL;
+
+  return trace != NULL && trace->assumed != NULL ? trace->assumed
+         : graph != NULL                         ? graph->assumed
+                                                 : NULL;
+}
+
+/* By the format of the file, else by that it was converted from. */
 static const char *
 assumed_for (const GememTraceInfo *info)
 {
-  const GememTraceFormat *format = info->format != NULL
-                                       ? gemem_trace_format_find (info->format, NULL)
-                                       : NULL;
+  const char *assumed = assumed_of_format (info->format);
 
-  return format != NULL && format->assumed != NULL ? format->assumed : ASSUMED;
+  if (assumed == NULL)
+    assumed = assumed_of_format (gemem_trace_info_said (info, "format"));
+  return assumed != NULL ? assumed : ASSUMED;
 }
 
 gboolean

@@ -193,9 +193,10 @@ append_head (GString *out, const GememAdvice *advice)
 
   g_string_append_printf (head, "%s: %s, ", name, info->format);
   append_allocator (head, advice);
-  g_string_append_printf (head, ", %" G_GUINT64_FORMAT " events", gemem_held_events (advice->held));
+  g_string_append_printf (head, ", %" G_GUINT64_FORMAT " event%s", gemem_held_events (advice->held),
+                          gemem_plural (gemem_held_events (advice->held)));
   if (steps > 0)
-    g_string_append_printf (head, " in %" G_GUINT64_FORMAT " step%s", steps, steps == 1 ? "" : "s");
+    g_string_append_printf (head, " in %" G_GUINT64_FORMAT " step%s", steps, gemem_plural (steps));
   if (now->initial_events > 0 || (info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0)
     g_string_append (head, ", begins in the middle");
   if (now->device_ordinal == GEMEM_DEVICE_HOST)
@@ -243,7 +244,7 @@ append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *li
                             percent (share, line->saved, advice->need));
   if (line->calls != 0)
     g_string_append_printf (out, "; %" G_GINT64_FORMAT " device call%s %s", ABS (line->calls),
-                            ABS (line->calls) == 1 ? "" : "s", line->calls > 0 ? "more" : "fewer");
+                            gemem_plural (ABS (line->calls)), line->calls > 0 ? "more" : "fewer");
   g_string_append (out, line->calls == 0 ? "; as many device calls" : "");
   if (line->too_new)
     g_string_append_printf (out, "; version %.*s refuses it", (int) strcspn (advice->versions, " "),
@@ -285,11 +286,12 @@ append_tried (GString *out, const GememAdvice *advice)
     g_string_append_printf (text, "No setting of %s can be tried. ", advice->now->allocator);
   else
     {
-      g_string_append_printf (text, "Tried: %u settings of ", advice->tried);
+      g_string_append_printf (text, "Tried: %u setting%s of ", advice->tried,
+                              gemem_plural (advice->tried));
       append_allocator (text, advice);
       if (advice->pairs > 0)
         g_string_append_printf (text, " and %u pair%s of those that help", advice->pairs,
-                                advice->pairs == 1 ? "" : "s");
+                                gemem_plural (advice->pairs));
       if (advice->lines->len == 0)
         g_string_append (text, failed ? "; with none of them it fits" : "; none needs 1 % less");
       if (advice->approximate > 0)
@@ -351,6 +353,12 @@ append_next (GString *out, const GememAdvice *advice)
   g_autofree char *name = gemem_paste_shell (advice->name);
   g_autofree char *device = gemem_paste_shell (advice->device != NULL ? advice->device : "");
 
+  if (strcmp (gemem_held_info (advice->held)->format, "graph") == 0 && !fails)
+    {
+      g_string_append_printf (out, "\nNext: gemem-sim plan %s\n      %s\n", name,
+                              "places its tensors before the run, as compilers do");
+      return;
+    }
   g_string_append_printf (out, "\nNext: gemem-sim replay %s", name);
   if (recorder == NULL || !gemem_name_is (klass->name, klass->aliases, recorder))
     g_string_append_printf (out, " -a %s", klass->name);

@@ -137,9 +137,16 @@ idle at the reserved peak: 658.0 MiB of 3.199 GiB held
    6.720 MiB  rounding of 180 blocks in use
    1.250 MiB  free rest of the segment of block 1469 (128.0 KiB [head.bias]) and 10 more in use
 
-Next: gemem-sim replay graphs/bundled/bert-multibatch.json.gz -a ge --find-capacity
-      finds the smallest device that would do
+Next: gemem-sim plan graphs/bundled/bert-multibatch.json.gz
+      places its tensors before the run, as compilers do
 END
+
+# ---- whose allocator is assumed follows from the file, also when it was converted
+gemem-sim convert tests/data/ge/plan-log.txt "$GEMEM_TMP/plan-log.gmt"
+for file in tests/data/ge/plan-log.txt tests/data/ge/kernel-trace.txt tests/data/ge/with-log.txt "$GEMEM_TMP/plan-log.gmt"; do
+  run 3 gemem-sim $file; says out 'does not name its allocator: ge is assumed'; lacks out 'PYTORCH'
+done
+run 3 gemem-sim tests/data/paddle/mlp-train.json; says out 'does not name its allocator: paddle-auto-growth is assumed'; says out '  export FLAGS_'
 
 # ---- several files: a screen each, the worst status
 run 4 gemem-sim advise -d sim:capacity=4.1GiB $recorded/llama-train.gmt $recorded/llama-decode.gmt

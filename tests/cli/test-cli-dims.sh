@@ -16,6 +16,9 @@ for file in mlp.pdmodel __model__ mlp-train.pdmodel; do
   run 0 gemem-sim info "$paddle/$file" --dim -1=1; lacks out 'counts as 1'
   check "$file: 1 as if it were not given" sh -c 'grep "  tensors " open >a && grep "  tensors " '"$out"' | diff a -'
   run 0 gemem-sim info "$paddle/$file" --dim=-1=16; check "$file: more for 16" sh -c '! grep "  tensors " '"$out"' | diff -q a -'
+  # what counts as 1 for want of a number is no part of a conclusion
+  run 3 gemem-sim "$paddle/$file" --capacity 1GiB; says out 'It cannot be told whether it fits: [0-9]+ variables have a dimension that is not known'
+  run 0 gemem-sim "$paddle/$file" --dim -1=32 --capacity 1GiB; says out '^It fits: '
 done
 
 # ---- refused

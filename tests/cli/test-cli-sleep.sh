@@ -39,7 +39,7 @@ oom = r["oom"][0]
 assert oom["wake"] and oom["seq"] == 12 and oom["requested"] == 1024 * MiB and oom["device_free"] == 1000 * MiB, oom
 assert r["stats"]["reserved_bytes.all.current"] == 1064 * MiB and r["stats"]["sleep.host_bytes.peak"] == 40 * MiB'
 run 0 gemem-sim replay -v engine.txt -a pytorch-caching -d sim:capacity=1128MiB
-says out '^  1 times memory was put to sleep'; says out '^  host copies +40.00 MiB  41943040 bytes'
+says out '^  1 time memory was put to sleep'; says out '^  host copies +40.00 MiB  41943040 bytes'
 says out '^  event 12: waking 1.000 GiB \[kv_cache\] failed with 128.0 MiB live, 128.0 MiB allocated, 128.0 MiB reserved of 1.102 GiB'
 run 4 gemem-sim replay -v engine.txt -a pytorch-caching -d sim:capacity=1128MiB --fail-on-oom
 run 0 gemem-sim replay engine.txt -a pytorch-caching --find-capacity -o r.json
@@ -56,7 +56,7 @@ run 3 gemem-sim replay -v twice.txt -a pytorch-caching; says err "twice.txt:even
 # ---- a block of memory that sleeps
 printf '# gemem-trace: 3\nregion-begin pool=1 tag="x"\nalloc 1 size=20MiB pool=1\nfree 1\nsleep\nalloc 2 size=20MiB pool=1\nfree 2\n# end: 6\n' >fault.txt
 run 0 gemem-sim replay -v fault.txt -a pytorch-caching --check
-says out 'NOT ALLOWED: event 4: block 2 is allocated in memory that sleeps; using it faults'; says out '^  1 blocks allocated in memory that sleeps'
+says out 'NOT ALLOWED: event 4: block 2 is allocated in memory that sleeps; using it faults'; says out '^  1 block allocated in memory that sleeps'
 # ---- allocators whose memory does not sleep say so
 run 0 gemem-sim compare -v engine.txt -a tf-bfc -a direct -a pytorch-caching --check
 says out '^tf-bfc, direct: memory does not sleep here; 4 sleep, pause and wake events were passed over|^direct, tf-bfc: memory'

@@ -29,7 +29,9 @@
   ", device_id=" device ", module_id=45\n"
 #define DRIVER_FREE(size, address, device) \
   "1 free: RtMemAllocator::free device_id:" device " ,size:" size ", mem_addr:" address "\n"
-#define PLAN "or read what the planner logged with --trace-format=ge-plan-log"
+#define PLAN \
+  "read what the planner logged with --trace-format=ge-plan-log, or error lines with 'gemem-sim " \
+  "explain'"
 #define KERNEL(name, message) "7 Compute: [KernelTrace][" name "]" message "\n"
 
 static void

@@ -18,6 +18,8 @@ expect (const GememGraph *graph, const char *expected, const char *notes)
     g_string_append_printf (provenance, "%s\n",
                             (const char *) g_ptr_array_index (gemem_graph_provenance (graph), i));
   g_assert_cmpstr (text, ==, expected);
+  g_assert_true (g_str_has_suffix (provenance->str, "format: ge-dump\n"));
+  g_string_truncate (provenance, provenance->len - strlen ("format: ge-dump\n"));
   g_assert_cmpstr (provenance->str, ==, notes);
 }
 

@@ -58,10 +58,11 @@ test_old_inference (void)
       "op6:fetch(op5.0) -> ?=0\n"
       "source: PaddlePaddle program\n"
       "tool: PaddlePaddle 1.8.5\n"
-      "note: 6 variables have a dimension that is not known (-1), which counts as 1; where it is "
+      "open: 6 variables have a dimension that is not known (-1), which counts as 1; where it is "
       "the batch, --dim -1=N gives it a number\n"
       "note: 2 dimensions are products with one that is not known (-12), which count as 12\n"
-      "note: 2 variables are no dense tensors; they count as no bytes\n");
+      "note: 2 variables are no dense tensors; they count as no bytes\n"
+      "format: paddle-model\n");
 }
 
 static void
@@ -75,7 +76,8 @@ test_names_that_are_none (void)
                    "$@EMPTY@ ?=0\n"
                    "op0:exp($x) -> float16[3]=6\n"
                    "source: PaddlePaddle program\n"
-                   "tool: PaddlePaddle 2.6.2\n");
+                   "tool: PaddlePaddle 2.6.2\n"
+                   "format: paddle-model\n");
 }
 
 static void

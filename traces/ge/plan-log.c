@@ -312,6 +312,7 @@ probe (const guint8 *head, gsize size)
 
 const GememTraceFormat gemem_format_ge_plan_log = {
   .name = "ge-plan-log",
+  .assumed = "ge",
   .extensions = "log",
   .summary = "life times in the log of GE's static planner",
   .origin = "ge-static.md 11.2",

@@ -374,8 +374,8 @@ log_open (GememInput *input, const GememReadOptions *options, GError **error)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                    "%s:1: the log has no whole line of GE's run-time memory; set the log level to "
-                   "INFO and run again, or read what the planner logged with "
-                   "--trace-format=ge-plan-log",
+                   "INFO and run again, read what the planner logged with "
+                   "--trace-format=ge-plan-log, or error lines with 'gemem-sim explain'",
                    gemem_input_name (input));
       ok = FALSE;
     }
@@ -422,6 +422,7 @@ probe (const guint8 *head, gsize size)
 
 const GememTraceFormat gemem_format_ge_runtime_log = {
   .name = "ge-runtime-log",
+  .assumed = "ge",
   .aliases = "ge-log",
   .extensions = "log",
   .summary = "memory lines in the log of GE's run time: pools, kernel trace, driver",

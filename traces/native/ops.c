@@ -42,8 +42,6 @@
 #define LONGEST_LINE ((gsize) 64 << 10)
 #define LOOK_AHEAD 4096
 
-#define FIRST_NAMED (G_GUINT64_CONSTANT (1) << 62) /* the id of the first name */
-
 /* A graph that was loaded; its id is its place in OpsReader.graphs, from 1. */
 typedef struct
 {
@@ -103,7 +101,7 @@ parse_id (GememLineReader *reader, const char **p, const char *end, GememTraceEv
   if (known == NULL)
     {
       known = g_new (guint64, 1);
-      *known = FIRST_NAMED + g_hash_table_size (ids);
+      *known = GEMEM_NAMED_ID + g_hash_table_size (ids);
       g_hash_table_insert (ids, g_steal_pointer (&name), known);
     }
   event->id = *known;
