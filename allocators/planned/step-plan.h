@@ -16,7 +16,10 @@
 
 #include "allocators/planned/past.h"
 #include "allocators/planned/steps.h"
+#include "base/macros.h"
 #include "planners/planner.h"
+
+GEMEM_BEGIN_DECLS
 
 #define GEMEM_STEP_PLAN_SMALL 512
 
@@ -44,3 +47,5 @@ GememStepPlan *gemem_step_plan_make (const char *path, const GememChoice *planne
 void gemem_step_plan_write (GString *out, const GememStepPlan *plan);
 /* Errors: GEMEM_ERROR_INPUT "FILE:LINE: ...". */
 GememStepPlan *gemem_step_plan_read (const char *path, GError **error);
+
+GEMEM_END_DECLS
