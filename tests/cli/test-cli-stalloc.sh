@@ -32,6 +32,8 @@ bad '1 0x7f0000000400 512' "not '0\|1 POINTER SIZE STREAM'"
 bad '0 0x7f0000000400 99999999999999999999 0' "not '0\|1 POINTER SIZE STREAM'"
 bad '1 0x7f0000000400 1152921504606846976 0' "not '0\|1 POINTER SIZE STREAM'"
 
+echo 'a line of the program' >none.txt; run 3 gemem-sim info none.txt --trace-format stalloc; says err "no line of this file is STAlloc's"
+
 # ---- what is written is the same program
 requests () { gemem-sim replay -q "$1" -a direct -f json | jq -c '.results[0].values | [.allocs, .peak_live, .ooms]'; }
 run 0 gemem-sim convert "$recorded/gpt2-train.gmt" gpt2.txt -f stalloc

@@ -187,6 +187,9 @@ static gboolean
 read_end (GememLineReader *reader)
 {
   end_part ((Stalloc *) reader);
+  if (reader->count == 0)
+    return gemem_line_reader_fail (
+        reader, "no line of this file is STAlloc's; name a file mem_log_dev<k>.txt");
   return gemem_log_reader_finish (reader);
 }
 
