@@ -945,8 +945,8 @@ test_pools_let_go (void)
   expect_released ("t\n" POOLED ("1") "e segment_free 0x10000000 20971520 0 1 d/m 5\n", alone);
 }
 
-/* Before 2.12 events name no pool: what an emptied cache gives back behind the default pool's, out of
- * the order of streams, was of a private one.  Not what the allocator gave back by itself. */
+/* Before 2.12 events name no pool: what an emptied cache returns behind the default pool's, out of the
+ * order of streams, was of a private one.  Not what the allocator returned by itself. */
 static void
 test_pools_by_order (void)
 {
