@@ -16,6 +16,7 @@ try_one (const GememJob *job, GememResult *result, guint frees, GError **error)
   const GememNeedOptions options = { .device_spec = job->device_spec,
                                      .ignores_settings = !job->use_trace_settings,
                                      .allow_partial = job->allow_partial,
+                                     .finds_capacity = job->find_capacity,
                                      .interrupted = job->interrupted,
                                      .run = gemem_needs_run_jobs };
   GememHistories histories;
@@ -30,7 +31,8 @@ try_one (const GememJob *job, GememResult *result, guint frees, GError **error)
       result->histories_most = histories.all.most;
     }
   g_free (result->histories);
-  result->histories = gemem_histories_sentence (&histories, result->peak_reserved);
+  result->histories = gemem_histories_sentence (
+      &histories, job->find_capacity ? result->least_capacity : result->peak_reserved);
   return TRUE;
 }
 

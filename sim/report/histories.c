@@ -11,9 +11,11 @@
 static gboolean
 varies (const GememResult *result)
 {
+  const guint64 need = result->least_capacity != 0 ? result->least_capacity : result->peak_reserved;
+
   return result->histories_runs > 0
-         && (result->histories_failed > 0 || result->histories_least != result->peak_reserved
-             || result->histories_most != result->peak_reserved);
+         && (result->histories_failed > 0 || result->histories_least != need
+             || result->histories_most != need);
 }
 
 static gboolean

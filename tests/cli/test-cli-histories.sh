@@ -67,6 +67,9 @@ check 'JSON: how many' jq -e '[.results[] | (.values.histories_runs // .historie
 run 0 gemem-sim compare random.gmt -a gmlake --histories 8 -f csv -o compared.csv; check 'CSV' grep -q histories_most compared.csv
 run 0 gemem-sim plot compared.json -f json; check 'and back' test "$(jq -S .results "$out" | md5sum)" = "$(jq -S .results compared.json | md5sum)"
 run 0 gemem-sim compare quick.txt -a umpire-quick -d sim:capacity=815MiB --histories 3; says out '^umpire-quick: It fails in 1 of 4 other histories: 3 orders of frees 814\.2 MiB, a warm cache 1 fails\.$'
+# with --find-capacity the least capacity of each
+run 0 gemem-sim compare random.gmt -a pytorch-caching --histories 6 --find-capacity -f json -o capacity.json
+check 'the least capacity in other histories is that of each' jq -e '.results[0] | ((.values.least_capacity // .least_capacity) > 0) and ((.values.histories_most // .histories_most) >= (.values.histories_least // .histories_least)) and ((.values.histories_least // .histories_least) < (.values.peak_reserved // .peak_reserved))' capacity.json
 run 2 gemem-sim compare random.gmt --histories 3 --measure; says err '^gemem-sim: error: --histories and --measure: leave one of them out$'
 run 2 gemem-sim compare random.gmt random.gmt --histories 3 --share-device; run 2 gemem-sim compare random.gmt --histories 1001; run 2 gemem-sim compare random.gmt --histories 2 -d cuda:0
 
