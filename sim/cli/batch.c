@@ -52,7 +52,7 @@ const GOptionEntry gemem_rows_entries[] = {
   { "zoo", 0, 0, G_OPTION_ARG_NONE, &zoo, "Every allocator of 'gemem-sim list', of all systems",
     NULL },
   { "optimal", 0, 0, G_OPTION_ARG_NONE, &optimal,
-    "A row for the least that is possible, and what allocators hold idle above it", NULL },
+    "A row for the least that is possible, and what is idle above it", NULL },
   GEMEM_HISTORIES_OPTION (&histories),
   { NULL }
 };
