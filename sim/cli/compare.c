@@ -33,7 +33,7 @@ const GememCommand gemem_command_compare = {
       "-a.\n"
       "Below the tables stands which real allocator needs least; with --find-capacity, which fits "
       "on the smallest device.\n"
-      "Instead of traces, databases that 'sweep' wrote: a row for each run there.",
+      "Instead of traces, databases that 'sweep' wrote: a row for each run.",
   .examples =
       "  gemem-sim compare step.gmt --plots plots\n"
       "      all allocators, a table and pictures\n"
