@@ -691,41 +691,82 @@ test_by_hand (void)
   gemem_result_free (result);
 }
 
+static char *
+drawn (GememResult *const *results, guint n, const char *name, guint columns, gboolean unicode)
+{
+  const GememTextLook look = { .unicode = unicode };
+  g_autoptr (GString) out = g_string_new (NULL);
+  g_autoptr (GError) error = NULL;
+  GememTextPlot plot;
+
+  g_assert_true (gemem_plot_text_parse (name, &plot, &error));
+  g_assert_no_error (error);
+  gemem_plot_text (out, results, n, plot, columns, 28, &look);
+  for (const char *line = out->str; line != NULL;
+       line = strchr (line, '\n') != NULL ? strchr (line, '\n') + 1 : NULL)
+    {
+      g_autofree char *one = g_strndup (line, strcspn (line, "\n"));
+      g_assert_cmpint (g_utf8_strlen (one, -1), <=, columns);
+      g_assert_false (g_str_has_suffix (one, " "));
+    }
+  return g_string_free (g_steal_pointer (&out), FALSE);
+}
+
+/* @n points of @width events, whose live bytes are those of @live, half a GiB below what is reserved. */
 static void
-test_dumb (void)
+set_timeline (GememResult *result, const guint64 *live, guint n, guint64 width)
+{
+  g_array_set_size (result->timeline, 0);
+  for (guint i = 0; i < n; i++)
+    {
+      GememTimelinePoint point = { .seq = (i + 1) * width - 1,
+                                   .live_max = live[i],
+                                   .live = live[i] };
+      point.reserved_max = point.reserved = live[i] + GEMEM_GIB / 2;
+      point.allocated_max = point.allocated = live[i];
+      g_array_append_val (result->timeline, point);
+    }
+}
+
+static void
+test_text (void)
 {
   GememResult *results[] = { test_served_result ("x.gmt", "direct"),
                              test_served_result ("x.gmt", "other"),
                              test_sample_result ("x.gmt", "refuses") };
-  g_autoptr (GError) error = NULL;
-  if (have_gnuplot ())
-    {
-      results[1]->peak_reserved = 2 * GEMEM_GIB;
-      results[2]->peak_reserved = GEMEM_GIB;
-      g_autofree char *comparison = gemem_plot_dumb (results, 3, "comparison", 80, 24, NULL,
-                                                     &error);
-      g_assert_no_error (error);
-      assert_contains (
-          comparison,
-          "\n      other |====================           | 2.000 GiB                     |\n"
-          "            |                                                               |\n"
-          "     direct |===============================|========  4.000 GiB            |\n"
-          "            |                                                               |\n"
-          "    refuses |/////////  1.000 GiB, 1 failed                                 |\n");
-      assert_contains (comparison, "; ///: failed requests\n");
-      g_autofree char *timeline = gemem_plot_dumb (results, 2, "Timeline", 80, 24, NULL, &error);
-      g_assert_no_error (error);
-      assert_contains (timeline, "event");
-      assert_contains (timeline, "direct #####");
-      assert_contains (timeline, "live $$$$$");
-      for (const char *line = timeline; line != NULL;
-           line = strchr (line, '\n') != NULL ? strchr (line, '\n') + 1 : NULL)
-        g_assert_cmpuint (strcspn (line, "\n"), <=, 80);
-      g_autofree char *fragmentation = gemem_plot_dumb (results, 2, "fragmentation", 80, 24, NULL,
-                                                        &error);
-      g_assert_no_error (error);
-      assert_contains (fragmentation, "100 +-");
-    }
+  const guint64 live[] = { GEMEM_GIB / 2, GEMEM_GIB * 3 / 2, 0, GEMEM_GIB };
+
+  results[0]->peak_live = results[1]->peak_live = GEMEM_GIB;
+  results[1]->peak_reserved = 2 * GEMEM_GIB;
+  results[2]->peak_reserved = GEMEM_GIB;
+  g_autofree char *comparison = drawn (results, 3, "comparison", 60, FALSE);
+  assert_contains (comparison, "\nother   ########........ 2.000 GiB\n"
+                               "direct  ########........................ 4.000 GiB\n"
+                               "refuses //////// 1.000 GiB, 1 failed\n");
+  assert_contains (comparison, "# live at most  . reserved beside it  / failed requests\n");
+
+  set_timeline (results[1], live, 4, 12);
+  g_autofree char *timeline = drawn (&results[1], 1, "Timeline", 60, FALSE);
+  assert_contains (timeline, "other: at most 2.000 GiB reserved, 1.000 GiB live\n");
+  assert_contains (timeline, " 2.000 GiB |            ............\n"
+                             "           |            ............\n"
+                             "           |            ............\n"
+                             "           |            ############            ............\n");
+  assert_contains (timeline, "         0 |########################............############\n"
+                             "            ------------------------------------------------\n"
+                             "            event 0                                       47\n");
+  g_autofree char *blocks = drawn (&results[1], 1, "timeline", 60, TRUE);
+  assert_contains (blocks, "\u2502\u2591");
+  set_timeline (results[1], live, 4, 2); /* fewer events than columns: each is as wide */
+  g_autofree char *wide = drawn (&results[1], 1, "timeline", 60, FALSE);
+  assert_contains (wide, " 2.000 GiB |            ............\n");
+  assert_contains (wide, "         0 |########################............############\n");
+  g_autofree char *fragmentation = drawn (&results[1], 1, "fragmentation", 60, FALSE);
+  assert_contains (fragmentation, "     100 % |                        ############\n");
+
+  g_array_set_size (results[1]->timeline, 0);
+  g_autofree char *nothing = drawn (&results[1], 1, "timeline", 60, FALSE);
+  assert_contains (nothing, "\nno run has a timeline: no events, or --timeline-points=0\n");
   free_results (results, 3);
 }
 
@@ -736,14 +777,11 @@ test_errors (void)
   g_autoptr (GError) error = NULL;
   g_autofree char *file = g_build_filename (test_tmpdir (), "file", NULL),
                   *inside = g_build_filename (file, "plots", NULL), *dir = new_dir ("errors");
-  g_assert_null (gemem_plot_dumb (&result, 1, "pie", 80, 24, NULL, &error));
+  g_assert_false (gemem_plot_text_parse ("pie", NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
-  g_assert_cmpstr (error->message, ==,
-                   "unknown plot 'pie'; choose comparison, timeline or fragmentation");
-  g_clear_error (&error);
-  g_assert_null (gemem_plot_dumb (&result, 1, "timeline", 80, 24, "/nonexistent/gnuplot", &error));
-  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
-  assert_contains (error->message, "/nonexistent/gnuplot: not found; install gnuplot");
+  g_assert_cmpstr (
+      error->message, ==,
+      "--plot-terminal=pie: unknown plot; choose comparison, timeline or fragmentation");
   g_clear_error (&error);
   g_assert_true (g_file_set_contents (file, "", 0, NULL));
   g_assert_false (gemem_plot_write (inside, NULL, &result, 1, "", NULL, &error));
@@ -780,7 +818,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plot/rendered", test_rendered);
   g_test_add_func ("/plot/rendered-edges", test_rendered_edges);
   g_test_add_func ("/plot/by-hand", test_by_hand);
-  g_test_add_func ("/plot/dumb", test_dumb);
+  g_test_add_func ("/plot/text", test_text);
   g_test_add_func ("/plot/errors", test_errors);
   return g_test_run ();
 }
