@@ -118,6 +118,25 @@ gemem_cuda_async_new (const char *what, guint64 release_threshold, GememDevice *
   return gemem_cuda_pool_new (&gemem_cuda_async_class, what, &own.pool, device, error);
 }
 
+/* cudaMemPoolSetAttribute(): what a pool was made with, its size and its unit, stays. */
+static gboolean
+configure (GememAllocator *allocator, const char *text, GError **error)
+{
+  GememCudaPool *pool = (GememCudaPool *) allocator;
+  const GememParamContext context = { 0 };
+  g_autoptr (GPtrArray) settings = gemem_settings_parse (text, error);
+  Params own;
+
+  if (settings == NULL || !gemem_params_apply (params, &own, &context, WHAT, settings, error))
+    return FALSE;
+  own.pool.max_size = pool->params.max_size;
+  own.pool.growth = pool->params.growth;
+  if (own.pool.release_threshold != pool->params.release_threshold)
+    gemem_cuda_pool_set_threshold (pool, own.pool.release_threshold);
+  pool->params = own.pool;
+  return TRUE;
+}
+
 static const GememForm forms[] = {
   { "tensorflow", GEMEM_FORM_VARIABLES, "TF_GPU_ALLOCATOR=cuda_malloc_async", "" },
   { NULL },
@@ -134,5 +153,6 @@ const GememAllocatorClass gemem_cuda_async_class = {
   .params = params,
   .params_size = sizeof (Params),
   .create = create,
+  .configure = configure,
   GEMEM_CUDA_POOL_MEMBERS,
 };

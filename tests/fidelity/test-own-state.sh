@@ -21,10 +21,7 @@ for file in "$shared"/traces/pytorch/*.pickle* "$shared"/gpu/h100/recordings/*.p
   "$shared"/cases/recordings/01*.pickle; do
   test -f "$file" || continue
   found=yes
-  case ${file##*/} in
-    cuda_graphs.*) same "${file##*/}" "$file" 0 3 ;;              # the release of a graph's pool
-    *) same "${file##*/}" "$file" ;;
-  esac
+  same "${file##*/}" "$file"
 done
 test $found = yes || skip "recordings" "there are none in $shared"
 done_testing

@@ -5,14 +5,19 @@
  * their stream is behind; what a stream waits for is told to all pools.  In e12 each capture is a
  * pool that never hears of the device.
  *
+ * What each pool is told is written as a trace, too (has-order), and that file is replayed by the
+ * engine like any other: every address must be the recorded one, and every refusal a refusal.
+ *
  * Not replayed: the five requests of e10 while two pools share a full device, and what a plain
  * allocation there takes from them: a pool here knows of no other (peers.md 1d).
  */
 #include "config.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "allocators/cuda/async.h"
+#include "sim/engine/replay.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
 
@@ -24,6 +29,8 @@
 #define TOTAL G_GUINT64_CONSTANT (85017493504)
 #define RANGE (5068 * G_GUINT64_CONSTANT (33554432))
 #define FAILED G_MAXUINT64
+#define HOST 99 /* the stream by which a trace says that the host waits for an event */
+#define BASE G_GUINT64_CONSTANT (0x200000000000)
 
 static const struct
 {
@@ -58,6 +65,11 @@ typedef struct
   GememAllocator *allocator;
   guint64 base; /* address of its first block in the log; 0: none yet */
   guint64 reserved, used, reserved_high, used_high;
+  char *path, *device; /* of the trace */
+  GememTraceInfo info;
+  GememTraceWriter *trace;
+  GHashTable *seen; /* events that the trace has recorded */
+  guint64 requests;
 } Pool;
 
 typedef struct
@@ -73,6 +85,8 @@ typedef struct
   gboolean blocking[STREAMS], attributes, full, skips; /* full: e10 */
   guint64 free;                                        /* of the device, as the log last said */
   guint line, allocs;
+  guint64 works[STREAMS];             /* id of the work that a closed gate is; 0: it is open */
+  guint64 last_work, replayed, empty; /* empty: requests of 0 bytes, which no trace compares */
 } Replay;
 
 /* ---- the device: streams behind gates */
@@ -115,6 +129,161 @@ pool_of (const Replay *replay, guint number)
   return (GememCudaPool *) replay->pools[number].allocator;
 }
 
+/* ---- the same as a trace */
+
+static void
+write_event (Pool *pool, GememTraceEvent event)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (pool->trace != NULL)
+    pool->trace->write (pool->trace, &event, 1, &error);
+  g_assert_no_error (error);
+}
+
+static void
+write_to_all (Replay *replay, GememTraceEvent event)
+{
+  for (guint i = 0; i < POOLS; i++)
+    write_event (&replay->pools[i], event);
+}
+
+static void
+write_mark (Pool *pool, gboolean wait, guint64 id, guint stream)
+{
+  if (pool->trace == NULL || (wait && !g_hash_table_contains (pool->seen, GUINT_TO_POINTER (id))))
+    return;
+  if (!wait)
+    g_hash_table_add (pool->seen, GUINT_TO_POINTER (id));
+  write_event (pool,
+               (GememTraceEvent){ .kind = wait ? GEMEM_EVENT_EVENT_WAIT : GEMEM_EVENT_EVENT_RECORD,
+                                  .id = id,
+                                  .stream = stream });
+}
+
+/* Streams that are behind a closed gate when the trace begins. */
+static void
+write_gates (const Replay *replay, Pool *pool)
+{
+  for (guint gate = 0; gate < STREAMS; gate++)
+    if (replay->works[gate] != 0)
+      write_event (pool, (GememTraceEvent){
+                             .kind = GEMEM_EVENT_WORK, .id = replay->works[gate], .stream = gate });
+  for (guint gate = 0; gate < STREAMS; gate++)
+    for (guint i = 0; replay->works[gate] != 0 && i < STREAMS; i++)
+      if (i != gate && (behind[i] >> gate & 1) != 0)
+        {
+          write_mark (pool, FALSE, JOIN_ID, gate);
+          write_mark (pool, TRUE, JOIN_ID, i);
+        }
+}
+
+static void
+begin_trace (const Replay *replay, Pool *pool, const char *spec, const char *device)
+{
+  g_autoptr (GError) error = NULL;
+
+  pool->path = g_build_filename (test_tmpdir (), "pool.gmt", NULL);
+  pool->device = g_strdup (device);
+  pool->seen = g_hash_table_new (NULL, NULL);
+  gemem_trace_info_init (&pool->info, "vector", pool->path);
+  pool->info.flags = GEMEM_TRACE_HAS_ORDER | GEMEM_TRACE_HAS_SETTINGS | GEMEM_TRACE_HAS_ADDRESSES
+                     | GEMEM_TRACE_IS_VECTOR;
+  pool->info.allocator = g_strdup ("cuda-async");
+  pool->info.settings = g_strdup (strchr (spec, ':') + 1);
+  pool->trace = gemem_trace_create (pool->path, NULL, &pool->info, &error);
+  g_assert_no_error (error);
+  write_gates (replay, pool);
+}
+
+static GememTraceReader *
+open_trace (gpointer path, GError **error)
+{
+  return gemem_trace_open (path, NULL, NULL, error);
+}
+
+/* Replays the trace; returns how many decisions were compared, which must all be equal. */
+static guint64
+end_trace (const Replay *replay, Pool *pool)
+{
+  g_autoptr (GPtrArray)
+      specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
+  g_autoptr (GError) error = NULL;
+  GememJob job = { .device_spec = pool->device,
+                   .device_ordinal = -1,
+                   .source = open_trace,
+                   .source_data = pool->path,
+                   .use_trace_settings = TRUE };
+  GememResult *result;
+  GememFidelity fidelity;
+
+  pool->trace->finish (pool->trace, &error);
+  g_assert_no_error (error);
+  gemem_allocator_spec_parse ("cuda-async", specs, &error);
+  g_assert_no_error (error);
+  job.allocator = specs->pdata[0];
+  result = gemem_job_run (&job, &error);
+  g_assert_no_error (error);
+  fidelity = result->fidelity;
+  if (fidelity.equal != pool->requests || fidelity.compared != pool->requests)
+    g_error ("line %u: the trace has %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+             " decisions equal; event %" G_GUINT64_FORMAT " is at 0x%" G_GINT64_MODIFIER
+             "x, not 0x%" G_GINT64_MODIFIER "x",
+             replay->line, fidelity.equal, pool->requests, fidelity.first_difference,
+             fidelity.got_address, fidelity.expected_address);
+  g_assert_null (result->approximation);
+  gemem_result_free (result);
+  gemem_trace_info_clear (&pool->info);
+  g_hash_table_unref (pool->seen);
+  g_unlink (pool->path);
+  g_free (pool->path);
+  g_free (pool->device);
+  return fidelity.compared;
+}
+
+/* A request that got @address, as the log counts. */
+static void
+write_alloc (Pool *pool, guint64 id, const GememRequest *request, guint64 address)
+{
+  const gboolean failed = address == FAILED;
+  const guint8 flags = failed ? GEMEM_EVENT_FAILED : 0;
+
+  if (request->size == 0)
+    return;
+  pool->requests++;
+  write_event (pool, (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC,
+                                        .id = id,
+                                        .size = request->size,
+                                        .stream = request->stream,
+                                        .address = failed ? 0 : address - pool->base + BASE,
+                                        .flags = flags });
+  if (failed)
+    write_event (pool, (GememTraceEvent){ .kind = GEMEM_EVENT_FREE, .id = id, .flags = flags });
+}
+
+/* The attributes of @pool from here on. */
+static void
+write_settings (Pool *pool)
+{
+  const GememCudaPoolParams *params = &((GememCudaPool *) pool->allocator)->params;
+  g_autofree char *threshold = params->release_threshold == G_MAXUINT64
+                                   ? g_strdup ("unlimited")
+                                   : g_strdup_printf ("%" G_GUINT64_FORMAT "B",
+                                                      params->release_threshold);
+  g_autofree char *text = g_strdup_printf (
+      "release_threshold=%s,trim_to=%" G_GUINT64_FORMAT
+      "B,reuse_follow_event_dependencies=%s,reuse_allow_opportunistic=%s,"
+      "reuse_allow_internal_dependencies=%s",
+      threshold, params->trim_to, params->follow_event_dependencies ? "yes" : "no",
+      params->allow_opportunistic ? "yes" : "no",
+      params->allow_internal_dependencies ? "yes" : "no");
+
+  write_event (pool, (GememTraceEvent){ .kind = GEMEM_EVENT_SETTINGS,
+                                        .tag = gemem_trace_info_intern (&pool->info, text) });
+}
+
+/* ---- making and ending pools */
+
 static void
 make_pool (Replay *replay, guint number, guint64 max, const char *settings)
 {
@@ -134,6 +303,7 @@ make_pool (Replay *replay, guint number, guint64 max, const char *settings)
   klass.event_record = record_gated;
   klass.event_query = query_gated;
   pool->allocator->device->klass = &klass;
+  begin_trace (replay, pool, spec, device);
   for (guint i = 0; i < 2; i++) /* two streams: the pool records an event with every free */
     pool->allocator->klass->streams.record (pool->allocator, JOIN_ID, i, G_MAXUINT64);
 }
@@ -146,6 +316,8 @@ end_pool (Replay *replay, guint number)
   gemem_cuda_pool_check (replay->pools[number].allocator, &error);
   g_assert_no_error (error);
   g_clear_pointer (&replay->pools[number].allocator, test_allocator_destroy);
+  replay->replayed += end_trace (replay, &replay->pools[number]);
+  replay->pools[number].trace = NULL;
   for (guint i = 0; i < replay->blocks->len; i++)
     if (g_array_index (replay->blocks, Block, i).pool == number)
       g_array_index (replay->blocks, Block, i).block.handle = NULL;
@@ -160,12 +332,13 @@ stream_of (const char *word)
 }
 
 static void
-tell (const Replay *replay, gboolean wait, guint64 id, guint stream)
+tell (Replay *replay, gboolean wait, guint64 id, guint stream)
 {
   for (guint i = 0; i < POOLS; i++)
     {
       GememAllocator *a = replay->pools[i].allocator;
 
+      write_mark (&replay->pools[i], wait, id, stream);
       if (a != NULL && wait)
         a->klass->streams.wait (a, id, stream);
       else if (a != NULL)
@@ -174,7 +347,7 @@ tell (const Replay *replay, gboolean wait, guint64 id, guint stream)
 }
 
 static void
-join (const Replay *replay, guint from, guint to)
+join (Replay *replay, guint from, guint to)
 {
   tell (replay, FALSE, JOIN_ID, from);
   tell (replay, TRUE, JOIN_ID, to);
@@ -183,7 +356,7 @@ join (const Replay *replay, guint from, guint to)
 
 /* Work on @stream: the legacy stream and blocking streams follow one another. */
 static guint
-work_on (const Replay *replay, const char *word)
+work_on (Replay *replay, const char *word)
 {
   const guint stream = stream_of (word);
 
@@ -196,8 +369,13 @@ work_on (const Replay *replay, const char *word)
 }
 
 static void
-host_waits (const Replay *replay, guint64 stream)
+host_waits (Replay *replay, guint64 stream)
 {
+  const gboolean all = stream == G_MAXUINT64;
+
+  write_to_all (replay,
+                (GememTraceEvent){ .kind = all ? GEMEM_EVENT_DEVICE_SYNC : GEMEM_EVENT_STREAM_SYNC,
+                                   .stream = all ? 0 : stream });
   for (guint i = 0; i < POOLS; i++)
     if (replay->pools[i].allocator != NULL)
       gemem_cuda_pool_sync (replay->pools[i].allocator, stream);
@@ -242,10 +420,12 @@ run_alloc (Replay *replay, char **words, const char *said)
 
   *block = (Block){ .pool = number_of_pool };
   replay->allocs++;
+  replay->empty += request.size == 0;
   if (gemem_cuda_pool_alloc (pool->allocator, &request, &block->block))
     got = block->block.address;
   if (pool->base == 0 && expected != FAILED && expected != 0)
     pool->base = expected;
+  write_alloc (pool, number (words[1]), &request, expected);
   if (got != FAILED && got != 0)
     got = got - pool_of (replay, number_of_pool)->range + pool->base;
   if (got != expected)
@@ -259,6 +439,10 @@ run_free (Replay *replay, char **words)
   Block *block = block_of (replay, words[1]);
   const guint stream = work_on (replay, words[2]);
 
+  if (block->block.handle != NULL)
+    write_event (
+        &replay->pools[block->pool],
+        (GememTraceEvent){ .kind = GEMEM_EVENT_FREE, .id = number (words[1]), .stream = stream });
   if (block->block.handle != NULL)
     gemem_cuda_pool_free_on (replay->pools[block->pool].allocator, &block->block, stream);
   block->block.handle = NULL;
@@ -284,6 +468,7 @@ run_set (Replay *replay, char **words)
     default:
       pool->params.allow_internal_dependencies = value != 0;
     }
+  write_settings (&replay->pools[number (words[1])]);
 }
 
 static void
@@ -306,6 +491,8 @@ run_trim (Replay *replay, char **words)
   GememCudaPool *pool = pool_of (replay, (guint) number (words[1]));
 
   pool->params.trim_to = number (words[2]);
+  write_settings (&replay->pools[number (words[1])]);
+  write_event (&replay->pools[number (words[1])], (GememTraceEvent){ .kind = GEMEM_EVENT_TRIM });
   gemem_cuda_pool_trim (&pool->base);
 }
 
@@ -335,8 +522,41 @@ run_host (Replay *replay, char **words)
     default:
       for (guint i = 0; i < POOLS; i++)
         if (replay->pools[i].allocator != NULL)
+          {
+            Pool *pool = &replay->pools[i];
+
+            write_mark (pool, TRUE, number (words[1]), HOST);
+            if (g_hash_table_contains (pool->seen, GUINT_TO_POINTER (number (words[1]))))
+              write_event (pool,
+                           (GememTraceEvent){ .kind = GEMEM_EVENT_STREAM_SYNC, .stream = HOST });
+          }
+      for (guint i = 0; i < POOLS; i++)
+        if (replay->pools[i].allocator != NULL)
           gemem_cuda_pool_sync_event (pool_of (replay, i), number (words[1]));
     }
+}
+
+static void
+close_gate (Replay *replay, guint stream)
+{
+  if (replay->works[stream] == 0)
+    {
+      replay->works[stream] = ++replay->last_work;
+      write_to_all (
+          replay,
+          (GememTraceEvent){ .kind = GEMEM_EVENT_WORK, .id = replay->last_work, .stream = stream });
+    }
+  behind[stream] |= 1u << stream;
+}
+
+static void
+run_open (Replay *replay, guint stream)
+{
+  if (replay->works[stream] != 0)
+    write_to_all (replay,
+                  (GememTraceEvent){ .kind = GEMEM_EVENT_WORK_DONE, .id = replay->works[stream] });
+  replay->works[stream] = 0;
+  open_gate (stream);
 }
 
 static void
@@ -365,9 +585,13 @@ run_line (Replay *replay, char **words, const char *said)
   else if (strcmp (op, "ssync") == 0 || strcmp (op, "dsync") == 0 || strcmp (op, "esync") == 0)
     run_host (replay, words);
   else if (strcmp (op, "gate") == 0)
-    behind[work_on (replay, words[1])] |= 1u << stream_of (words[1]);
+    close_gate (replay, work_on (replay, words[1]));
   else if (strcmp (op, "open") == 0)
-    open_gate (stream_of (words[1]));
+    run_open (replay, stream_of (words[1]));
+  else if (strcmp (op, "squery") == 0 && said[0] == 'o')
+    write_to_all (replay, (GememTraceEvent){ .kind = GEMEM_EVENT_STREAM_SYNC,
+                                             .stream = stream_of (words[1]),
+                                             .aux = 1 });
   else if (strcmp (op, "kernel") == 0)
     work_on (replay, words[1]);
   else if (strcmp (op, "memset") == 0)
@@ -478,6 +702,7 @@ test_file (gconstpointer data)
     if (replay.pools[p].allocator != NULL)
       end_pool (&replay, p);
   g_assert_cmpuint (replay.allocs, ==, files[i].allocs);
+  g_assert_cmpuint (replay.replayed, ==, replay.allocs - replay.empty);
   g_array_unref (marks);
   g_array_unref (recorded);
   g_array_unref (replay.blocks);

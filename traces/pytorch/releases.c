@@ -23,6 +23,7 @@ gemem_pytorch_releases_init (GememPytorchReleases *releases)
   releases->requests = g_byte_array_new ();
   releases->misses = g_array_new (FALSE, FALSE, sizeof (gint64));
   releases->segments = g_array_new (FALSE, FALSE, sizeof (Segment));
+  releases->strays = g_array_new (FALSE, FALSE, sizeof (GememPytorchStray));
   gemem_idset_init (&releases->known);
 }
 
@@ -34,6 +35,7 @@ gemem_pytorch_releases_clear (GememPytorchReleases *releases)
   g_clear_pointer (&releases->requests, g_byte_array_unref);
   g_clear_pointer (&releases->misses, g_array_unref);
   g_clear_pointer (&releases->segments, g_array_unref);
+  g_clear_pointer (&releases->strays, g_array_unref);
   gemem_idset_clear (&releases->known);
 }
 
@@ -133,6 +135,35 @@ any_unused (const GememPytorchReleases *releases)
 
 /* ---- runs */
 
+/* Whether an emptied cache releases @first before @second, of the same pool. */
+static gboolean
+goes_before (const GememTraceEvent *first, const GememTraceEvent *second)
+{
+  const guint small = first->flags & GEMEM_EVENT_SMALL, other = second->flags & GEMEM_EVENT_SMALL;
+
+  if (small != other)
+    return small < other;
+  if (first->stream != second->stream)
+    return first->stream < second->stream;
+  return first->size != second->size ? first->size < second->size
+                                     : first->address < second->address;
+}
+
+/* Notes a segment of a private pool, as the order of releases shows. */
+static void
+look_at_order (GememPytorchReleases *releases, const GememTraceEvent *event, guint64 made)
+{
+  const GememPytorchStray stray = { .address = event->address,
+                                    .size = event->size,
+                                    .since = made - 1,
+                                    .until = releases->events,
+                                    .run = releases->runs->len - 1,
+                                    .pool = releases->breaks };
+
+  if (stray.pool > 0 && made > 0)
+    g_array_append_val (releases->strays, stray);
+}
+
 static void
 begin_run (GememPytorchReleases *releases, guint32 stack, gboolean empties)
 {
@@ -147,16 +178,24 @@ begin_run (GememPytorchReleases *releases, guint32 stack, gboolean empties)
   run.event = releases->events - run.completions;
   g_array_append_val (releases->runs, run);
   releases->open = releases->uniform = TRUE;
+  releases->breaks = 0;
   releases->stack = stack;
 }
 
 static void
-add_to_run (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack)
+add_to_run (GememPytorchReleases *releases, const GememTraceEvent *event, guint32 stack,
+            guint64 made)
 {
   GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease,
                                              releases->runs->len - 1);
 
   releases->uniform &= stack == releases->stack;
+  releases->breaks += run->bytes > 0 && event->kind == GEMEM_EVENT_SEGMENT_FREE
+                      && releases->previous.kind == GEMEM_EVENT_SEGMENT_FREE
+                      && !goes_before (&releases->previous, event);
+  releases->previous = *event;
+  if (event->kind == GEMEM_EVENT_SEGMENT_FREE && event->pool == 0)
+    look_at_order (releases, event, made);
   if (run->bytes == 0)
     run->first = run->least = event->size;
   run->least = MIN (run->least, event->size);
@@ -232,7 +271,7 @@ count_reserved (GememPytorchReleases *releases, const GememTraceEvent *event)
 
 void
 gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event,
-                              guint32 stack, gboolean empties, gboolean seen)
+                              guint32 stack, gboolean empties, gboolean seen, guint64 made)
 {
   const gboolean release = is_release (event->kind);
 
@@ -246,7 +285,7 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
   if (release && !releases->open)
     begin_run (releases, stack, empties);
   if (release)
-    add_to_run (releases, event, stack);
+    add_to_run (releases, event, stack, made);
   else if (!releases->open)
     count_completions (releases, event, stack);
   if (event->kind > GEMEM_EVENT_FREE_COMPLETED) /* an event about a segment or the device */
@@ -339,10 +378,47 @@ find_own (GememPytorchReleases *releases, const GememPytorchReleaseFacts *facts)
     }
 }
 
+/* Gives the strays of run @i their pools, or drops them where the order means nothing: the allocator
+ * releases otherwise when it collects garbage or was refused memory.  @next: the first stray of the
+ * run or of a later one; returns that of the next run.  @kept: strays kept so far. */
+static guint
+settle_strays (GememPytorchReleases *releases, guint i, const GememPytorchReleaseFacts *facts,
+               guint next, guint *kept, guint32 *free_pool)
+{
+  GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, i);
+  const gboolean counts = facts->free_pool != 0 && run->cause != GEMEM_PYTORCH_RELEASE_REFUSED
+                          && !(facts->collection_threshold > 0) && run->least <= facts->max_cached;
+  guint32 before = 0;
+
+  run->pools = counts ? releases->pools->len : run->pools;
+  for (; next < releases->strays->len; next++)
+    {
+      GememPytorchStray stray = g_array_index (releases->strays, GememPytorchStray, next);
+
+      if (stray.run != i)
+        break;
+      if (!counts)
+        continue;
+      if (stray.pool != before)
+        {
+          before = stray.pool;
+          (*free_pool)++;
+          g_array_append_val (releases->pools, *free_pool);
+          run->n_pools++;
+        }
+      stray.pool = *free_pool;
+      g_array_index (releases->strays, GememPytorchStray, (*kept)++) = stray;
+    }
+  return next;
+}
+
 void
 gemem_pytorch_releases_finish (GememPytorchReleases *releases,
                                const GememPytorchReleaseFacts *facts)
 {
+  guint32 free_pool = facts->free_pool - 1;
+  guint stray = 0, kept = 0;
+
   if (releases->open)
     end_run (releases, NULL, 0);
   releases->added = 2 * releases->failed;
@@ -357,6 +433,7 @@ gemem_pytorch_releases_finish (GememPytorchReleases *releases,
         run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;
       if (run->cause == GEMEM_PYTORCH_RELEASE_GUESSED && releases->stacks)
         run->cause = GEMEM_PYTORCH_RELEASE_PROGRAM;
+      stray = settle_strays (releases, i, facts, stray, &kept, &free_pool);
       if (run->cause != GEMEM_PYTORCH_RELEASE_REFUSED
           || (facts->max_split_size != G_MAXUINT64
               && (run->waits || run->first >= facts->max_split_size)))
@@ -373,6 +450,7 @@ gemem_pytorch_releases_finish (GememPytorchReleases *releases,
       else if (!run->failed) /* the limit of a failed request is counted already */
         releases->added += 2;
     }
+  g_array_set_size (releases->strays, kept);
 }
 
 /* ---- second pass */

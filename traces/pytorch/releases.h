@@ -27,7 +27,9 @@
  *
  * Segments of a private pool are released only after the program has released the pool (a graph was
  * destroyed): when the cache is emptied next or, for a MemPool, at once and without emptying the
- * cache of other pools.  Before PyTorch 2.12 events do not name their pool.
+ * cache of other pools.  Before PyTorch 2.12 events do not name their pool, and a segment that is gone
+ * at the end is in no list.  But an emptied cache goes pool by pool, the default one first, and
+ * within a pool by size class, stream, size and address: where that order breaks, another pool begins.
  *
  * The cache of pinned host memory frees by itself what is larger than it may keep, and nothing else.
  *
@@ -71,6 +73,15 @@ typedef struct
   guint guessed : 1;  /* the allocator's own only if that explains all of these */
 } GememPytorchRelease;
 
+/* A segment that was released behind those of the default pool, and so was of a private pool. */
+typedef struct
+{
+  guint64 address, size;
+  guint64 since, until; /* numbers of the events that made and released it */
+  guint run;
+  guint32 pool; /* in the run, from 1; after finish: its number */
+} GememPytorchStray;
+
 typedef struct
 {
   GArray *runs;  /* GememPytorchRelease */
@@ -88,8 +99,11 @@ typedef struct
       *segments; /* Segment: made by events without stacks, plain, of no private pool, by address */
   /* gint64: bytes reserved when a segment was obtained without a release before */
   GArray *misses;
-  GByteArray *requests; /* per stack: 1 if a request has it */
-  GememIdSet known;     /* pools in `pools` */
+  GByteArray *requests;     /* per stack: 1 if a request has it */
+  GememIdSet known;         /* pools in `pools` */
+  GArray *strays;           /* GememPytorchStray, in the order of their release */
+  GememTraceEvent previous; /* in the open run: the release before */
+  guint32 breaks;           /* in the open run: of the order */
   guint64 last_address;
   guint8 last_kind;
   guint64 events, completions;
@@ -105,9 +119,9 @@ void gemem_pytorch_releases_clear (GememPytorchReleases *releases);
 
 /* First pass: takes the next event.  @stack: number of its stack (0: none); @empties: the stack
  * contains empty_cache; @seen: for a requested free, whether the allocation of its block was seen
- * (ignored once `own` is set).  O(1). */
+ * (ignored once `own` is set); @made: 1 + number of the event that made the segment which is freed, 0: none did.  O(1). */
 void gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event,
-                                   guint32 stack, gboolean empties, gboolean seen);
+                                   guint32 stack, gboolean empties, gboolean seen, guint64 made);
 /* What is known of the recorded allocator. */
 typedef struct
 {
@@ -117,6 +131,7 @@ typedef struct
   gboolean never_refused;      /* no request was refused, and no garbage collected */
   guint64 max_cached;          /* larger segments are never kept; G_MAXUINT64: none */
   gboolean private_pools;      /* there are some, whose segments an emptied cache may keep */
+  guint32 free_pool;           /* the first number that no pool has; 0: events name their pool */
 } GememPytorchReleaseFacts;
 
 /* After the last event. */

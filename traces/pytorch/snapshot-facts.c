@@ -362,8 +362,20 @@ settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **err
                       ? (guint64) settings->pinned_max_cached
                       : G_MAXUINT64,
     .private_pools = device->state.pool_segments->len > 0,
+    .free_pool = snapshot->names_pools || snapshot->host
+                     ? 0
+                     : gemem_pytorch_state_free_pool (&device->state),
   };
   gemem_pytorch_releases_finish (&device->releases, &facts);
+  for (guint s = 0; s < device->releases.strays->len; s++)
+    {
+      const GememPytorchStray *stray = &g_array_index (device->releases.strays, GememPytorchStray,
+                                                       s);
+
+      gemem_pytorch_state_gone (&device->state, stray->address, stray->size, stray->since,
+                                stray->until, stray->pool);
+    }
+  gemem_pytorch_state_gone_all (&device->state);
   if (settings->memory_limit == 0 && !device->parts)
     settings->memory_limit = gemem_pytorch_releases_infer_limit (
         &device->releases, settings->garbage_collection_threshold, device->reserved);

@@ -117,7 +117,8 @@ first_event (GememSnapshot *snapshot, const GememPytorchRecord *record, GError *
        & GEMEM_PYTORCH_EMPTY_CACHE)
           != 0,
       record->event.kind == GEMEM_EVENT_FREE_REQUESTED && !device->releases.own
-          && gemem_pytorch_state_saw (&device->state, record->event.address));
+          && gemem_pytorch_state_saw (&device->state, record->event.address),
+      record->event.kind == GEMEM_EVENT_SEGMENT_FREE ? device->state.made : 0);
   weigh_device (device, &record->event);
   if (device->events++ == 0)
     device->first = time;

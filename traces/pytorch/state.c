@@ -43,6 +43,8 @@ gemem_pytorch_state_init (GememPytorchState *state)
   state->final_segments = g_array_new (FALSE, FALSE, sizeof (GememPytorchSegment));
   state->final_blocks = g_array_new (FALSE, FALSE, sizeof (GememPytorchBlock));
   state->pool_segments = g_array_new (FALSE, FALSE, sizeof (GememPytorchSegment));
+  state->gone = g_array_new (FALSE, FALSE, sizeof (GememPytorchSegment));
+  state->gone_now = g_array_new (FALSE, FALSE, sizeof (GememPytorchSegment));
   state->mapped = g_array_new (FALSE, FALSE, sizeof (Range));
   state->live = gemem_idmap_new (sizeof (guint64));
   state->held = gemem_idmap_new (sizeof (guint64));
@@ -56,6 +58,8 @@ gemem_pytorch_state_clear (GememPytorchState *state)
   g_clear_pointer (&state->final_segments, g_array_unref);
   g_clear_pointer (&state->final_blocks, g_array_unref);
   g_clear_pointer (&state->pool_segments, g_array_unref);
+  g_clear_pointer (&state->gone, g_array_unref);
+  g_clear_pointer (&state->gone_now, g_array_unref);
   g_clear_pointer (&state->mapped, g_array_unref);
   g_clear_pointer (&state->live, gemem_idmap_free);
   g_clear_pointer (&state->held, gemem_idmap_free);
@@ -214,7 +218,8 @@ event_segment (GememPytorchState *state, const GememTraceEvent *event, GError **
                      event->address);
       return TRUE;
     case GEMEM_EVENT_SEGMENT_FREE:
-      if (!gemem_idmap_remove (state->held, event->address, NULL))
+      state->made = 0;
+      if (!gemem_idmap_remove (state->held, event->address, &state->made))
         g_array_append_val (state->segments, segment);
       return TRUE;
     case GEMEM_EVENT_SEGMENT_MAP:
@@ -489,21 +494,96 @@ gemem_pytorch_state_look (GememPytorchState *state, const GememTraceEvent *event
   state->open--;
 }
 
-guint32
-gemem_pytorch_state_pool (const GememPytorchState *state, guint64 address, guint64 event)
+static int
+compare_since (gconstpointer a, gconstpointer b)
 {
-  guint low = 0, high = state->pool_segments->len;
+  const guint64 x = ((const GememPytorchSegment *) a)->since,
+                y = ((const GememPytorchSegment *) b)->since;
+
+  return (x > y) - (x < y);
+}
+
+void
+gemem_pytorch_state_gone (GememPytorchState *state, guint64 address, guint64 size, guint64 since,
+                          guint64 until, guint32 pool)
+{
+  const GememPytorchSegment segment = {
+    .address = address, .size = size, .since = since, .until = until, .pool = pool
+  };
+
+  g_array_append_val (state->gone, segment);
+}
+
+void
+gemem_pytorch_state_gone_all (GememPytorchState *state)
+{
+  g_array_sort (state->gone, compare_since);
+}
+
+guint32
+gemem_pytorch_state_free_pool (const GememPytorchState *state)
+{
+  guint32 last = 0;
+
+  for (guint i = 0; i < state->pool_segments->len; i++)
+    last = MAX (last, g_array_index (state->pool_segments, GememPytorchSegment, i).pool);
+  return last + 1;
+}
+
+/* How many of @segments, which are sorted, begin at or below @address. */
+static guint
+count_segments (const GArray *segments, guint64 address)
+{
+  guint low = 0, high = segments->len;
+
   while (low < high)
     {
-      guint middle = low + (high - low) / 2;
-      if (g_array_index (state->pool_segments, GememPytorchSegment, middle).address <= address)
+      const guint middle = low + (high - low) / 2;
+
+      if (g_array_index (segments, GememPytorchSegment, middle).address <= address)
         low = middle + 1;
       else
         high = middle;
     }
-  if (low == 0)
-    return 0;
-  const GememPytorchSegment *segment = &g_array_index (state->pool_segments, GememPytorchSegment,
-                                                       low - 1);
-  return address - segment->address < segment->size && event >= segment->since ? segment->pool : 0;
+  return low;
+}
+
+static guint32
+gone_pool (GememPytorchState *state, guint64 address, guint64 event)
+{
+  guint below;
+
+  for (; state->next_gone < state->gone->len; state->next_gone++)
+    {
+      const GememPytorchSegment *segment = &g_array_index (state->gone, GememPytorchSegment,
+                                                           state->next_gone);
+
+      if (segment->since > event)
+        break;
+      g_array_insert_vals (state->gone_now, count_segments (state->gone_now, segment->address),
+                           segment, 1);
+    }
+  while ((below = count_segments (state->gone_now, address)) > 0)
+    {
+      const GememPytorchSegment *segment = &g_array_index (state->gone_now, GememPytorchSegment,
+                                                           below - 1);
+
+      if (segment->until >= event)
+        return address - segment->address < segment->size ? segment->pool : 0;
+      g_array_remove_index (state->gone_now, below - 1);
+    }
+  return 0;
+}
+
+guint32
+gemem_pytorch_state_pool (GememPytorchState *state, guint64 address, guint64 event)
+{
+  const guint low = count_segments (state->pool_segments, address);
+  const GememPytorchSegment *segment = low > 0 ? &g_array_index (state->pool_segments,
+                                                                 GememPytorchSegment, low - 1)
+                                               : NULL;
+
+  if (segment != NULL && address - segment->address < segment->size && event >= segment->since)
+    return segment->pool;
+  return gone_pool (state, address, event);
 }

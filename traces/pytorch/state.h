@@ -55,6 +55,7 @@ typedef struct
 {
   guint64 address, size, stream;
   guint64 since; /* final segments: number of the allocating event; 0: initial */
+  guint64 until; /* gone ones: number of the event that freed it */
   guint32 pool;
   gboolean small, expandable;
 } GememPytorchSegment;
@@ -76,12 +77,16 @@ typedef struct
   GArray *segments; /* initial; after finish: sorted by address */
   GArray *blocks;   /* initial; after finish: sorted by address */
   GArray *final_segments, *final_blocks, *pool_segments;
+  GArray *gone;     /* GememPytorchSegment: of private pools and not final, by `since` */
+  GArray *gone_now; /* those that were made and may be live, by address */
+  guint next_gone;
   /* address -> 1 + index of an initial block (0: seen allocated), shifted by the flag "free
    * requested" */
   GememIdMap *live;
   GememIdMap *held; /* address of a segment seen allocated -> its event + 1 */
   GArray *mapped;   /* ranges seen mapped, sorted */
   guint64 events;
+  guint64 made; /* of the segment freed last: 1 + number of the event that made it; 0: none did */
   /* until a free is completed: frees requested, less those whose address was used again */
   guint64 requested;
   gboolean completes; /* some free was completed */
@@ -116,6 +121,14 @@ gboolean gemem_pytorch_state_finish (GememPytorchState *state, const GememPytorc
 /* Second pass, while `open` > 0: looks for hidden tails. */
 void gemem_pytorch_state_look (GememPytorchState *state, const GememTraceEvent *event);
 
-/* Pool of the segment that contains @address at event number @event (from 0); 0 unless the pool is
- * known to be private. */
-guint32 gemem_pytorch_state_pool (const GememPytorchState *state, guint64 address, guint64 event);
+/* After finish: a segment of private pool @pool that is no final one; @since, @until: numbers of the
+ * events that made and freed it. */
+void gemem_pytorch_state_gone (GememPytorchState *state, guint64 address, guint64 size,
+                               guint64 since, guint64 until, guint32 pool);
+/* After the last of them. */
+void gemem_pytorch_state_gone_all (GememPytorchState *state);
+/* Pool of the segment that contains @address at event number @event (from 0; it never falls); 0
+ * unless the pool is known to be private. */
+guint32 gemem_pytorch_state_pool (GememPytorchState *state, guint64 address, guint64 event);
+/* The first number that no private pool of a final segment has. */
+guint32 gemem_pytorch_state_free_pool (const GememPytorchState *state);
