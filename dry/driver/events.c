@@ -9,6 +9,7 @@
 #include "dry/driver/calls.h"
 #include "dry/driver/capture.h"
 #include "dry/driver/late.h"
+#include "dry/driver/measured.h"
 #include "dry/driver/mode.h"
 #include "dry/driver/pools.h"
 
@@ -70,6 +71,7 @@ record (DriverEntry entry, CUevent handle, CUstream stream_handle, unsigned int 
   event->done = gemem_driver.mode->at_once ? gemem_driver.now
                                            : MAX (gemem_driver_stream_start (stream), made - 1);
   event->recorded = TRUE;
+  event->measured = gemem_driver_measured ();
   gemem_driver_stream_occupy (stream, event->done);
   gemem_driver_late_record (event, stream);
   return CUDA_SUCCESS;
@@ -178,12 +180,8 @@ elapsed (float *milliseconds, CUevent start, CUevent end)
                                 "an event that is not there, not recorded, or made without timing");
   if (first->done > gemem_driver.now || last->done > gemem_driver.now)
     return CUDA_ERROR_NOT_READY;
-  gemem_driver.mode->note (GEMEM_DRY_NOTE_TOLD,
-                           "the program measured times of the GPU, which a dry run does not have; "
-                           "what it chose by them (autotuning), and memory with it, may differ; "
-                           "torch.backends.cudnn.benchmark = False, or "
-                           "XLA_FLAGS=--xla_gpu_autotune_level=0, leaves it out, here and there");
-  *milliseconds = ((gint64) last->done - (gint64) first->done) / 1e6f;
+  *milliseconds = gemem_driver_measured_time (first->measured, last->measured,
+                                              ((gint64) last->done - (gint64) first->done) / 1e6f);
   return CUDA_SUCCESS;
 }
 

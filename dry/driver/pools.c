@@ -122,13 +122,26 @@ part_of_jax (void)
   return part > 0 && part <= 1 ? part : GEMEM_DRY_JAX_PART;
 }
 
-/* What @pool may hold.  Of a JAX it is that part, in whole pages, so that a program which is refused memory is told so, and may go on
- * with less. */
+/* Whether a TensorFlow of this process passes on its requests because the dry run chose so: it tells its pool, as the threshold, what
+ * its own allocator may take. */
+static gboolean
+serves_tensorflow (const DriverPool *pool)
+{
+  const char *chosen = g_getenv (GEMEM_ENV_DRY_TF_GPU_ALLOCATOR);
+
+  return chosen != NULL && g_strcmp0 (chosen, g_getenv ("TF_GPU_ALLOCATOR")) == 0
+         && pool->threshold > 0;
+}
+
+/* What @pool may hold.  Of a JAX it is that part, in whole pages, and of a TensorFlow what it said, so that a program which is refused
+ * memory is told so, and may go on with less. */
 static guint64
 limit_of (const DriverPool *pool)
 {
   GememDeviceInfo info;
 
+  if (pool->limit == 0 && serves_tensorflow (pool))
+    return pool->threshold;
   if (pool->limit > 0 || g_getenv (GEMEM_ENV_DRY_JAX) == NULL)
     return pool->limit > 0 ? pool->limit : G_MAXUINT64;
   gemem_device_info (gemem_driver_enter_device (pool->device), &info);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dry/driver/driver.h"
+#include "dry/driver/measured.h"
 
 typedef struct _DriverArea DriverArea;
 typedef struct _DriverCapture DriverCapture;
@@ -24,6 +25,7 @@ typedef struct
   gboolean captured;      /* the latest record was in a capture: */
   DriverCapture *capture; /* this one, while it is in progress */
   guint64 done;
+  DriverMeasured measured; /* before the latest record */
 } DriverEvent;
 
 struct _DriverContext

@@ -1,6 +1,6 @@
 """known.py - integers and truth values of the GPU that follow from the host: they are computed when the program reads one or an operator reads a size from it.
 
-    known.start (torch, told)      once, when CUDA is initialised: this thread and those that PyTorch's backward pass runs in are watched
+    known.start (torch, told)      once, when CUDA is initialised: this thread, those that Python starts later, and those that PyTorch's backward pass runs in are watched
     known.take (size)              what the copy of SIZE bytes to the host reads that this thread makes: a Value, or None
     known.given, known.computed    values and sizes, and the bytes that were computed for them
 
@@ -14,7 +14,7 @@ gives to an expert.  Of those, sizes and integers are given to the program, trut
 tensors are equal whatever these hold.
 
 A tensor that Python has seen has one owner more, so that PyTorch adds to no gradient in its place then.  Hence in the backward pass only the operators of _SELECT are
-seen, which get no gradients, by a second key; but for Functions of the program and recomputations, which are Python's anyway.
+seen, which get no gradients, by a second key; but for Functions of the program, hooks of tensors and recomputations, which are Python's anyway.
 
 Operators are seen by a dispatch key of PyTorch that nothing else uses, above autograd: PyTorch's derivatives and the fast paths of its modules ask whether a mode of Python is
 active, and this is none.  Operators that are not named here cost nothing; what they return has no node.  What they write has another version than its node knew, and is
@@ -26,6 +26,7 @@ none.  At most DEPTH nodes stand on each other.
 import collections
 import contextlib
 import ctypes
+import functools
 import importlib
 import itertools
 import os
@@ -164,8 +165,19 @@ class Known(object):
             if base.startswith("aten::") and base[6:] in names and "out" not in overload and "name" not in overload:
                 self.watch(getattr(getattr(torch.ops.aten, base[6:]), overload or "default"), full[6:])
         self.watch_backward()
+        self.watch_threads()
         inner._dispatch_tls_set_dispatch_key_included(key, True)
         os.register_at_fork(after_in_child=lambda: inner._dispatch_tls_set_dispatch_key_included(key, False))  # CUDA does not go on there
+
+    def watch_threads(self):
+        """Each thread has keys of its own, and begins without."""
+        begin, include, key, pid = threading.Thread._bootstrap_inner, self.torch._C._dispatch_tls_set_dispatch_key_included, self.key, os.getpid()
+
+        def begin_again(thread):
+            include(key, os.getpid() == pid)
+            begin(thread)
+
+        threading.Thread._bootstrap_inner = begin_again
 
     def watch_backward(self):
         """Changes the keys while the backward pass runs, and back where it runs Python."""
@@ -194,6 +206,9 @@ class Known(object):
                 return apply(*args)
 
         torch.autograd._engine_run_backward, function.apply = run_backward, apply_again
+        for name in ("register_hook", "register_post_accumulate_grad_hook"):
+            if hasattr(torch.Tensor, name):
+                setattr(torch.Tensor, name, self.watch_hooks(getattr(torch.Tensor, name), again))
         recomputation = getattr(importlib.import_module("torch.utils.checkpoint"), "_recomputation_hook", None)
         if recomputation is not None:
             enter, leave = recomputation.__enter__, recomputation.__exit__
@@ -209,6 +224,23 @@ class Known(object):
                 return result
 
             recomputation.__enter__, recomputation.__exit__ = enter_again, leave_again
+
+    def watch_hooks(self, register, again):
+        """REGISTER, a method of tensors, whose hooks run as the program's Python does."""
+
+        def wrap(hook):
+            @self.shown
+            def run(*args):
+                with again():
+                    return hook(*args)
+
+            return run
+
+        @functools.wraps(register)
+        def register_again(tensor, hook):
+            return register(tensor, wrap(hook))
+
+        return register_again
 
     def watch(self, op, name):
         """Sees each call of OP."""

@@ -384,6 +384,31 @@ def _keep_interrupt():
     atexit.register(end)
 
 
+def _is_about_memory(error):
+    """Whether an exception, or one that it came from, says that memory was refused."""
+    import re
+
+    about, seen = re.compile("out.?of.?memory|resource.?exhausted|alloc.?failed|memoryerror", re.IGNORECASE), set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if about.search("%s %s" % (type(error).__name__, error)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _tell_end():
+    """Notes an error that ends the program and is not about memory: what was refused before did not end it."""
+    import atexit
+
+    def tell():
+        error = getattr(sys, "last_value", None)
+        if error is not None and not _is_about_memory(error):
+            _load("values").note("ended", "%d %s" % (os.getpid(), type(error).__name__))
+
+    atexit.register(tell)
+
+
 def _run_the_programs_own():
     """The module of this name that Python would have found without this one."""
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != _HERE]
@@ -403,5 +428,6 @@ if _FOLDER:
     except Exception as error:
         sys.stderr.write("gemem-dry-run: what stands for NVIDIA's libraries: %s\n" % (error,))
     _keep_interrupt()
+    _tell_end()
     sys.meta_path.insert(0, _Finder())
 _run_the_programs_own()

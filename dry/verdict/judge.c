@@ -7,7 +7,7 @@
  * Everything else is "only if", with the conditions, each a part of a sentence after these words.
  *
  * A program that was refused memory, went on with other requests and ended with success (it tries a smaller
- * batch, say) does so on the GPU, too; whether that is what its user wants is a condition.
+ * batch, say), or by an error of another kind, does so on the GPU, too; whether that is what its user wants is a condition.
  *
  * How much NCCL takes follows from the links between GPUs.  Where much more is left than it took, other links
  * than those that were assumed are no condition: the verdict names them.
@@ -58,11 +58,12 @@ taken_by (const DryOptions *options, const DryFinding *found)
   return (all ? found->limit : found->needed) + found->beside;
 }
 
-/* Whether the program of @verdict, which was refused memory in @found, went on without it. */
+/* Whether the program of @verdict, which was refused memory in @found, went on without it: it ended well, or by an error that is
+ * about something else. */
 static gboolean
 went_on (const DryVerdict *verdict, const DryFinding *found)
 {
-  return verdict->status == 0 && found->after_ooms > 0;
+  return (verdict->status == 0 || found->ended_otherwise) && found->after_ooms > 0;
 }
 
 /* What @found needs, in the worst order of addresses, and whether a request was refused that ended the program.
@@ -149,6 +150,18 @@ add_late (GPtrArray *conditions, const DryTried *tried)
              "('streams', below); without --once a second run tells what it needs otherwise");
 }
 
+/* What follows from times, which choose between workspaces. */
+static void
+add_times (GPtrArray *conditions, const DryTried *tried)
+{
+  if (tried->result == DRY_TRIAL_OTHER || tried->result == DRY_TRIAL_FAILED)
+    only_if (conditions, "times of the GPU choose no larger workspaces ('times', below): %s",
+             tried->text);
+  else if (tried->result == DRY_TRIAL_LEFT_OUT)
+    only_if (conditions, "times of the GPU choose no larger workspaces ('times', below); without "
+                         "--once a second run tells what it needs then");
+}
+
 /* What the same process needs in @other, a run that is an end of the answer; 0: none, or it does not tell. */
 static guint64
 needed_in (const DryVerdict *verdict, const DryVerdict *other, guint process)
@@ -199,6 +212,7 @@ add_common_conditions (DryVerdict *verdict, const DryVerdict *most)
   add_tried (conditions, &verdict->tried_numbers, "integers", "numbers");
   add_tried (conditions, &verdict->tried_truths, "truth values", "truths");
   add_late (conditions, &verdict->tried_late);
+  add_times (conditions, &verdict->tried_times);
   if (verdict->unknown->len > 0)
     only_if (conditions, "what is not known besides ('unknown', below) needs no more");
 }
@@ -272,10 +286,12 @@ gemem_library_judge (const DryOptions *options, DryVerdict *verdict)
     {
       DryFinding *found = verdict->findings->pdata[i];
       const guint64 late = needed_in (verdict, verdict->late, i);
-      const guint64 more = MAX (needed_in (verdict, most, i), late);
+      const guint64 largest = needed_in (verdict, verdict->largest, i);
+      const guint64 more = MAX (needed_in (verdict, most, i), MAX (late, largest));
 
       found->needed_most = MAX (found->needed, more);
       found->most_late = late == found->needed_most;
+      found->most_largest = largest == found->needed_most;
       g_ptr_array_set_size (found->only_if, 0);
       if (found->fit == DRY_FITS)
         add_conditions (options, verdict, most, found);

@@ -193,8 +193,10 @@ gemem_dry_notes_process (const DryRun *run, DryFinding *found)
   const gint64 pid = found->pid;
   const int device = found->device;
   const DryNote *note;
-  guint refused = 0;
+  guint refused = 0, ended = 0;
 
+  found->ended_otherwise = gemem_dry_notes_next (run, GEMEM_DRY_NOTE_ENDED, pid, -1, &ended)
+                           != NULL;
   found->nccl_refused = gemem_dry_notes_next (run, GEMEM_DRY_NOTE_REFUSED, pid, device, &refused)
                         != NULL;
   for (guint at = 0;

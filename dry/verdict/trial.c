@@ -28,6 +28,9 @@
  * Work of streams is done at once in a dry run.  Where an allocator asked for that, another run answers no until the host has waited
  * (dry/driver/late.h): what that needs is the other end of the answer.
  *
+ * Where a program measures candidates of cuDNN and takes the fastest, which a dry run cannot know, that is the first.  Another run lets
+ * those with the largest workspaces be the fastest (dry/driver/measured.h): the other end of the answer, too.
+ *
  * Workspaces that only the real library knows are 0 in the first run.  Where each has a bound, another run gives them that much.
  *
  * Invariants: the figures of the verdict are those of the first run, with zeros; only its conditions
@@ -482,51 +485,70 @@ asked_for_memory (const DryVerdict *verdict)
   return FALSE;
 }
 
-/* What @late, whose GPU is late, was refused first, or needs.  g_free(). */
+/* What @end, a run that is the other end of the answer, was refused first, or needs.  g_free(). */
 static char *
-describe_late (const DryVerdict *late)
+describe_refusal (const DryVerdict *end)
 {
   char size[GEMEM_FORMAT_MAX];
 
-  for (guint i = 0; i < late->findings->len; i++)
+  for (guint i = 0; i < end->findings->len; i++)
     {
-      const DryFinding *found = late->findings->pdata[i];
+      const DryFinding *found = end->findings->pdata[i];
       if (found->ooms > 0)
         return g_strdup_printf (
             "a request of %s is refused%s%s", gemem_format_size (size, found->oom_size),
             found->oom_by != NULL ? ", " : "", found->oom_by != NULL ? found->oom_by : "");
     }
-  g_autofree char *need = describe_need (late);
+  g_autofree char *need = describe_need (end);
   return g_strdup_printf ("it %s", need);
+}
+
+/* A run with @options, in which @what: *@end, which stays with the verdict. */
+static void
+try_end (Trial *trial, const DryOptions *options, const char *what, DryVerdict **end)
+{
+  Trial other = *trial;
+
+  other.options = options;
+  DryVerdict *run = run_aside (&other, 0, NULL);
+  if (run == NULL)
+    return;
+  const gboolean refused = run->refused || run->fit == DRY_DOES_NOT_FIT;
+  if (!refused && !is_whole (trial, run))
+    {
+      g_autofree char *ended = describe_end (trial, run);
+      settle (trial, DRY_TRIAL_FAILED, g_strdup_printf ("a run in which %s %s", what, ended));
+      forget (run);
+      return;
+    }
+  remove_traces (run);
+  *end = run;
+  g_autofree char *need = refused || run->needed > trial->verdict->needed
+                              ? describe_refusal (run)
+                              : g_strdup ("it needs no more");
+  settle (trial, refused ? DRY_TRIAL_OTHER : DRY_TRIAL_SAME,
+          g_strdup_printf ("where %s, %s", what, need));
 }
 
 static void
 try_late (Trial *trial)
 {
   DryOptions options = *trial->options;
-  Trial other = *trial;
 
   options.late = TRUE;
-  other.options = &options;
-  DryVerdict *late = run_aside (&other, 0, NULL);
-  if (late == NULL)
-    return;
-  const gboolean refused = late->refused || late->fit == DRY_DOES_NOT_FIT;
-  if (!refused && !is_whole (trial, late))
-    {
-      g_autofree char *ended = describe_end (trial, late);
-      settle (trial, DRY_TRIAL_FAILED,
-              g_strdup_printf ("a run in which it is done only when the host waits %s", ended));
-      forget (late);
-      return;
-    }
-  remove_traces (late);
-  trial->verdict->late = late;
-  g_autofree char *need = refused || late->needed > trial->verdict->needed
-                              ? describe_late (late)
-                              : g_strdup ("it needs no more");
-  settle (trial, refused ? DRY_TRIAL_OTHER : DRY_TRIAL_SAME,
-          g_strdup_printf ("where it is done only when the host waits, %s", need));
+  try_end (trial, &options, "it is done only when the host waits", &trial->verdict->late);
+}
+
+/* ---- times */
+
+static void
+try_largest (Trial *trial)
+{
+  DryOptions options = *trial->options;
+
+  options.largest = TRUE;
+  try_end (trial, &options, "what takes the largest workspace is the fastest",
+           &trial->verdict->largest);
 }
 
 /* ---- workspaces whose sizes only the real library knows */
@@ -597,6 +619,17 @@ try_streams (Trial *trial)
   try_late (trial);
 }
 
+static void
+try_times (Trial *trial)
+{
+  if (trial->verdict->measured->len == 0 || !may_run (trial))
+    return;
+  gemem_launcher_say ("runs %s again, for it measures times to choose by: what it needs where the "
+                      "largest workspaces are the fastest (--once: not)",
+                      trial->arguments[0]);
+  try_largest (trial);
+}
+
 /* The user chose no size, and what they may be at most is known. */
 static void
 try_bounds (Trial *trial)
@@ -621,6 +654,7 @@ gemem_library_try_values (const DryOptions *options, char **arguments, DryVerdic
   Trial of_truths = { options, arguments, verdict, &verdict->tried_truths, "true", "", find_more };
   Trial of_drawn = { options, arguments, verdict, &verdict->tried_drawn, "", "", find_more };
   Trial of_late = { options, arguments, verdict, &verdict->tried_late, "", "", find_more };
+  Trial of_times = { options, arguments, verdict, &verdict->tried_times, "", "", find_more };
   DryTried workspaces = { 0 };
   Trial of_most = { options, arguments, verdict, &workspaces, "", "", find_more };
 
@@ -630,6 +664,7 @@ gemem_library_try_values (const DryOptions *options, char **arguments, DryVerdic
   try_kind (&of_truths, "truth values", verdict->truths, try_truths);
   try_kind (&of_drawn, "sizes", verdict->drawn, try_drawn);
   try_streams (&of_late);
+  try_times (&of_times);
   try_bounds (&of_most);
   g_free (workspaces.text);
   gemem_library_judge (options, verdict);

@@ -457,7 +457,9 @@ gemem_library_verdict_free (DryVerdict *verdict)
   g_free (verdict->tried_truths.text);
   g_free (verdict->tried_drawn.text);
   g_free (verdict->tried_late.text);
+  g_free (verdict->tried_times.text);
   gemem_library_verdict_free (verdict->most);
   gemem_library_verdict_free (verdict->late);
+  gemem_library_verdict_free (verdict->largest);
   g_free (verdict);
 }

@@ -40,7 +40,9 @@ typedef struct
       truths; /* the place where truth values of the GPU read true, GEMEM_DRY_EVERYWHERE, or NULL: nowhere */
   gboolean
       redraw; /* real numbers that kernels compute are drawn otherwise, where sizes follow from them */
-  gboolean late;      /* work on streams is done only when the host has waited for it */
+  gboolean late; /* work on streams is done only when the host has waited for it */
+  gboolean
+      largest; /* of what the program measures that is the fastest which takes the largest workspace */
   guint limit;        /* seconds of a run aside (launcher.h); 0: as the user runs it */
   gboolean fill_host; /* --fill-host */
   gboolean verbose;   /* --verbose: --fit hides nothing that its runs print */
@@ -117,8 +119,9 @@ typedef struct
   guint64 ooms, oom_seq, oom_size; /* refused requests, the first of them */
   guint64 after_ooms;              /* requests that were served after the last of these */
   char *oom_by;
-  guint64 compared, equal; /* decisions that our own allocator makes as the program's did */
-  GArray *orders;          /* DryOrder; empty if addresses decide nothing */
+  gboolean ended_otherwise; /* the error that ended the process is not about memory */
+  guint64 compared, equal;  /* decisions that our own allocator makes as the program's did */
+  GArray *orders;           /* DryOrder; empty if addresses decide nothing */
   /* jax.c, tensorflow.c: the requests of one of these, of which its allocator may take @limit; 0: of
    * neither.  JAX's is @part of the memory, TensorFlow's has none.  @grows: it takes that as needed, else at its start.  @refused: requests that it cannot serve;
    * @least: what it needs to serve all, G_MAXUINT64: nothing is enough. */
@@ -127,9 +130,10 @@ typedef struct
   guint64
       beside; /* most that the process held of the device beside what that allocator serves: NCCL, libraries, XLA */
   gboolean grows;
-  /* judge.c: most that it needs, with the context, and the same with workspaces of --workspaces or a GPU that is late */
+  /* judge.c: most that it needs, with the context, and the same with other workspaces, or a GPU that is late */
   guint64 needed, needed_most;
-  gboolean most_late; /* needed_most is that of a GPU that is late */
+  gboolean most_late,
+      most_largest; /* needed_most is that of a GPU that is late; of the largest workspaces that times may choose */
   DryFit fit;
   GPtrArray *only_if; /* texts: the conditions of DRY_FITS_ONLY_IF, beside those of the whole run */
 } DryFinding;
@@ -156,7 +160,7 @@ typedef struct
 /* clang-format off */
 #define DRY_COUNTS(LIST) \
   LIST (missing) LIST (harmless) LIST (values) LIST (numbers) LIST (truths) LIST (sizes) LIST (computed) LIST (drawn) LIST (assumed) \
-  LIST (workspaces) LIST (asked) LIST (installed) LIST (host) LIST (managed) LIST (unknown) LIST (notes)
+  LIST (workspaces) LIST (asked) LIST (measured) LIST (installed) LIST (host) LIST (managed) LIST (unknown) LIST (notes)
 /* clang-format on */
 
 /* Whether memory follows from values of one kind that the program reads from the GPU (trial.c). */
@@ -183,12 +187,14 @@ typedef struct DryVerdict
       *most; /* of the run with workspaces of this size, freed with this; NULL: none */
   guint64 most_workspaces;
   struct DryVerdict *late; /* of the run whose GPU is late, the same */
+  struct DryVerdict
+      *largest; /* of the run in which what takes the largest workspace is the fastest, the same */
 #define LIST(name) GPtrArray *name;
   DRY_COUNTS (LIST)
 #undef LIST
   int status;    /* exit status of the program */
   guint seconds; /* how long it ran */
-  DryTried tried_numbers, tried_truths, tried_drawn, tried_late;
+  DryTried tried_numbers, tried_truths, tried_drawn, tried_late, tried_times;
   gboolean refused;    /* judge.c: a request, to whatever end */
   gboolean unusable;   /* its PyTorch is built for another kind of device */
   char *last_value;    /* where a value of the GPU was read last, as zero; NULL: nowhere ... */
@@ -197,7 +203,7 @@ typedef struct DryVerdict
   GPtrArray *only_if;  /* texts: conditions that hold for every process */
   DryFit fit;          /* of the worst process */
   guint64 needed;      /* most that one process needs on one GPU, with the context */
-  guint64 needed_most; /* the same with workspaces of --workspaces or a GPU that is late */
+  guint64 needed_most; /* the same with other workspaces, or a GPU that is late */
 } DryVerdict;
 
 /* Makes traces of what the program left in @run and replays them.  @name: the program, for

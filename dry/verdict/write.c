@@ -138,6 +138,11 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
     append_row (out, "",
                 "up to %s (%" G_GUINT64_FORMAT " bytes) where the GPU is late ('streams', below)",
                 gemem_format_size (need, found->needed_most), found->needed_most);
+  else if (interval && found->most_largest)
+    append_row (out, "",
+                "up to %s (%" G_GUINT64_FORMAT " bytes) where times of the GPU choose the largest "
+                "workspaces ('times', below)",
+                gemem_format_size (need, found->needed_most), found->needed_most);
   else if (interval)
     append_row (out, "", "up to %s (%" G_GUINT64_FORMAT " bytes) with workspaces of %s each",
                 gemem_format_size (need, found->needed_most), found->needed_most,
@@ -337,6 +342,21 @@ append_streams (GString *out, const DryVerdict *verdict)
   append_tried (out, &verdict->tried_late);
 }
 
+/* What was measured, if workspaces follow from that. */
+static void
+append_times (GString *out, const DryVerdict *verdict)
+{
+  g_autofree char *names = join_names (verdict->measured);
+
+  if (verdict->tried_times.result == DRY_TRIAL_NONE)
+    return;
+  append_row (out, "times",
+              "the program measured %s, and a dry run has no times: the first is the fastest; "
+              "torch.backends.cudnn.benchmark=False measures none, here and there",
+              names);
+  append_tried (out, &verdict->tried_times);
+}
+
 void
 gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdict)
 {
@@ -368,6 +388,7 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
                  verdict->drawn);
   append_tried (out, &verdict->tried_drawn);
   append_streams (out, verdict);
+  append_times (out, verdict);
   append_counts (out, "assumed", "values came from other ranks, as if all ranks held the same",
                  verdict->assumed);
   append_counts (out, "workspaces", "sizes that only the real library knows, taken as 0",
@@ -536,6 +557,8 @@ gemem_library_verdict_write_json (const DryOptions *options, const DryVerdict *v
     gemem_json_append_text_member (out, "other_draw", verdict->tried_drawn.text);
   if (verdict->tried_late.text != NULL)
     gemem_json_append_text_member (out, "late", verdict->tried_late.text);
+  if (verdict->tried_times.text != NULL)
+    gemem_json_append_text_member (out, "times", verdict->tried_times.text);
   gemem_json_append_number_member (out, "needed", verdict->needed);
   gemem_json_append_number_member (out, "needed_most", verdict->needed_most);
   gemem_library_append_fit_json (out, verdict->fit);

@@ -3,6 +3,7 @@
 
 #include "sim/cli/needs.h"
 #include "sim/cli/progress.h"
+#include "traces/shuffled.h"
 
 gboolean
 gemem_needs_take (GememNeed *need, GememSourceFile *file, GArray **ordinals, GError **error)
@@ -21,7 +22,11 @@ gemem_needs_take (GememNeed *need, GememSourceFile *file, GArray **ordinals, GEr
 static const char *
 path_of_job (const GememJob *job)
 {
-  return gemem_held_info (job->source_data)->path;
+  const gboolean shuffled = job->source == gemem_shuffled_open;
+  const GememHeld *held = shuffled ? ((const GememShuffled *) job->source_data)->held
+                                   : job->source_data;
+
+  return gemem_held_info (held)->path;
 }
 
 void

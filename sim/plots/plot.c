@@ -63,26 +63,31 @@ gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group
   pictures[kind].script (out, group, page, base);
 }
 
-/* A script on a page, of a group and a kind, or of all recordings. */
+/* A picture of a group. */
 typedef struct
 {
   GememPlotKind kind;
   const GememPlotGroup *group;
-  const GememPlotOverall *overall; /* or NULL */
 } Drawn;
 
 static void
-append_script (GString *out, const Drawn *drawn, GememPlotPage *page, const char *name)
+append_drawn (GString *out, gconstpointer data, GememPlotPage *page, const char *base)
 {
-  if (drawn->overall != NULL)
-    gemem_plot_overall_script (out, drawn->overall, page, name);
-  else
-    gemem_plot_script (out, drawn->kind, drawn->group, page, name);
+  const Drawn *drawn = data;
+
+  gemem_plot_script (out, drawn->kind, drawn->group, page, base);
 }
 
-static gboolean
-write_plot (const char *dir, const GememPlotStyle *style, const char *name, const GString *data,
-            const Drawn *drawn, const char *program, GError **error)
+static void
+append_overall (GString *out, gconstpointer data, GememPlotPage *page, const char *base)
+{
+  gemem_plot_overall_script (out, data, page, base);
+}
+
+gboolean
+gemem_plot_write_one (const char *dir, const GememPlotStyle *style, const char *name,
+                      const GString *data, GememPlotScript script, gconstpointer drawn,
+                      const char *program, GError **error)
 {
   GememPlotPage page;
 
@@ -92,10 +97,10 @@ write_plot (const char *dir, const GememPlotStyle *style, const char *name, cons
     {
       g_autofree char *suffix = gemem_plot_page_suffix (&page);
       g_autofree char *base = g_strconcat (name, suffix, NULL);
-      g_autoptr (GString) script = g_string_new (NULL);
+      g_autoptr (GString) text = g_string_new (NULL);
 
-      append_script (script, drawn, &page, name);
-      if (!gemem_plot_write_part (dir, base, ".gp", script, error)
+      script (text, drawn, &page, name);
+      if (!gemem_plot_write_part (dir, base, ".gp", text, error)
           || (program != NULL && !gemem_plot_render (program, dir, base, style, 0, error)))
         return FALSE;
     }
@@ -108,14 +113,14 @@ write_group (const char *dir, const GememPlotStyle *style, const GememPlotGroup 
 {
   for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
     {
-      const Drawn drawn = { (GememPlotKind) kind, group, NULL };
+      const Drawn drawn = { (GememPlotKind) kind, group };
       g_autofree char *name = g_strdup_printf ("%s-%s", pictures[kind].name, group->slug);
       g_autoptr (GString) data = g_string_new (NULL);
 
       if (pictures[kind].applies != NULL && !pictures[kind].applies (group))
         continue;
       gemem_plot_data (data, drawn.kind, group);
-      if (!write_plot (dir, style, name, data, &drawn, program, error))
+      if (!gemem_plot_write_one (dir, style, name, data, append_drawn, &drawn, program, error))
         return FALSE;
     }
   return TRUE;
@@ -126,13 +131,13 @@ write_overall (const char *dir, const GememPlotStyle *style, GememResult *const 
                const char *program, GError **error)
 {
   g_autoptr (GememPlotOverall) overall = gemem_plot_overall_new (results, n);
-  const Drawn drawn = { .overall = overall };
   g_autoptr (GString) data = g_string_new (NULL);
 
   if (overall == NULL)
     return TRUE;
   gemem_plot_overall_data (data, overall);
-  return write_plot (dir, style, "overall", data, &drawn, program, error);
+  return gemem_plot_write_one (dir, style, "overall", data, append_overall, overall, program,
+                               error);
 }
 
 gboolean

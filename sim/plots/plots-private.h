@@ -115,6 +115,14 @@ void gemem_plot_data (GString *out, GememPlotKind kind, const GememPlotGroup *gr
 void gemem_plot_script (GString *out, GememPlotKind kind, const GememPlotGroup *group,
                         GememPlotPage *page, const char *base);
 
+/* Appends the script of @drawn for @page, whose height it sets; it reads BASE.dat. */
+typedef void (*GememPlotScript) (GString *out, gconstpointer drawn, GememPlotPage *page,
+                                 const char *base);
+/* Writes DIR/NAME.dat and, for each width of @style, the script, which @program (NULL: none) runs. */
+gboolean gemem_plot_write_one (const char *dir, const GememPlotStyle *style, const char *name,
+                               const GString *data, GememPlotScript script, gconstpointer drawn,
+                               const char *program, GError **error);
+
 /* ---- plan-picture.c: a plan as a picture of fixed size */
 
 /* As wide as @page, or as wide as it must be; gemem_picture_free(). */

@@ -60,6 +60,22 @@ gboolean gemem_plot_write (const char *dir, const GememPlotStyle *style,
                            GememResult *const *results, guint n, const char *gnuplot,
                            gboolean *rendered, GError **error);
 
+/* Two runs over one axis, which need not be of one recording, for gemem_plot_difference_write(). */
+typedef struct
+{
+  const GememResult *results[2]; /* with timelines */
+  const char *names[2];          /* "before.gmt" */
+  const char *title;
+  gboolean parts; /* they part, after these events */
+  guint64 parting[2];
+} GememPlotDifference;
+
+/* Writes DIR/difference.dat, .gp and pictures as gemem_plot_write() does: what both hold and have in use, the
+ * difference filled. */
+gboolean gemem_plot_difference_write (const char *dir, const GememPlotStyle *style,
+                                      const GememPlotDifference *difference, const char *gnuplot,
+                                      gboolean *rendered, GError **error);
+
 typedef enum
 {
   GEMEM_TEXT_COMPARISON,

@@ -127,6 +127,8 @@ gemem_diff_append_json (GString *out, const GememDiff *diff)
   append_side_json (out, &diff->sides[1], "second");
   gemem_json_append_text_member (out, "by", gemem_hold_by_names ()[diff->by]);
   gemem_diff_append_rows_json (out, "in_use", diff->rows);
+  gemem_diff_append_rows_json (out, "in_use_by_category", diff->categories);
+  gemem_diff_append_rows_json (out, "in_use_by_size_class", diff->classes);
   gemem_diff_append_rows_json (out, "idle", diff->idle);
   append_settings_json (out, diff->settings);
   append_parting_json (out, diff);

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "sim/report/json-fields.h"
 #include "sim/search/diff.h"
 
@@ -272,6 +273,37 @@ gemem_diff_compare_holders (GememDiff *diff)
   gemem_diff_match (diff->rows, first != NULL ? first->holders : NULL,
                     second != NULL ? second->holders : NULL,
                     diff->by == GEMEM_HOLD_BY_LINE || diff->by == GEMEM_HOLD_BY_STACK);
+}
+
+void
+gemem_diff_match_classes (GArray *rows, const GPtrArray *first, const GPtrArray *second)
+{
+  const GPtrArray *const sides[2] = { first, second };
+  GememDiffRow classes[65] = { { 0 } }; /* by the power of two that is their limit */
+
+  for (guint s = 0; s < 2; s++)
+    for (guint i = 0; sides[s] != NULL && i < sides[s]->len; i++)
+      {
+        const GememHolder *holder = sides[s]->pdata[i];
+        const guint64 size = holder->blocks > 0 ? holder->bytes / holder->blocks : 0;
+        GememDiffRow *row = &classes[size > 1 ? 64 - __builtin_clzll (size - 1) : 0];
+
+        row->bytes[s] += holder->bytes;
+        row->blocks[s] += holder->blocks;
+      }
+  for (guint i = 0; i < G_N_ELEMENTS (classes); i++)
+    {
+      char limit[GEMEM_FORMAT_MAX] = "16 EiB", lower[GEMEM_FORMAT_MAX];
+
+      if (i < 64)
+        gemem_format_size (limit, G_GUINT64_CONSTANT (1) << i);
+      classes[i].name = i > 0 ? g_strdup_printf (
+                            "%s to %s",
+                            gemem_format_size (lower, G_GUINT64_CONSTANT (1) << (i - 1)), limit)
+                              : g_strdup (limit);
+      g_array_append_val (rows, classes[i]);
+    }
+  keep_different (rows);
 }
 
 void

@@ -15,6 +15,7 @@
 #define ROWS 5   /* lines of code that are shown */
 #define CAUSES 4 /* of idle memory */
 #define SETTINGS 4
+#define IN_LINE 3 /* categories, size classes */
 
 /* ---- pieces */
 
@@ -30,8 +31,8 @@ append_difference (GString *out, guint64 before, guint64 after)
 }
 
 /* The two in a head: the files, or for one recording the allocators. */
-static char *
-name_of (const GememDiff *diff, guint s)
+char *
+gemem_diff_name (const GememDiff *diff, guint s)
 {
   return diff->one_recording ? g_strdup (diff->sides[s].result->label)
                              : g_path_get_basename (diff->sides[s].name);
@@ -194,6 +195,34 @@ append_rest (GString *out, const GArray *rows, guint shown)
                           gemem_format_change (change, bytes[0], bytes[1]), rows->len - shown);
 }
 
+/* "by category: +24.00 MiB activation, -4.000 MiB gradient, +1.000 MiB in 3 more" */
+static void
+append_in_line (GString *out, const char *by, const GArray *rows)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  char change[GEMEM_FORMAT_MAX + 1];
+  guint64 rest[2] = { 0, 0 };
+
+  if (rows->len == 0)
+    return;
+  g_string_append_printf (text, "  by %s: ", by);
+  for (guint i = 0; i < rows->len; i++)
+    {
+      const GememDiffRow *row = &g_array_index (rows, GememDiffRow, i);
+
+      if (i < IN_LINE)
+        g_string_append_printf (text, "%s%s %s", i > 0 ? ", " : "",
+                                gemem_format_change (change, row->bytes[0], row->bytes[1]),
+                                row->name);
+      for (guint s = 0; i >= IN_LINE && s < 2; s++)
+        rest[s] += row->bytes[s];
+    }
+  if (rows->len > IN_LINE)
+    g_string_append_printf (text, ", %s in %u more", gemem_format_change (change, rest[0], rest[1]),
+                            rows->len - IN_LINE);
+  gemem_text_append_cut (out, text->str);
+}
+
 static void
 append_rows (GString *out, const GememDiff *diff)
 {
@@ -205,6 +234,8 @@ append_rows (GString *out, const GememDiff *diff)
       gemem_diff_append_row (out, &g_array_index (diff->rows, GememDiffRow, i));
     }
   append_rest (out, diff->rows, ROWS);
+  append_in_line (out, "category", diff->categories);
+  append_in_line (out, "size class", diff->classes);
 }
 
 /* What the cause @name (gemem_json_causes) means. */
@@ -387,10 +418,19 @@ append_reserve (GString *out, const GememDiff *diff)
 }
 
 void
+gemem_diff_append_first (GString *out, const GememDiff *diff)
+{
+  if (diff->one_recording)
+    append_reserve (out, diff);
+  else
+    append_parting (out, diff);
+}
+
+void
 gemem_diff_append (GString *out, const GememDiff *diff)
 {
-  g_autofree char *sentence = gemem_diff_sentence (diff), *first = name_of (diff, 0),
-                  *second = name_of (diff, 1);
+  g_autofree char *sentence = gemem_diff_sentence (diff), *first = gemem_diff_name (diff, 0),
+                  *second = gemem_diff_name (diff, 1);
   g_autoptr (GString) head = g_string_new (NULL);
 
   if (diff->one_recording)
@@ -409,10 +449,7 @@ gemem_diff_append (GString *out, const GememDiff *diff)
   if (gemem_diff_is_empty (diff))
     return;
   append_settings (out, diff);
-  if (diff->one_recording)
-    append_reserve (out, diff);
-  else
-    append_parting (out, diff);
+  gemem_diff_append_first (out, diff);
   append_table (out, diff);
   append_rows (out, diff);
   gemem_diff_append_idle (out, diff->idle, CAUSES);

@@ -90,7 +90,9 @@ replay_both (GememDiff *diff, const GememDiffQuestion *question, GError **error)
     {
       wishes[s] = all_of (needs[s].held);
       needs[s].history = keeps ? &wishes[s] : NULL;
-      needs[s].timeline_points = diff->one_recording ? points_of (needs[s].held) : 0;
+      needs[s].timeline_points = diff->one_recording         ? points_of (needs[s].held)
+                                 : question->keeps_timelines ? GEMEM_TIMELINE_POINTS_DEFAULT
+                                                             : 0;
     }
   ok = gemem_needs_find (needs, 2, &question->options, error);
   for (guint s = 0; s < 2; s++)
@@ -114,6 +116,8 @@ find_chain (GememDiff *diff)
         (const GememHistory *const[2]){ a->history, b->history },
         (const guint64[2]){ a->peak_reserved_seq, b->peak_reserved_seq },
         b->peak_reserved > a->peak_reserved ? 1 : 0, diff->one_recording);
+  for (guint s = 0; s < 2; s++) /* they are large */
+    g_clear_pointer (&diff->sides[s].result->history, gemem_history_free);
 }
 
 /* ---- together */
@@ -159,6 +163,51 @@ find_holders (GememDiff *diff, GError **error)
   return TRUE;
 }
 
+static gboolean
+has_categories (const GememDiff *diff)
+{
+  return gemem_held_info (diff->sides[0].held)->strings->len
+             + gemem_held_info (diff->sides[1].held)->strings->len
+         > 0;
+}
+
+/* Matches the holders of both recordings by @by, which is not that of the rows; fills @rows. */
+static gboolean
+match_other (GememDiff *diff, GememHoldBy by, GArray *rows, GError **error)
+{
+  const GememHoldersOptions at_peak = { .by = by };
+  GememHolders *holders[2] = { NULL, NULL };
+  const GPtrArray *lists[2] = { NULL, NULL };
+  gboolean ok = TRUE;
+
+  for (guint s = 0; ok && s < 2; s++)
+    {
+      const GememDeviceHolders *device;
+
+      holders[s] = gemem_holders_new (gemem_held_open, diff->sides[s].held, &at_peak, error);
+      ok = holders[s] != NULL;
+      device = ok ? gemem_holders_of (holders[s], diff->sides[s].result->device_ordinal) : NULL;
+      lists[s] = device != NULL ? device->holders : NULL;
+    }
+  if (ok && by == GEMEM_HOLD_BY_SIZE)
+    gemem_diff_match_classes (rows, lists[0], lists[1]);
+  else if (ok)
+    gemem_diff_match (rows, lists[0], lists[1], FALSE);
+  gemem_holders_free (holders[0]);
+  gemem_holders_free (holders[1]);
+  return ok;
+}
+
+static gboolean
+match_others (GememDiff *diff, GError **error)
+{
+  if (diff->one_recording)
+    return TRUE;
+  return (diff->by == GEMEM_HOLD_BY_CATEGORY || !has_categories (diff)
+          || match_other (diff, GEMEM_HOLD_BY_CATEGORY, diff->categories, error))
+         && match_other (diff, GEMEM_HOLD_BY_SIZE, diff->classes, error);
+}
+
 GememDiff *
 gemem_diff (const GememDiffQuestion *question, GError **error)
 {
@@ -166,16 +215,18 @@ gemem_diff (const GememDiffQuestion *question, GError **error)
 
   diff->rows = gemem_diff_rows_new ();
   diff->idle = gemem_diff_rows_new ();
+  diff->categories = gemem_diff_rows_new ();
+  diff->classes = gemem_diff_rows_new ();
   diff->settings = g_array_new (FALSE, TRUE, sizeof (GememDiffSetting));
   g_array_set_clear_func (diff->settings, setting_clear);
   for (guint s = 0; s < 2; s++)
     {
-      diff->sides[s].name = question->inputs[s].name;
+      diff->sides[s].name = g_strdup (question->inputs[s].name);
       diff->sides[s].held = gemem_held_ref (question->inputs[s].held);
     }
   diff->one_recording = diff->sides[0].held == diff->sides[1].held;
   if (!choose_by (diff, question->by, error) || !replay_both (diff, question, error)
-      || !find_holders (diff, error)
+      || !find_holders (diff, error) || !match_others (diff, error)
       || !(diff->one_recording ? gemem_diff_find_reserve (diff, error)
                                : gemem_diff_find_parting (diff, error)))
     return NULL;
@@ -183,6 +234,11 @@ gemem_diff (const GememDiffQuestion *question, GError **error)
   gemem_diff_compare_idle (diff);
   compare_settings (diff);
   find_chain (diff);
+  for (guint s = 0; s < 2; s++)
+    {
+      g_clear_pointer (&diff->sides[s].holders, gemem_holders_free);
+      g_clear_pointer (&diff->sides[s].held, gemem_held_unref);
+    }
   return g_steal_pointer (&diff);
 }
 
@@ -195,15 +251,19 @@ gemem_diff_free (GememDiff *diff)
     {
       GememDiffSide *side = &diff->sides[s];
 
+      g_free (side->name);
       gemem_result_free (side->result);
       gemem_holders_free (side->holders);
-      gemem_held_unref (side->held);
+      if (side->held != NULL)
+        gemem_held_unref (side->held);
       g_free (diff->parting.steps[s].by);
     }
   g_free (diff->reserve.by);
   gemem_diff_chain_free (diff->chain);
   g_array_unref (diff->rows);
   g_array_unref (diff->idle);
+  g_array_unref (diff->categories);
+  g_array_unref (diff->classes);
   g_array_unref (diff->settings);
   g_free (diff);
 }

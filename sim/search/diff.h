@@ -25,6 +25,7 @@ typedef struct
   GememNeedOptions options;
   const char
       *by; /* of gemem_hold_by_names(); NULL: by line, or by size where there are no call stacks */
+  gboolean keeps_timelines; /* in the results of both sides */
 } GememDiffQuestion;
 
 /* Memory of both under one name. */
@@ -86,11 +87,11 @@ typedef struct
 
 typedef struct
 {
-  const char *name;
-  char *label; /* of the allocator, as in tables */
+  char *name;
+  gboolean assumed;    /* the recording does not name its allocator */
+  GememResult *result; /* on the device that needs most */
+  /* both only while it is compared: a difference takes no more memory than what it says */
   GememHeld *held;
-  gboolean assumed;      /* the recording does not name its allocator */
-  GememResult *result;   /* on the device that needs most */
   GememHolders *holders; /* NULL: one recording, whose blocks in use are the same in both */
 } GememDiffSide;
 
@@ -101,6 +102,8 @@ typedef struct
   GememHoldBy by;
   GArray *
       rows; /* GememDiffRow at the peak of what is in use; those that differ, the largest change first */
+  /* the same blocks by category, of recordings that have any, and by size class; empty where `by` says as much */
+  GArray *categories, *classes;
   GArray *idle;     /* GememDiffRow at the peak of what is reserved, by GememIdleCause; likewise */
   GArray *settings; /* GememDiffSetting: those that differ */
   GememDiffParting parting;
@@ -131,6 +134,8 @@ void gemem_diff_match (GArray *rows, const GPtrArray *first, const GPtrArray *se
                        gboolean lines);
 /* The same for idle bytes by GememIdleCause. */
 void gemem_diff_match_idle (GArray *rows, const guint64 *first, const guint64 *second);
+/* Adds to @rows those of size classes: of @first and @second, GememHolder by size (NULL: none). */
+void gemem_diff_match_classes (GArray *rows, const GPtrArray *first, const GPtrArray *second);
 /* Fill `rows` and `idle` from the results of both sides.  O(holders log holders), but for the lines of one
  * function, whose numbers in both are multiplied. */
 void gemem_diff_compare_holders (GememDiff *diff);
@@ -145,10 +150,14 @@ gboolean gemem_diff_find_reserve (GememDiff *diff, GError **error);
 
 /* ---- diff-screen.c */
 
+/* Side @s in a head: its file, or of one recording its allocator; g_free(). */
+char *gemem_diff_name (const GememDiff *diff, guint s);
 /* "The second holds 24 MiB more, 1.2 GiB instead of 1.1: ..."; g_free(). */
 char *gemem_diff_sentence (const GememDiff *diff);
 /* Appends about thirty lines of at most 100 columns. */
 void gemem_diff_append (GString *out, const GememDiff *diff);
+/* Appends what the first difference is, or that there is none, as a paragraph. */
+void gemem_diff_append_first (GString *out, const GememDiff *diff);
 /* Appends a line of such a screen. */
 void gemem_diff_append_row (GString *out, const GememDiffRow *row);
 /* The same with a head, of idle memory by cause; at most @max rows. */

@@ -19,6 +19,7 @@ reads random_of_gpu '^59998$'; says out '^961363$'; says out '^961041$'
 
 # what is written where nobody looks, or captured by a graph, is not known; nor is what a kernel computes
 cat >program.py <<'EOF'
+import concurrent.futures, threading
 import torch
 
 n = torch.arange(5, device="cuda")
@@ -32,6 +33,16 @@ n[1:3] = 9
 print("part", n.tolist())
 with torch.inference_mode():
     print("inference", int(torch.arange(5, device="cuda").max()))
+# in a thread that Python starts, and where the backward pass runs Python
+def count(what, of):
+    print(what, int(torch.arange(of, device="cuda").max()))
+thread = threading.Thread(target=count, args=("thread", 7)); thread.start(); thread.join()
+with concurrent.futures.ThreadPoolExecutor(1) as pool:
+    pool.submit(count, "pool", 8).result()
+weight = torch.ones(4, device="cuda", requires_grad=True)
+weight.register_hook(lambda gradient: count("hook", 9))
+weight.register_post_accumulate_grad_hook(lambda weight: count("accumulated", 10))
+(weight * 2).sum().backward()
 x = torch.randn(64, 64, device="cuda")
 for rows in torch.utils.data.DataLoader(torch.arange(8), num_workers=1, multiprocessing_context="fork"):
     rows.add_(1)
@@ -65,7 +76,7 @@ says out '^after 0$'; says err '^  computed +1 .*kernel.py:11'; says err '^  num
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" program.py
 says out '^graph 0$'; says err '^  numbers +3 '
 lacks err '^  unknown ' # children that PyTorch forks ask CUDA nothing
-says out '^foreach 0$'; says out '^seen 7 \[3, 4, 5, 6, 7\] \[3, 4, 5, 6, 7\] 3$'; says out '^part \[0, 9, 9, 3, 4\]$'; says out '^inference 0$'; says out '^product False$'
+says out '^foreach 0$'; says out '^seen 7 \[3, 4, 5, 6, 7\] \[3, 4, 5, 6, 7\] 3$'; says out '^part \[0, 9, 9, 3, 4\]$'; says out '^inference 0$'; says out '^product False$'; for what in 'thread 6' 'pool 7' 'hook 8' 'accumulated 9'; do says out "^$what\$"; done
 says err '^  numbers '; says err '^  truths '
 
 # what the user chose comes first

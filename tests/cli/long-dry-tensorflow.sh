@@ -59,4 +59,7 @@ says err '^ +when they read true, the program asked for other memory: first for 
 
 # ---- more than there is
 run 1 gemem-dry-run --gpu t4 "$GEMEM_TENSORFLOW" "$train" --eager --batch 800; says err 'ResourceExhaustedError'; says err '^  t4 +DOES NOT FIT'; says err '^  out of memory '
+# a program that catches this goes on with less, also where it may have less than the GPU
+run 0 gemem-dry-run --gpu t4 --once "$GEMEM_TENSORFLOW" "$train" --eager --batch 800 --halve; says err '^  t4 +fits only if '; says err '^ +the program went on after that and ended with success$'
+run 0 gemem-dry-run --gpu a100-80 --once "$GEMEM_TENSORFLOW" "$train" --eager --halve --limit 500; says err '^  a100-80 +fits only if .*: 500\.0 MiB of 500\.0 MiB'
 done_testing

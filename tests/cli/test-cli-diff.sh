@@ -124,6 +124,54 @@ if command -v jq >/dev/null; then
   check "JSON" jq -e '.deciding == "out.rank-2.txt" and (.ranks | length) == 4 and .ranks[2].in_use == [] and .ranks[0].in_use == .ranks[1].in_use' "$out"
 fi
 
+# ---- folders of ranks
+mkdir before after
+for rank in 0 1 2 3 10; do cp base.txt before/out.rank-$rank.txt; cp base.txt after/out.rank-$rank.txt; done
+program more 1 5 >after/out.rank-2.txt; program size 1 6 >after/out.rank-10.txt; cp base.txt after/out.rank-11.txt; rm after/out.rank-3.txt; touch before/README before/.hidden-1; mkdir before/sub-1
+run 0 gemem-sim diff before/ after/
+says out '^before/ -> after/, 6 ranks$'; says out '^Without a partner: rank 3 of before/\.$'; says out '^Without a partner: rank 11 of after/\.$'
+says out '^  rank 2  +40\.00 MiB +40\.00 MiB +\+3\.000 MiB model\.py:70 layer7$'; says out '^  rank 10 +40\.00 MiB +34\.00 MiB +-6\.000 MiB +\+7\.000 MiB model\.py:60 layer6$'; says out '^  nothing differs in 2 ranks$'
+says out '^Of rank 10, the first difference:$'; says out '^They part after 5 equal requests and frees: the second asks for 14\.00 MiB, the first for 7\.000 MiB$'
+says out '^All of it: gemem-sim diff before/out\.rank-10\.txt after/out\.rank-10\.txt$'
+run 0 gemem-sim diff before before; says out '^Nothing differs in any of 5 ranks\.$'
+run 0 gemem-sim diff before; says out '^All 5 hold at most 40\.00 MiB, in the same lines\.$'
+run 0 gemem-sim diff before/out.rank-0.txt after/out.rank-2.txt; says out '^out\.rank-0\.txt -> out\.rank-2\.txt$'
+if command -v jq >/dev/null; then
+  run 0 gemem-sim diff before after -f json
+  check "JSON of ranks" jq -e '[.ranks[].rank] == [0, 1, 2, 10] and .first_only == [3] and .second_only == [11] and [.ranks[].diff.same] == [true, true, false, false]' "$out"
+fi
+mkdir names; cp base.txt names/snapshot_7.txt; cp base.txt names/snapshot_oom_rank-3.txt; cp base.txt names/run2_rank12_of_16.txt
+run 0 gemem-sim diff names names -f json; check "ranks by their names" grep -q '"rank": 3, ' "$out"; check "and" grep -q '"rank": 12, ' "$out"; check "and the last number" grep -q '"rank": 7, ' "$out"
+cp base.txt names/rank7.txt; run 3 gemem-sim diff names before; says err 'names/rank7\.txt and names/snapshot_7\.txt are both of rank 7; leave one in the folder$'
+mkdir none; run 3 gemem-sim diff none before; says err '^gemem-sim: error: none: no recording of a rank is in it'
+run 2 gemem-sim diff before base.txt; says err 'a folder is taken for the ranks of a run'; run 2 gemem-sim diff before after before; run 2 gemem-sim diff before after --plots p
+head -c 300 "$recorded/gpt2-train.gmt" >after/out.rank-0.txt; run 3 gemem-sim diff before after; says err 'after/out\.rank-0\.txt'
+
+# ---- a picture
+run 0 gemem-sim diff base.txt changed.txt --plots drawn; run 0 gemem-sim diff base.txt base.txt --plots same
+check "data" grep -Eq '^[0-9]+ [0-9]+ [0-9]+ [0-9]+ [0-9]+$' drawn/difference.dat
+check "the script marks where they part" grep -q '^set arrow from x(9.0)' drawn/difference.gp
+check "and nothing where they do not" sh -c '! grep -q "^set arrow from x(" same/difference.gp'
+# what stands in the data are the peaks of the screen, and the difference at each event
+gemem-sim diff "$recorded/gpt2-train.gmt" -a pytorch-expandable --plots both >screen
+largest () { awk -v c="$1" '!/^#/ && $c != "NaN" && $c > most { most = $c } END { printf "%.0f\n", most }' both/difference.dat; }
+peak () { gemem-sim replay "$recorded/gpt2-train.gmt" -a "$1" -f json | jq '.. | .peak_reserved? // empty' | head -n 1; }
+if command -v jq >/dev/null; then
+  check "the peak of the first" test "$(largest 2)" = "$(peak pytorch-caching)"
+  check "the peak of the second" test "$(largest 4)" = "$(peak pytorch-expandable)"
+fi
+run 0 gemem-sim diff "$recorded/llama-train.gmt" "$recorded/llama-decode.gmt" --plots timed --plot-axis time
+check "an axis of time" grep -q '^# ns first_reserved' timed/difference.dat; check "behind the end of one" grep -q 'NaN NaN$' timed/difference.dat
+run 2 gemem-sim diff base.txt changed.txt --plots p --plot-axis nothing
+! command -v gnuplot >/dev/null || check "and it is drawn" test -s drawn/difference.svg -a -s drawn/difference.png
+
+# ---- by category and size class
+awk 'NR == 2 { print; next } /^alloc/ { print $0 " tag=\"" (++n % 2 ? "weights" : "activations") "\""; next } { print }' base.txt >tagged.txt
+program size 1 3 | awk '/^alloc/ { print $0 " tag=\"" (++n % 2 ? "weights" : "activations") "\""; next } { print }' >tagged2.txt
+run 0 gemem-sim diff tagged.txt tagged2.txt
+says out '^  by category: \+4\.000 MiB weights$'; says out '^  by size class: \+8\.000 MiB 4\.000 MiB to 8\.000 MiB, -4\.000 MiB 2\.000 MiB to 4\.000 MiB$'
+run 0 gemem-sim diff tagged.txt tagged2.txt --by category; lacks out 'by category: '; says out '^in use at the peak, by category:$'
+
 # ---- wrong use
 printf '# gemem-trace: 2\n# end: 0\n' >empty.txt
 run 2 gemem-sim diff; says err 'diff'

@@ -53,6 +53,18 @@ says out '^It cannot be told whether it fits: a request fails in 1 of 4 other hi
 says out '^It fails in 1 of 4 other histories: 3 orders of frees 814\.2 MiB, a warm cache 1 fails\.$'
 run 4 gemem-sim quick.txt --capacity 812MiB --histories 3; says out '^It fails in 4 of 4 other histories: 3 orders of frees 3 fail, a warm cache 1 fails\.$'
 
+# ---- on a terminal, which shows how far they are: the paths of shuffled recordings are asked for
+python=$(command -v python3 || echo false)
+if "$python" -c 'import pty; pty.openpty()' 2>/dev/null; then
+  for command in "advise --capacity 16GiB" "gate --update -b shown.ini"; do
+    # shellcheck disable=SC2086 # words
+    "$python" "$GEMEM_SRCDIR/tests/util/on-terminal.py" shown gemem-sim ${command%% *} "$recorded/gpt2-train.gmt" ${command#* } --histories 5
+    check "a terminal: $command" sh -c 'read -r got took <shown/status; echo "$got"; test "$got" = 0'
+  done
+else
+  skip 'on a terminal' 'there are no pseudo terminals here'
+fi
+
 # ---- wrong numbers
 run 2 gemem-sim "$recorded/gpt2-train.gmt" --histories -1; says err '^gemem-sim: error: --histories=-1: write a number from 1 to 1000$'
 run 2 gemem-sim "$recorded/gpt2-train.gmt" --histories 1001

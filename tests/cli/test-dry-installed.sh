@@ -63,6 +63,46 @@ END
 LD_LIBRARY_PATH=$PWD/installed run 0 gemem-dry-run --stand-ins ./opens; says out '^0 0$'
 LD_LIBRARY_PATH=$PWD/installed run 0 gemem-dry-run ./opens installed/libcudnn.so.9; says out '^12345 0$'; says err '^  libraries +libcudnn\.so\.9 ran as installed'
 
+# ---- candidates that are measured: each has a workspace of another size, and a dry run has no times
+library measured libcudnn.so.9 'int cudnnBackendGetAttribute (long *plan, int id, int type, long wanted, long *count, long *size) { *count = 1; *size = *plan; return id != 402 || type != 3; }
+static int ran;
+int cudnnBackendExecute (void *handle, long *plan, void *pack) { ran++; return 0; }
+int cudnnRan (void) { return ran; }'
+library timed libcudart.so.12 'int cudaMalloc (void **place, unsigned long size) { return 99; }
+int cudaEventCreate (void **event) { return 99; }
+int cudaEventRecord (void *event, void *stream) { return 99; }
+int cudaEventSynchronize (void *event) { return 99; }
+int cudaEventElapsedTime (float *time, void *from, void *to) { return 99; }'
+cat >measures.c <<'END'
+#include <stdio.h>
+int cudaMalloc (void **, unsigned long), cudaEventCreate (void **), cudaEventRecord (void *, void *), cudaEventSynchronize (void *), cudaEventElapsedTime (float *, void *, void *);
+int cudnnBackendExecute (void *, long *, void *), cudnnRan (void);
+int main (int argc, char **argv)
+{
+  long plans[] = { 1 << 20, 8 << 20, 3 << 20, 0 }, best = 0;
+  float least = 1e30f, time;
+  void *from, *to, *memory;
+  cudaEventCreate (&from); cudaEventCreate (&to);
+  for (int i = 0; i < 4; i++)
+    {
+      cudaEventRecord (from, 0); if (argc < 2) cudnnBackendExecute (0, &plans[i], 0);
+      cudaEventRecord (to, 0); cudaEventSynchronize (to); cudaEventElapsedTime (&time, from, to);
+      if (time < least) { least = time; best = plans[i]; }
+    }
+  int failed = cudaMalloc (&memory, best);
+  printf ("%d %ld %d\n", cudnnRan (), best >> 20, failed);
+  return failed;
+}
+END
+"$cc" -o measures measures.c measured/libcudnn.so.9 timed/libcudart.so.12 -Wl,-rpath,"$PWD/measured"
+run 0 gemem-dry-run --context 0 --json times.json ./measures; says out '^4 1 0$'; says err '^  h100 +fits: 1\.000 MiB'; says err "^ +up to 8\.000 MiB \(8388608 bytes\) where times of the GPU choose the largest workspaces"
+says err "^  times +the program measured cuDNN's candidates, .*torch\.backends\.cudnn\.benchmark=False"; says err '^ +where what takes the largest workspace is the fastest, it needs 8\.000 MiB \(8388608 bytes\)$'
+lacks err '^  note +the program measured'; command -v jq >/dev/null && run 0 jq -e '.fits and .needed == 1048576 and .needed_most == 8388608 and .measured[0].count == 4 and (.times | test("8.000 MiB"))' times.json
+run 0 gemem-dry-run --context 0 --once ./measures; says err '^  h100 +fits only if '; says err "^ +- times of the GPU choose no larger workspaces \('times', below\); without --once a second run tells"
+run 0 gemem-dry-run --capacity 4MiB ./measures; says err '^  h100 +fits only if '; says err '^ +- times of the GPU choose no larger workspaces .*: where what takes the largest workspace is the fastest, a request of 8\.000 MiB is refused'
+# what is measured without a candidate is another matter
+run 0 gemem-dry-run --context 0 ./measures plain; says out '^0 [0-9]* 0$'; says err '^  note +the program measured times of the GPU'; lacks err '^  times |runs .* again'
+
 # One with kernels, and a runtime that is not known.
 library unknown libcudnn.so.9 '#include <dlfcn.h>
 __attribute__ ((section (".nv_fatbin"))) int image = 1;

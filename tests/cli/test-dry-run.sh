@@ -594,6 +594,16 @@ PY
   run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,40; says out '^cuda_malloc_async$'; says err '^  h100 +fits: 60\.00 MiB of 64\.00 MiB'
   says err "^ +TensorFlow's allocator takes the 64\.00 MiB at its start"; says err '^  requests of +TensorFlow 2\.21\.0 \(2 events\)'; check "pools are of no interest" sh -c "! grep -q unknown $err"
   run 0 gemem-dry-run -o tf.gmt python3 flow.py 40,20; says err '^  h100 +DOES NOT FIT: 80\.00 MiB of 64\.00 MiB' # it leaves no rest of less than the request
+  # a request beyond the limit is refused, as TensorFlow's allocator would, and the program may go on with less
+  run 0 gemem-dry-run -o tf.gmt python3 flow.py 70,20; says err '^  h100 +fits only if .*: 64\.00 MiB of 64\.00 MiB'; says err '^  peak live +20\.00 MiB'
+  says err '^  out of memory +1 requests were refused; the first, of 73400320 bytes'
+  run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,70; says err '^  h100 +DOES NOT FIT: '
+  # what ended it then is another error, or the refusal, seen or not
+  for end in 'ValueError("no")=fits only if' 'MemoryError("no")=DOES NOT FIT' 'SystemExit(1)=DOES NOT FIT' 'RuntimeError("CUDA out of memory")=DOES NOT FIT'; do
+    { cat flow.py; printf 'raise %s\n' "${end%=*}"; } >ends.py; run 1 gemem-dry-run -o tf.gmt python3 ends.py 70,20; says err "^  h100 +${end#*=}"
+  done
+  { cat flow.py; printf '%s\n' 'try: raise MemoryError()' 'except MemoryError: raise ValueError("no")'; } >ends.py; run 1 gemem-dry-run -o tf.gmt python3 ends.py 70,20; says err '^  h100 +DOES NOT FIT'
+  TF_GPU_ALLOCATOR=cuda_malloc_async run 0 gemem-dry-run -o tf.gmt python3 flow.py 70,20; says err '^  h100 +fits.*: 90\.00 MiB of 79\.18 GiB' # the program's own choice: a pool has no limit
   run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,40 growth; says err "^ +TensorFlow's allocator takes the 64\.00 MiB as it needs them"
   run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,40 child; says err "^process [0-9]+, GPU 0: .*/tf\.[0-9]+\.gmt"; says err '^  h100 .*: 8\.000 MiB of 64\.00 MiB'
   check "the child passes its requests on, too" test "$(grep -c 'requests of *TensorFlow' "$err")" -eq 2

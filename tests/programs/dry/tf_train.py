@@ -20,6 +20,7 @@ parser.add_argument("--context", type=int, default=256)
 parser.add_argument("--steps", type=int, default=3)
 parser.add_argument("--limit", type=int, help="MiB that TensorFlow's allocator may take")
 parser.add_argument("--growth", action="store_true")
+parser.add_argument("--halve", action="store_true", help="go on with half the batch while memory is refused")
 options = parser.parse_args()
 for gpu in tf.config.list_physical_devices("GPU"):
     if options.growth:
@@ -81,6 +82,13 @@ def run_keras():
     return model.fit(images, labels, batch_size=options.batch, verbose=0).history["loss"][0]
 
 
-loss = run_keras() if options.what == "keras" else run_hand()
+loss = None
+while loss is None:
+    try:
+        loss = run_keras() if options.what == "keras" else run_hand()
+    except tf.errors.ResourceExhaustedError:
+        if not options.halve:
+            raise
+        options.batch //= 2
 memory = tf.config.experimental.get_memory_info("GPU:0")
 print("loss", loss, "current", memory["current"], "peak", memory["peak"])

@@ -1,0 +1,48 @@
+/* measured.c - see measured.h. */
+#include "config.h"
+
+#include "dry/driver/measured.h"
+#include "dry/driver/mode.h"
+
+#define SAME 1e-3f   /* milliseconds of each candidate */
+#define LONGEST 1e6f /* of one without a workspace, where the largest is the fastest */
+
+static GMutex lock;
+static DriverMeasured measured;
+
+void
+gemem_dry_ran_with (guint64 workspace)
+{
+  g_mutex_lock (&lock);
+  measured.candidates++;
+  measured.workspaces += workspace;
+  g_mutex_unlock (&lock);
+}
+
+DriverMeasured
+gemem_driver_measured (void)
+{
+  g_mutex_lock (&lock);
+  const DriverMeasured now = measured;
+  g_mutex_unlock (&lock);
+  return now;
+}
+
+float
+gemem_driver_measured_time (DriverMeasured from, DriverMeasured to, float milliseconds)
+{
+  if (to.candidates != from.candidates + 1)
+    {
+      gemem_driver.mode->note (
+          GEMEM_DRY_NOTE_TOLD,
+          "the program measured times of the GPU, which a dry run does not have; what it chose by "
+          "them (autotuning), and memory with it, may differ; "
+          "torch.backends.cudnn.benchmark = False, or XLA_FLAGS=--xla_gpu_autotune_level=0, leaves "
+          "it out, here and there");
+      return milliseconds;
+    }
+  gemem_driver.mode->note (GEMEM_DRY_NOTE_MEASURED, "cuDNN's candidates");
+  return g_strcmp0 (g_getenv (GEMEM_ENV_DRY_TIMES), "1") != 0
+             ? SAME
+             : LONGEST / (1 + (float) (to.workspaces - from.workspaces));
+}
