@@ -40,12 +40,12 @@ gboolean
 gemem_draw_results (GememResult *const *results, guint n, const char *name, GError **error)
 {
   const guint width = gemem_terminal_width ();
-  const GememTextLook look = gemem_terminal_look ();
+  const GememTextLook shown = gemem_terminal_look ();
   g_autoptr (GString) out = g_string_new (NULL);
   GememTextPlot plot;
 
   if (!gemem_plot_text_parse (name, &plot, error))
     return FALSE;
-  gemem_plot_text (out, results, n, plot, width > 0 ? width : WIDTH, HEIGHT, &look);
+  gemem_plot_text (out, results, n, plot, width > 0 ? width : WIDTH, HEIGHT, &shown);
   return gemem_put (NULL, out->str, out->len, error);
 }
