@@ -303,7 +303,7 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
 
   if (specs == NULL
       || (optimal
-          && !gemem_allocator_spec_parse ("plan:planner=\"optimal:alignment=1\"", specs, error)))
+          && !gemem_allocator_spec_parse (GEMEM_OPTIMAL_ROW ":alignment=1\"", specs, error)))
     return NULL;
   return g_steal_pointer (&specs);
 }

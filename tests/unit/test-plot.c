@@ -384,6 +384,32 @@ test_script (void)
   free_results (results, 2);
 }
 
+/* With the row of --optimal what it needs is a line beside the others, unless it did not serve all. */
+static void
+test_optimum (void)
+{
+  GememResult *results[] = { test_served_result ("x.gmt", "direct"),
+                             test_served_result ("x.gmt", GEMEM_OPTIMAL_ROW ":alignment=1\"") };
+  g_autofree char *with = new_dir ("optimum"), *failed = new_dir ("optimum-failed");
+
+  results[1]->peak_reserved = 3 * GEMEM_GIB;
+  write_plots (with, results, 2, "");
+  g_autofree char *comparison = read_file (with, "comparison-x.gp"),
+                  *timeline = read_file (with, "timeline-x.gp");
+  assert_contains (comparison, "\nset arrow from first cut(3221225472), graph 0 to first "
+                               "cut(3221225472), graph 1 nohead front dt 3 ");
+  assert_contains (comparison, "least placement");
+  assert_contains (timeline, "  3221225472/unit with lines dt 3 lw 2 lc rgb '#009e73' title 'least "
+                             "placement'");
+  results[1]->ooms = 1;
+  write_plots (failed, results, 2, "");
+  g_autofree char *without = read_file (failed, "comparison-x.gp"),
+                  *over_time = read_file (failed, "timeline-x.gp");
+  g_assert_null (strstr (without, "least placement"));
+  g_assert_null (strstr (over_time, "least placement"));
+  free_results (results, 2);
+}
+
 /* Bars of runs in which requests failed, and of those that are not allowed, are hatched, stand below
  * the others, and the legend says so; without such runs nothing is hatched. */
 static void
@@ -818,6 +844,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plot/rendered", test_rendered);
   g_test_add_func ("/plot/rendered-edges", test_rendered_edges);
   g_test_add_func ("/plot/by-hand", test_by_hand);
+  g_test_add_func ("/plot/optimum", test_optimum);
   g_test_add_func ("/plot/text", test_text);
   g_test_add_func ("/plot/errors", test_errors);
   return g_test_run ();
