@@ -29,7 +29,8 @@
  * (dry/driver/late.h): what that needs is the other end of the answer.
  *
  * Where a program measures candidates of cuDNN and takes the fastest, which a dry run cannot know, that is the first.  Another run lets
- * those with the largest workspaces be the fastest (dry/driver/measured.h): the other end of the answer, too.
+ * those with the largest workspaces be the fastest (dry/driver/measured.h): the other end of the answer, too.  In a third those with the
+ * smallest are.
  *
  * Workspaces that only the real library knows are 0 in the first run.  Where each has a bound, another run gives them that much.
  *
@@ -541,14 +542,42 @@ try_late (Trial *trial)
 
 /* ---- times */
 
-static void
-try_largest (Trial *trial)
+/* What the program needs where the smallest workspaces are the fastest; 0: that is not known. */
+static guint64
+find_least (Trial *trial)
 {
   DryOptions options = *trial->options;
+  DryTried tried = { 0 }; /* the other end is what decides */
+  Trial other = *trial;
 
-  options.largest = TRUE;
-  try_end (trial, &options, "what takes the largest workspace is the fastest",
-           &trial->verdict->largest);
+  options.fastest = "smallest";
+  other.options = &options;
+  other.tried = &tried;
+  DryVerdict *run = run_aside (&other, 0, NULL);
+  const guint64 need = run != NULL && is_whole (trial, run) && run->fit != DRY_DOES_NOT_FIT
+                           ? run->needed
+                           : 0;
+  g_free (tried.text);
+  forget (run);
+  return need;
+}
+
+static void
+try_fastest (Trial *trial)
+{
+  DryVerdict *verdict = trial->verdict;
+  DryOptions options = *trial->options;
+  char size[GEMEM_FORMAT_MAX];
+
+  options.fastest = "largest";
+  try_end (trial, &options, "what takes the largest workspace is the fastest", &verdict->largest);
+  verdict->needed_least = gemem_launcher_stopped () == 0 ? find_least (trial) : 0;
+  if (verdict->needed_least == 0 || trial->tried->text == NULL)
+    return;
+  settle (trial, trial->tried->result,
+          g_strdup_printf ("%s; where the smallest, it needs %s (%" G_GUINT64_FORMAT " bytes)",
+                           trial->tried->text, gemem_format_size (size, verdict->needed_least),
+                           verdict->needed_least));
 }
 
 /* ---- workspaces whose sizes only the real library knows */
@@ -625,9 +654,9 @@ try_times (Trial *trial)
   if (trial->verdict->measured->len == 0 || !may_run (trial))
     return;
   gemem_launcher_say ("runs %s again, for it measures times to choose by: what it needs where the "
-                      "largest workspaces are the fastest (--once: not)",
+                      "largest, or the smallest, workspaces are the fastest (--once: not)",
                       trial->arguments[0]);
-  try_largest (trial);
+  try_fastest (trial);
 }
 
 /* The user chose no size, and what they may be at most is known. */

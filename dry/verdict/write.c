@@ -559,6 +559,8 @@ gemem_library_verdict_write_json (const DryOptions *options, const DryVerdict *v
     gemem_json_append_text_member (out, "late", verdict->tried_late.text);
   if (verdict->tried_times.text != NULL)
     gemem_json_append_text_member (out, "times", verdict->tried_times.text);
+  if (verdict->needed_least > 0)
+    gemem_json_append_number_member (out, "needed_least", verdict->needed_least);
   gemem_json_append_number_member (out, "needed", verdict->needed);
   gemem_json_append_number_member (out, "needed_most", verdict->needed_most);
   gemem_library_append_fit_json (out, verdict->fit);
