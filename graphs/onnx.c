@@ -319,6 +319,7 @@ const GememGraphFormat gemem_graph_format_onnx = {
     .origin = "onnx.proto, public",
   },
   .extensions = "onnx",
+  .assumed = "ort-bfc",
   .probe = probe,
   .read = read_onnx,
 };

@@ -215,10 +215,11 @@ append_what_is_missing (GString *out, const GememHolders *holders,
     g_string_append (out,
                      "\nThe end of the recording is missing; more may have been alive there.\n");
   if (holders->reader->info.stacks == NULL && options->by <= GEMEM_HOLD_BY_OPERATOR)
-    g_string_append (out, "\nThe recording has no call stacks. PyTorch records them with "
-                          "torch.cuda.memory._record_memory_history(stacks=\"all\"),\n"
-                          "gemem-record with --stacks; --by=size, category, phase, stream or pool "
-                          "work without.\n");
+    g_string_append (
+        out,
+        "\nThe recording has no call stacks. PyTorch records them with\n"
+        "torch.cuda.memory._record_memory_history(stacks=\"all\"), gemem-record with --stacks;\n"
+        "--by=size, category, phase, stream or pool work without.\n");
 }
 
 static void

@@ -146,6 +146,7 @@ gemem-sim convert tests/data/ge/plan-log.txt "$GEMEM_TMP/plan-log.gmt"
 for file in tests/data/ge/plan-log.txt tests/data/ge/kernel-trace.txt tests/data/ge/with-log.txt "$GEMEM_TMP/plan-log.gmt"; do
   run 3 gemem-sim $file; says out 'does not name its allocator: ge is assumed'; lacks out 'PYTORCH'
 done
+run 3 gemem-sim tests/data/onnx/mlp.onnx; says out 'does not name its allocator: ort-bfc is assumed'
 run 3 gemem-sim tests/data/paddle/mlp-train.json; says out 'does not name its allocator: paddle-auto-growth is assumed'; says out '  export FLAGS_'
 
 # ---- several files: a screen each, the worst status
