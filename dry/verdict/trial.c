@@ -525,6 +525,8 @@ try_end (Trial *trial, const DryOptions *options, const char *what, DryVerdict *
   remove_traces (run);
   *end = run;
   g_autofree char *need = refused || run->needed > trial->verdict->needed
+                                  || (options->fastest != NULL
+                                      && run->needed < trial->verdict->needed)
                               ? describe_refusal (run)
                               : g_strdup ("it needs no more");
   settle (trial, refused ? DRY_TRIAL_OTHER : DRY_TRIAL_SAME,
@@ -542,42 +544,57 @@ try_late (Trial *trial)
 
 /* ---- times */
 
-/* What the program needs where the smallest workspaces are the fastest; 0: that is not known. */
-static guint64
-find_least (Trial *trial)
+/* A run in which what takes the @fastest workspace, "largest" or "smallest", is the fastest; NULL: it does not tell. */
+static DryVerdict *
+try_fastest (Trial *trial, const char *fastest)
 {
+  g_autofree char *what = g_strdup_printf ("what takes the %s workspace is the fastest", fastest);
   DryOptions options = *trial->options;
-  DryTried tried = { 0 }; /* the other end is what decides */
-  Trial other = *trial;
+  DryVerdict *end = NULL;
 
-  options.fastest = "smallest";
-  other.options = &options;
-  other.tried = &tried;
-  DryVerdict *run = run_aside (&other, 0, NULL);
-  const guint64 need = run != NULL && is_whole (trial, run) && run->fit != DRY_DOES_NOT_FIT
-                           ? run->needed
-                           : 0;
-  g_free (tried.text);
-  forget (run);
-  return need;
+  options.fastest = fastest;
+  try_end (trial, &options, what, &end);
+  return end;
+}
+
+/* Of two runs the one that needs more and fits, which stays with @verdict; the other is freed. */
+static void
+keep_end (DryVerdict *verdict, DryVerdict *end)
+{
+  const gboolean fits = end->fit != DRY_DOES_NOT_FIT;
+
+  if (fits)
+    verdict->needed_least = MIN (end->needed, verdict->needed_least > 0 ? verdict->needed_least
+                                                                        : verdict->needed);
+  if (fits && (verdict->chosen == NULL || end->needed > verdict->chosen->needed))
+    {
+      gemem_library_verdict_free (verdict->chosen);
+      verdict->chosen = end;
+    }
+  else
+    gemem_library_verdict_free (end);
 }
 
 static void
-try_fastest (Trial *trial)
+try_measured (Trial *trial)
 {
-  DryVerdict *verdict = trial->verdict;
-  DryOptions options = *trial->options;
-  char size[GEMEM_FORMAT_MAX];
+  static const char *const fastest[] = { "largest", "smallest" };
 
-  options.fastest = "largest";
-  try_end (trial, &options, "what takes the largest workspace is the fastest", &verdict->largest);
-  verdict->needed_least = gemem_launcher_stopped () == 0 ? find_least (trial) : 0;
-  if (verdict->needed_least == 0 || trial->tried->text == NULL)
-    return;
-  settle (trial, trial->tried->result,
-          g_strdup_printf ("%s; where the smallest, it needs %s (%" G_GUINT64_FORMAT " bytes)",
-                           trial->tried->text, gemem_format_size (size, verdict->needed_least),
-                           verdict->needed_least));
+  for (guint i = 0; i < G_N_ELEMENTS (fastest) && gemem_launcher_stopped () == 0; i++)
+    {
+      DryTried tried = { 0 };
+      Trial one = *trial;
+      const char *before = trial->tried->text;
+
+      one.tried = &tried;
+      DryVerdict *end = try_fastest (&one, fastest[i]);
+      settle (trial, MAX (trial->tried->result, tried.result),
+              g_strconcat (before != NULL ? before : tried.text, before != NULL ? "; " : NULL,
+                           tried.text, NULL));
+      g_free (tried.text);
+      if (end != NULL)
+        keep_end (trial->verdict, end);
+    }
 }
 
 /* ---- workspaces whose sizes only the real library knows */
@@ -656,7 +673,7 @@ try_times (Trial *trial)
   gemem_launcher_say ("runs %s again, for it measures times to choose by: what it needs where the "
                       "largest, or the smallest, workspaces are the fastest (--once: not)",
                       trial->arguments[0]);
-  try_fastest (trial);
+  try_measured (trial);
 }
 
 /* The user chose no size, and what they may be at most is known. */

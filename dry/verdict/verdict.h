@@ -133,7 +133,7 @@ typedef struct
   /* judge.c: most that it needs, with the context, and the same with other workspaces, or a GPU that is late */
   guint64 needed, needed_most;
   gboolean most_late,
-      most_largest; /* needed_most is that of a GPU that is late; of the largest workspaces that times may choose */
+      most_chosen; /* needed_most is that of a GPU that is late; of other workspaces that times may choose */
   DryFit fit;
   GPtrArray *only_if; /* texts: the conditions of DRY_FITS_ONLY_IF, beside those of the whole run */
 } DryFinding;
@@ -187,8 +187,8 @@ typedef struct DryVerdict
       *most; /* of the run with workspaces of this size, freed with this; NULL: none */
   guint64 most_workspaces;
   struct DryVerdict *late; /* of the run whose GPU is late, the same */
-  struct DryVerdict
-      *largest; /* of the run in which what takes the largest workspace is the fastest, the same */
+  struct DryVerdict *
+      chosen; /* of the run in which times choose the workspaces with which it needs more, the same */
 #define LIST(name) GPtrArray *name;
   DRY_COUNTS (LIST)
 #undef LIST

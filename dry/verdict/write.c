@@ -138,9 +138,9 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
     append_row (out, "",
                 "up to %s (%" G_GUINT64_FORMAT " bytes) where the GPU is late ('streams', below)",
                 gemem_format_size (need, found->needed_most), found->needed_most);
-  else if (interval && found->most_largest)
+  else if (interval && found->most_chosen)
     append_row (out, "",
-                "up to %s (%" G_GUINT64_FORMAT " bytes) where times of the GPU choose the largest "
+                "up to %s (%" G_GUINT64_FORMAT " bytes) where times of the GPU choose other "
                 "workspaces ('times', below)",
                 gemem_format_size (need, found->needed_most), found->needed_most);
   else if (interval)
