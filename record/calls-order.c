@@ -110,30 +110,54 @@ stream_record (JournalCall call, Handle event, Handle stream, bool per_thread)
                           .call = call };
 }
 
-/* A call that waits is numbered after the real call, a call that queues work before it. */
-SHAPE (STREAM_SYNC, Handle stream)
+/* A call that waits is numbered after the real call, a call that queues work before it.  @asked: it
+ * does not wait, and its answer is that all is done. */
+static int
+leave_stream_sync (int result, Handle stream, bool per_thread, bool asked)
 {
-  REAL ((Handle), stream);
-  int result = real (stream);
   Place place = { .there = false };
   if (result == 0)
     place = gemem_recorder_place ();
-  return gemem_recorder_leave_with (
-      result, &place, stream_record (JOURNAL_STREAM_SYNC, NULL, stream, hook->per_thread));
+  JournalRecord record = stream_record (JOURNAL_STREAM_SYNC, NULL, stream, per_thread);
+  record.q = asked;
+  return gemem_recorder_leave_with (result, &place, record);
 }
 
-/* Also for a query whether the event is complete. */
-SHAPE (EVENT_SYNC, Handle event)
+SHAPE (STREAM_SYNC, Handle stream)
 {
-  REAL ((Handle), event);
-  int result = real (event);
+  REAL ((Handle), stream);
+  return leave_stream_sync (real (stream), stream, hook->per_thread, false);
+}
+
+SHAPE (STREAM_QUERY, Handle stream)
+{
+  REAL ((Handle), stream);
+  return leave_stream_sync (real (stream), stream, hook->per_thread, true);
+}
+
+static int
+leave_event_sync (int result, Handle event, bool asked)
+{
   Place place = { .there = false };
   if (result == 0)
     place = gemem_recorder_place ();
   return gemem_recorder_leave_with (result, &place,
                                     (JournalRecord){ .p = gemem_recorder_number (event),
+                                                     .q = asked,
                                                      .device = gemem_recorder_current_device (),
                                                      .call = JOURNAL_EVENT_SYNC });
+}
+
+SHAPE (EVENT_SYNC, Handle event)
+{
+  REAL ((Handle), event);
+  return leave_event_sync (real (event), event, false);
+}
+
+SHAPE (EVENT_QUERY, Handle event)
+{
+  REAL ((Handle), event);
+  return leave_event_sync (real (event), event, true);
 }
 
 SHAPE (EVENT_RECORD, Handle event, Handle stream)

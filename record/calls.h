@@ -45,7 +45,9 @@ int gemem_recorder_call_POOL_SET_OF (Hook *hook, const void *caller, const Locat
                                      int kind, Handle pool);
 int gemem_recorder_call_STREAM_DESTROY (Hook *hook, const void *caller, Handle stream);
 int gemem_recorder_call_STREAM_SYNC (Hook *hook, const void *caller, Handle stream);
+int gemem_recorder_call_STREAM_QUERY (Hook *hook, const void *caller, Handle stream);
 int gemem_recorder_call_EVENT_SYNC (Hook *hook, const void *caller, Handle event);
+int gemem_recorder_call_EVENT_QUERY (Hook *hook, const void *caller, Handle event);
 int gemem_recorder_call_EVENT_RECORD (Hook *hook, const void *caller, Handle event, Handle stream);
 int gemem_recorder_call_EVENT_RECORD_FLAGS (Hook *hook, const void *caller, Handle event,
                                             Handle stream, unsigned flags);

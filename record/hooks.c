@@ -73,6 +73,8 @@ enum
           pool)
 #define STREAM_DESTROY_AS(name) DEFINE (name, STREAM_DESTROY, (Handle stream), stream)
 #define STREAM_SYNC_AS(name) DEFINE (name, STREAM_SYNC, (Handle stream), stream)
+#define STREAM_QUERY_AS(name) DEFINE (name, STREAM_QUERY, (Handle stream), stream)
+#define EVENT_QUERY_AS(name) DEFINE (name, EVENT_QUERY, (Handle event), event)
 #define EVENT_SYNC_AS(name) DEFINE (name, EVENT_SYNC, (Handle event), event)
 #define EVENT_RECORD_AS(name) \
   DEFINE (name, EVENT_RECORD, (Handle event, Handle stream), event, stream)

@@ -259,35 +259,41 @@ guint64
 gemem_cuda_order_come_to (GememCudaPool *pool, guint64 number, guint64 mark)
 {
   Position now = { number, mark };
-  guint64 reached = 0;
+  gboolean stuck = FALSE;
 
   g_array_set_size (pool->path, 0);
   g_array_append_val (pool->path, now);
-  while (pool->path->len > 0)
+  while (pool->path->len > 0 && !stuck)
     {
       GememCudaStream *stream;
       GememCudaObstacle *first;
 
       now = g_array_index (pool->path, Position, pool->path->len - 1);
-      g_array_set_size (pool->path, pool->path->len - 1);
       stream = gemem_cuda_stream (pool, now.stream);
-      while ((first = first_of (pool, stream)) != NULL && first->at <= now.mark)
+      first = first_of (pool, stream);
+      if (first == NULL || first->at > now.mark)
         {
-          const Position from = { first->stream, first->mark };
-
-          if (!is_complete (pool, first->event))
-            now.mark = first->at - 1;
-          else
-            {
-              pass (pool, stream);
-              if (from.stream != 0)
-                g_array_append_val (pool->path, from);
-            }
+          stream->done = MAX (stream->done, now.mark);
+          g_array_set_size (pool->path, pool->path->len - 1);
+          continue;
         }
-      stream->done = MAX (stream->done, now.mark);
-      reached = reached == 0 ? now.mark : reached;
+      stuck = !is_complete (pool, first->event);
+      now = (Position){ first->stream, first->mark };
+      if (first->stream == 0 || (!stuck && gemem_cuda_stream (pool, now.stream)->done >= now.mark))
+        pass (pool, stream);
+      else if (!stuck)
+        g_array_append_val (pool->path, now);
     }
-  return reached;
+  for (guint i = pool->path->len; i-- > 0;) /* each is before its first obstacle */
+    {
+      GememCudaStream *stream = gemem_cuda_stream (pool,
+                                                   g_array_index (pool->path, Position, i).stream);
+      const GememCudaObstacle *first = first_of (pool, stream);
+
+      mark = first != NULL ? first->at - 1 : mark;
+      stream->done = MAX (stream->done, mark);
+    }
+  return mark;
 }
 
 /* From now on @obstacle holds up stream number @number. */
@@ -386,9 +392,8 @@ gemem_cuda_known_of (const GArray *known, guint64 stream)
              : 0;
 }
 
-/* Whether anything that can be taken was freed up to @fact. */
-static gboolean
-is_of_use (const GememCudaPool *pool, const GememCudaKnown *fact)
+gboolean
+gemem_cuda_known_is_of_use (const GememCudaPool *pool, const GememCudaKnown *fact)
 {
   const GememCudaBlock *oldest = gemem_cuda_stream (pool, fact->stream)->oldest;
 
@@ -441,7 +446,7 @@ learn_all (const GememCudaPool *pool, GArray **known, const GememCudaKnown *fact
         fact = facts[k];
       i += has_old && g_array_index (old, GememCudaKnown, i).stream == fact.stream;
       k += k < n && facts[k].stream == fact.stream;
-      if (!is_of_use (pool, &fact))
+      if (!gemem_cuda_known_is_of_use (pool, &fact))
         continue;
       if (all == NULL)
         all = g_array_sized_new (FALSE, FALSE, sizeof fact, n);
@@ -463,7 +468,7 @@ gemem_cuda_order_learn (GememCudaPool *pool, guint64 to, guint64 from, guint64 m
                               ? &g_array_index (*known, GememCudaKnown, i)
                               : NULL;
 
-  if (from == to || !is_of_use (pool, &fact))
+  if (from == to || !gemem_cuda_known_is_of_use (pool, &fact))
     return;
   if (there != NULL && there->stream == from)
     there->mark = MAX (there->mark, mark);

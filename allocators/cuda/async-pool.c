@@ -416,6 +416,7 @@ end_uses (GememCudaPool *pool, GememCudaBlock *block, gboolean waits)
         {
           const guint64 from = gemem_cuda_order_number (pool, use->stream), mark = ++pool->clock;
 
+          gemem_cuda_stream (pool, from)->latest = mark;
           gemem_cuda_order_wait (pool, block->stream, from, mark,
                                  gemem_cuda_order_record (pool, use->stream));
         }
@@ -539,7 +540,9 @@ host_knows (GememCudaPool *pool, guint64 number, guint64 mark, const GArray *kno
   for (guint i = 0; i < n; i++)
     {
       facts[i] = g_array_index (known, GememCudaKnown, i);
-      if (facts[i].stream != number)
+      if (!gemem_cuda_known_is_of_use (pool, &facts[i]))
+        facts[i].mark = 0;
+      else if (facts[i].stream != number)
         gemem_cuda_stream (pool, facts[i].stream)->done = MAX (
             gemem_cuda_stream (pool, facts[i].stream)->done, facts[i].mark);
       else

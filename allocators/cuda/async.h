@@ -306,6 +306,8 @@ void gemem_cuda_order_learn (GememCudaPool *pool, guint64 to, guint64 from, guin
 /* Index of the first fact of @known about @stream or a later one; up to where @stream is known. */
 guint gemem_cuda_known_find (const GArray *known, guint64 stream);
 guint64 gemem_cuda_known_of (const GArray *known, guint64 stream);
+/* Whether anything that can be taken was freed up to @fact. */
+gboolean gemem_cuda_known_is_of_use (const GememCudaPool *pool, const GememCudaKnown *fact);
 void gemem_cuda_order_forget_marks (GememCudaPool *pool);
 
 /* ---- async-memory.c */

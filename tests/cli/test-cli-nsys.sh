@@ -13,7 +13,7 @@ fi
 run 3 gemem-sim info short.sqlite; says err 'short.sqlite: SQLite: .*; the database is damaged or not whole, export it again$'
 command -v python3 >/dev/null && python3 -c 'import sqlite3' || { skip 'exports' "python3 with sqlite3 writes them"; done_testing; exit; }
 make () { python3 "$GEMEM_SRCDIR/tests/util/nsys.py" "$1.sqlite" "$1"; }
-for kind in plain pools host old none foreign view bad-size bad-text bad-column; do make $kind; done
+for kind in plain pools waits bad-wait host old none foreign view bad-size bad-text bad-column; do make $kind; done
 
 # ---- the GPUs' memory, by time
 run 0 gemem-sim info plain.sqlite
@@ -49,6 +49,12 @@ check 'streams and pools' grep -q 'size=31457280 .*stream=.*14.*pool=1\|size=314
 check 'the second pool' grep -q 'size=1048576 .*pool=2' pools.txt
 run 0 gemem-sim replay pools.sqlite -a cuda-async --trace-device=0
 run 0 gemem-sim replay pools.sqlite -a direct --trace-device=0
+
+run 0 gemem-sim convert waits.sqlite waits.txt
+check 'frees in the order of their stream, and waits of the host' sh -c 'sed -n "/pool=1/,\$ p" waits.txt | sed "s/ t=[0-9]*//" | grep -v "^#" >got; printf "%s\n" "alloc 8 size=10485760 addr=0x342000000 stream=13 pool=1" "free 8 stream=14" "stream-sync stream=13" "stream-sync stream=14" device-sync | diff - got'
+check 'the order of streams is told' grep -q '^# flags: .*has-order' waits.txt
+run 0 gemem-sim replay waits.sqlite -a cuda-async --trace-device=0; lacks out 'does not say on which'
+run 3 gemem-sim info bad-wait.sqlite; says err 'streamId is -4, which cannot be'
 
 # ---- from a pipe, packed
 gemem-sim info plain.sqlite | sed 1d >whole

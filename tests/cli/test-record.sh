@@ -50,7 +50,7 @@ records () {
 
 # ---- every way to a function of the driver, every kind of memory
 basic='alloc 1 size=3145728;alloc 2 size=102400;free 1;alloc 3 size=1048576 tag="managed";free 3;free 2'
-order='alloc 1 size=1048576 stream=1;alloc 2 size=2097152;event-record 1 stream=1;event-wait 1 stream=2;use-on-stream 1 stream=2;free 1;free 2;stream-sync stream=2;device-sync'
+order='alloc 1 size=1048576 stream=1;alloc 2 size=2097152;event-record 1 stream=1;event-wait 1 stream=2;use-on-stream 1 stream=2;free 1 stream=2;free 2;stream-sync stream=2;device-sync'
 pools='alloc 1 size=1048576 pool=1;alloc 2 size=1048576;alloc 3 size=2097152 pool=1;free 1;free 2;free 3;device-sync;trim'
 virtual='alloc 1 size=2097152 tag="physical";alloc 2 size=4194304 tag="physical";free 1;free 2'
 pinned='alloc 1 size=100000 device=host;alloc 2 size=5000 device=host;free 1 device=host;free 2 device=host'
@@ -60,8 +60,8 @@ for how in link dlsym proc; do
   records "$how: pools" "$pools" "$driver" $how pools
   records "$how: virtual memory" "$virtual" "$driver" $how virtual
   records "$how: host memory" "$pinned" "$driver" $how host
-  records "$how: waiting for events, registered memory" 'alloc 1 size=1048576 stream=1;event-record 1 stream=1;event-wait 1 stream=2;stream-sync stream=2;free 1'\
-';event-wait 1 stream=2;stream-sync stream=2;alloc 2 size=8192 device=host tag="registered";free 2 device=host' "$driver" $how events
+  records "$how: waiting for events, registered memory" 'alloc 1 size=1048576 stream=1;event-record 1 stream=1;event-wait 1 stream=2;stream-sync stream=2;free 1 stream=1'\
+';event-wait 1 stream=2;stream-sync aux=1 stream=2;alloc 2 size=8192 device=host tag="registered";free 2 device=host' "$driver" $how events
 done
 
 # ---- gemem in a folder whose name ends an item of $LD_PRELOAD
@@ -75,10 +75,10 @@ check 'no links are left' sh -c '! ls -d ./gemem-?????? 2>/dev/null'
 LD_LIBRARY_PATH=$libraries:$LD_LIBRARY_PATH run 0 env TMPDIR="$PWD/a b:c" 'a b:c/gemem-record' "$driver" link basic
 says err 'let .TMPDIR name a folder .*, without blanks and colons; .*/record-driver runs without being recorded$'
 records "per-thread default streams" \
-  'alloc 1 size=1048576 stream=1;free 1;stream-sync stream=1;alloc 2 size=1048576 stream=2 tag="thread 1";free 2;stream-sync stream=2' "$driver" thread own-streams
+  'alloc 1 size=1048576 stream=1;free 1 stream=1;stream-sync stream=1;alloc 2 size=1048576 stream=2 tag="thread 1";free 2 stream=2;stream-sync stream=2' "$driver" thread own-streams
 records "a reset frees what the device holds" 'alloc 1 size=1048576;alloc 2 size=2097152;free 1;free 2' "$driver" proc reset
 records "the last release of a context, too" 'alloc 1 size=1048576;alloc 2 size=2097152;free 1;free 2' "$driver" dlsym release
-records "memory of graphs is left out" 'alloc 1 size=1048576 stream=1;free 1' "$driver" proc capture
+records "memory of graphs is left out" 'alloc 1 size=1048576 stream=1;free 1 stream=1' "$driver" proc capture
 run 0 gemem-sim info out.gmt; says out 'note: 2 allocations that graphs make when they run are not recorded'
 lacks out 'frees of memory'
 GEMEM_DRIVER_DEVICES=2; export GEMEM_DRIVER_DEVICES

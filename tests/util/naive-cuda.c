@@ -53,6 +53,13 @@ typedef struct
   guint64 stream;
 } Use;
 
+typedef struct
+{
+  guint32 id;
+  guint stream;
+  guint64 at;
+} Work;
+
 /* What @stream does behind the mark @at waits for that of @from. */
 typedef struct
 {
@@ -66,7 +73,7 @@ typedef struct
   Naive base;
   guint64 unit, threshold, keep, maximum, initial, range, clock, puts;
   gboolean follow, opportunistic, internal, stale;
-  GArray *pieces, *streams, *marks, *uses, *busy, *waits, *order, *mapped;
+  GArray *pieces, *streams, *marks, *uses, *busy, *waits, *works, *order, *mapped;
 } Model;
 
 #define AT(i) (&g_array_index (model->pieces, Piece, i))
@@ -88,6 +95,7 @@ create (void)
   model->uses = g_array_new (FALSE, FALSE, sizeof (Use));
   model->busy = g_array_new (FALSE, FALSE, sizeof (Busy));
   model->waits = g_array_new (FALSE, FALSE, sizeof (Wait));
+  model->works = g_array_new (FALSE, FALSE, sizeof (Work));
   model->order = g_array_new (FALSE, FALSE, sizeof (guint));
   model->mapped = g_array_new (FALSE, TRUE, sizeof (gboolean));
   return &model->base;
@@ -153,6 +161,7 @@ destroy (Naive *naive)
   g_array_unref (model->uses);
   g_array_unref (model->busy);
   g_array_unref (model->waits);
+  g_array_unref (model->works);
   g_array_unref (model->order);
   g_array_unref (model->mapped);
 }
@@ -239,11 +248,18 @@ is_done (Model *model, guint n, guint64 mark, gboolean recorded, guint64 when)
     return TRUE;
   if (recorded && when > model->base.device.now)
     return FALSE;
+  for (guint i = 0; i < model->works->len; i++)
+    {
+      const Work work = g_array_index (model->works, Work, i);
+
+      if (work.stream == n && work.at > STREAM (n)->done && work.at < mark)
+        return FALSE;
+    }
   for (guint i = 0; i < model->waits->len; i++)
     {
       const Wait wait = g_array_index (model->waits, Wait, i);
 
-      if (wait.stream == n && wait.at >= STREAM (n)->done && wait.at < mark
+      if (wait.stream == n && wait.at > STREAM (n)->done && wait.at < mark
           && !is_done (model, wait.from, wait.mark, wait.recorded, wait.when))
         return FALSE;
     }
@@ -592,17 +608,14 @@ wait_for_uses (Model *model, guint i)
 }
 
 static void
-give (Model *model, guint i)
+give (Model *model, guint i, guint n)
 {
-  guint n;
-
-  wait_for_uses (model, i);
-  n = AT (i)->stream;
   if (i + 1 < model->pieces->len && is_pending (model, i + 1, n))
     join (model, i);
   if (i > 0 && is_pending (model, i - 1, n))
     join (model, --i);
   AT (i)->state = PENDING;
+  AT (i)->stream = n;
   AT (i)->put = ++model->puts;
   AT (i)->mark = ++model->clock;
   AT (i)->recorded = model->streams->len > 1;
@@ -619,7 +632,7 @@ prime (Model *model)
 
   if (i >= 0)
     {
-      give (model, (guint) i);
+      give (model, (guint) i, AT (i)->stream);
       model->initial = 0;
     }
   return i >= 0;
@@ -665,10 +678,26 @@ index_of (const Model *model, guint32 id)
 static void
 release (Naive *naive, guint32 id, G_GNUC_UNUSED gboolean completion_follows)
 {
-  const int i = index_of ((Model *) naive, id);
+  Model *model = (Model *) naive;
+  const int i = index_of (model, id);
 
+  if (i < 0)
+    return;
+  wait_for_uses (model, (guint) i);
+  give (model, (guint) i, AT (i)->stream);
+}
+
+static void
+free_on (Naive *naive, guint32 id, guint64 stream)
+{
+  Model *model = (Model *) naive;
+  const int i = index_of (model, id);
+
+  for (guint u = model->uses->len; u-- > 0;)
+    if (g_array_index (model->uses, Use, u).id == id)
+      g_array_remove_index (model->uses, u);
   if (i >= 0)
-    give ((Model *) naive, (guint) i);
+    give (model, (guint) i, number_in_order (model, stream));
 }
 
 static void
@@ -735,21 +764,63 @@ event_wait (Naive *naive, guint32 event, guint64 stream)
     }
 }
 
-/* Up to where the host knows stream @n once it has waited for it. */
+/* What stands in the way of stream @n first, behind `done`: its place; 0: nothing up to @mark.  @wait:
+ * what it waits for; stream 0: for work. */
 static guint64
-known_to_host (Model *model, guint n)
+first_obstacle (const Model *model, guint n, guint64 mark, Wait *wait)
 {
-  guint64 mark = model->clock;
+  guint64 first = 0;
 
+  for (guint i = 0; i < model->works->len; i++)
+    {
+      const Work work = g_array_index (model->works, Work, i);
+
+      if (work.stream == n && work.at > STREAM (n)->done && work.at <= mark
+          && (first == 0 || work.at < first))
+        {
+          first = work.at;
+          *wait = (Wait){ 0 };
+        }
+    }
   for (guint i = 0; i < model->waits->len; i++)
     {
-      const Wait wait = g_array_index (model->waits, Wait, i);
+      const Wait other = g_array_index (model->waits, Wait, i);
 
-      if (wait.stream == n && wait.at < mark
-          && !is_done (model, wait.from, wait.mark, wait.recorded, wait.when))
-        mark = wait.at;
+      if (other.stream == n && other.at > STREAM (n)->done && other.at <= mark
+          && (first == 0 || other.at < first))
+        {
+          first = other.at;
+          *wait = other;
+        }
     }
+  return first;
+}
+
+/* The device has come to @mark of stream @n, but for what events of the device tell; returns how far
+ * it has. */
+static guint64
+come_to (Model *model, guint n, guint64 mark)
+{
+  Wait wait;
+  guint64 at;
+
+  while ((at = first_obstacle (model, n, mark, &wait)) != 0)
+    {
+      if (wait.stream != 0 && wait.recorded && wait.when > model->base.device.now)
+        mark = at - 1;
+      else if (wait.stream != 0 && come_to (model, wait.from, wait.mark) < wait.mark)
+        mark = at - 1;
+      else
+        STREAM (n)->done = MAX (STREAM (n)->done, at);
+    }
+  STREAM (n)->done = MAX (STREAM (n)->done, mark);
   return mark;
+}
+
+static gboolean
+has_pending (Model *model, guint n, guint64 mark)
+{
+  return youngest (model, n, mark) >= 0;
 }
 
 static void
@@ -762,7 +833,7 @@ host_knows (Model *model, guint64 handle, gboolean all)
   for (guint n = 1; n <= model->streams->len; n++)
     if (!all && STREAM (n)->handle == handle)
       {
-        const guint64 mark = known_to_host (model, n);
+        const guint64 mark = come_to (model, n, model->clock);
 
         memcpy (up_to->data, STREAM (n)->known->data, 64 * sizeof (guint64));
         KNOWN (up_to, n) = mark;
@@ -771,6 +842,8 @@ host_knows (Model *model, guint64 handle, gboolean all)
     {
       if (all)
         KNOWN (up_to, n) = model->clock;
+      else if (STREAM (n)->handle != handle && !has_pending (model, n, KNOWN (up_to, n)))
+        KNOWN (up_to, n) = 0;
       STREAM (n)->done = MAX (STREAM (n)->done, KNOWN (up_to, n));
     }
   for (guint o = 0; o < model->order->len; o++)
@@ -799,6 +872,43 @@ wait_for (Naive *naive, guint64 stream)
 }
 
 static void
+work (Naive *naive, guint32 id, guint64 stream)
+{
+  Model *model = (Model *) naive;
+  const guint n = number_of (model, stream);
+  const Work added = { id, n, ++model->clock };
+
+  for (guint i = 0; id != 0 && i < model->works->len; i++)
+    if (g_array_index (model->works, Work, i).id == id)
+      g_array_index (model->works, Work, i).id = 0;
+  g_array_append_val (model->works, added);
+}
+
+static void
+work_done (Naive *naive, guint32 id)
+{
+  Model *model = (Model *) naive;
+
+  for (guint i = 0; i < model->works->len; i++)
+    {
+      const Work found = g_array_index (model->works, Work, i);
+
+      if (found.id == id && found.at > STREAM (found.stream)->done)
+        come_to (model, found.stream, found.at);
+    }
+}
+
+static void
+asked (Naive *naive, guint64 stream)
+{
+  Model *model = (Model *) naive;
+
+  for (guint n = 1; n <= model->streams->len; n++)
+    if (STREAM (n)->handle == stream)
+      come_to (model, n, model->clock);
+}
+
+static void
 trim (Naive *naive)
 {
   Model *model = (Model *) naive;
@@ -809,7 +919,8 @@ trim (Naive *naive)
 #define CUDA(system, text, function) \
   .name = system, .settings = text, .create = function, .start = start, .alloc = alloc, \
   .free = release, .use_on_stream = use, .event_record = event_record, .event_wait = event_wait, \
-  .sync = wait_for, .trim = trim, .destroy = destroy
+  .sync = wait_for, .trim = trim, .destroy = destroy, .free_on = free_on, .work = work, \
+  .work_done = work_done, .asked = asked
 
 const NaiveClass naive_cuda = { CUDA ("cuda-async", "", create) };
 const NaiveClass naive_cuda_slow = { CUDA ("cuda-async", "growth=32MiB", create), .delay = 3 };

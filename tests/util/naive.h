@@ -88,6 +88,11 @@ struct _NaiveClass
   void (*event_record) (Naive *naive, guint32 event, guint64 stream, guint64 to);
   void (*event_wait) (Naive *naive, guint32 event, guint64 stream);
   void (*sync) (Naive *naive, guint64 stream);
+  /* NULL (these four): the class knows no order of streams */
+  void (*free_on) (Naive *naive, guint32 id, guint64 stream);
+  void (*work) (Naive *naive, guint32 id, guint64 stream);
+  void (*work_done) (Naive *naive, guint32 id);
+  void (*asked) (Naive *naive, guint64 stream);
   void (*trim) (Naive *naive);    /* NULL: nothing to release */
   void (*destroy) (Naive *naive); /* frees the model's own arrays */
 

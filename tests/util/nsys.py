@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """nsys.py OUT KIND - writes an export of Nsight Systems by the schema that NVIDIA documents; nsys itself was not at hand.
 
-KIND: plain (cudaMalloc, host memory, two processes), pools (cudaMallocAsync), host (host memory alone), old (without the columns that
+KIND: plain (cudaMalloc, host memory, two processes), pools (cudaMallocAsync), waits (the same, and the host waits), bad-wait, host (host memory alone), old (without the columns that
 came later), none (nothing of memory was recorded), foreign (another program's), view, virtual, bad-size, bad-text, bad-column.
 """
 import os, sqlite3, sys
@@ -57,6 +57,19 @@ def write(path, kind, page=4096):
     row(H, 16 * M, memory=1)
     row(H + 64 * M, 1 * M, memory=0)
     row(H, 16 * M, memory=1, free=1)
+    if kind in ("waits", "bad-wait"):
+        base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER, contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, syncType INTEGER NOT NULL, eventId INTEGER)")
+    def wait(kind_of_wait, stream, device=0):
+        nonlocal now
+        now += 1000
+        base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (?, ?, ?, 1, ?, NULL, ?, ?, NULL)", (now - 500, now, device, stream, 7 << 24, kind_of_wait))
+    if kind in ("waits", "bad-wait"):
+        row(A + 1024 * M, 10 * M, stream=13, pool=P, held=32 * M)
+        row(A + 1024 * M, 10 * M, free=1, stream=14, pool=P, held=32 * M)
+        wait(3, 13)
+        wait(1, 14)                           # for an event
+        wait(3, 14 if kind == "waits" else -4)
+        wait(4, None)
     if kind == "pools":
         row(A + 1024 * M, 10 * M, stream=13, pool=P, held=32 * M)
         row(A + 1034 * M, 30 * M, stream=14, pool=P, held=64 * M)

@@ -68,6 +68,7 @@ try_all (TestSubject *subject, guint64 total, guint length)
 
       mix.operations = length;
       mix.events = mix.uses && subject->klass->streams.free != NULL;
+      mix.order = mix.uses && subject->klass->streams.free_on != NULL;
       /* refusals with retries take longer than the time of one operation */
       mix.hostile = subject->delay == 0 ? mix.hostile : 0;
       mix.graphs = subject->klass->graphs.load != NULL ? (first + i) % 7 : 0;

@@ -82,6 +82,11 @@ add_free (Maker *m)
   const gboolean later = m->mix->uses && draw (m, 6) == 0;
   const guint32 id = take (m, m->live);
 
+  if (m->mix->order && draw (m, 4) != 0)
+    {
+      add (m, TEST_FREE_ON, id, 0, draw (m, m->mix->streams + 1), 0);
+      return;
+    }
   add (m, later ? TEST_FREE_LATER : TEST_FREE, id, 0, 0, 0);
   if (later)
     g_array_append_val (m->owed, id);
@@ -138,6 +143,28 @@ add_event_work (Maker *m)
   return TRUE;
 }
 
+/* TRUE: what the order of streams is made of was added.  There are few pieces of work and few events. */
+static gboolean
+add_order (Maker *m)
+{
+  const guint64 die = m->mix->order ? draw (m, 100) : 100, streams = m->mix->streams + 1;
+
+  if (die < 8)
+    add (m, TEST_RECORD, (guint32) draw (m, 6), draw (m, 4) == 0 ? 1 + draw (m, streams) : 0,
+         draw (m, streams), 0);
+  else if (die < 18)
+    add (m, TEST_WAIT, (guint32) draw (m, 6), 0, draw (m, streams), 0);
+  else if (die < 24)
+    add (m, TEST_WORK, (guint32) draw (m, 5), 0, draw (m, streams), 0);
+  else if (die < 30)
+    add (m, TEST_WORK_DONE, 1 + (guint32) draw (m, 4), 0, 0, 0);
+  else if (die < 32)
+    add (m, TEST_ASK, 0, 0, draw (m, streams), 0);
+  else
+    return FALSE;
+  return TRUE;
+}
+
 /* TRUE: an operation on a graph was added: few loads and unloads, many runs. */
 static gboolean
 add_graph_work (Maker *m)
@@ -169,7 +196,7 @@ add_one (Maker *m)
 {
   if (draw (m, 64) == 0)
     m->target = (guint) draw (m, m->mix->live + 1);
-  if (add_graph_work (m) || add_event_work (m))
+  if (add_graph_work (m) || add_event_work (m) || add_order (m))
     return;
   if (draw (m, 1000) < m->mix->trims)
     add (m, TEST_TRIM, 0, 0, 0, 0);

@@ -14,6 +14,7 @@ typedef struct
   guint trims;        /* per thousand operations */
   guint hostile;      /* per thousand requests: beyond any device */
   gboolean events;    /* streams released blocks one by one, and wait for each other */
+  gboolean order;     /* frees name their stream; work is pending; streams wait for each other */
   guint graphs;       /* most loaded at once; 0: no graphs */
   gboolean subgraphs; /* graphs on all streams, static subgraphs among them */
 } TestMix;

@@ -72,7 +72,7 @@ close_up_ids (Shrink *s)
       TestOp *op = &g_array_index (closed, TestOp, i);
 
       if (op->kind == TEST_SYNC || op->kind == TEST_TRIM || op->kind == TEST_RECORD
-          || op->kind == TEST_WAIT)
+          || op->kind == TEST_WAIT || op->kind >= TEST_WORK)
         continue;
       if (!g_hash_table_contains (ids, GUINT_TO_POINTER (op->id)))
         g_hash_table_insert (ids, GUINT_TO_POINTER (op->id),
@@ -174,13 +174,14 @@ ops_format (const GArray *ops)
 static GememTraceEvent
 event_of (const TestOp *op)
 {
-  static const guint8 kinds[] = { GEMEM_EVENT_ALLOC,          GEMEM_EVENT_FREE,
-                                  GEMEM_EVENT_FREE_REQUESTED, GEMEM_EVENT_FREE_COMPLETED,
-                                  GEMEM_EVENT_USE_ON_STREAM,  GEMEM_EVENT_STREAM_SYNC,
-                                  GEMEM_EVENT_TRIM,           GEMEM_EVENT_GRAPH_LOAD,
-                                  GEMEM_EVENT_GRAPH_RUN,      GEMEM_EVENT_GRAPH_RUN_END,
-                                  GEMEM_EVENT_GRAPH_UNLOAD,   GEMEM_EVENT_STREAM_FREE,
-                                  GEMEM_EVENT_EVENT_RECORD,   GEMEM_EVENT_EVENT_WAIT };
+  static const guint8 kinds[] = {
+    GEMEM_EVENT_ALLOC,          GEMEM_EVENT_FREE,          GEMEM_EVENT_FREE_REQUESTED,
+    GEMEM_EVENT_FREE_COMPLETED, GEMEM_EVENT_USE_ON_STREAM, GEMEM_EVENT_STREAM_SYNC,
+    GEMEM_EVENT_TRIM,           GEMEM_EVENT_GRAPH_LOAD,    GEMEM_EVENT_GRAPH_RUN,
+    GEMEM_EVENT_GRAPH_RUN_END,  GEMEM_EVENT_GRAPH_UNLOAD,  GEMEM_EVENT_STREAM_FREE,
+    GEMEM_EVENT_EVENT_RECORD,   GEMEM_EVENT_EVENT_WAIT,    GEMEM_EVENT_FREE,
+    GEMEM_EVENT_WORK,           GEMEM_EVENT_WORK_DONE,     GEMEM_EVENT_STREAM_SYNC
+  };
   GememTraceEvent event = {
     .kind = kinds[op->kind], .id = op->id, .size = op->size, .stream = op->stream, .pool = op->pool
   };
@@ -190,6 +191,8 @@ event_of (const TestOp *op)
       event.aux = op->size;
       event.size = 0;
     }
+  if (op->kind == TEST_ASK)
+    event.aux = 1;
   if (op->kind == TEST_SYNC && op->stream == G_MAXUINT64)
     {
       event.kind = GEMEM_EVENT_DEVICE_SYNC;
@@ -242,6 +245,9 @@ text_twin (const GArray *ops)
 
   gemem_trace_info_init (&info, "test", path);
   info.flags = GEMEM_TRACE_HAS_COMPLETION;
+  for (guint i = 0; i < ops->len; i++)
+    if (g_array_index (ops, TestOp, i).kind >= TEST_FREE_ON)
+      info.flags |= GEMEM_TRACE_HAS_ORDER;
   writer = gemem_trace_create (path, NULL, &info, &error);
   g_assert_no_error (error);
   for (guint i = 0; i < ops->len; i++)

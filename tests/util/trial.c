@@ -312,6 +312,23 @@ do_alloc (TestTrial *trial, const TestOp *op)
   return check_answer (trial, b) && (!is_on_device (b) || enter_live (trial, op->id));
 }
 
+/* Frees block @id in the order of @stream. */
+static void
+do_free_on (TestTrial *trial, guint32 id, guint64 stream)
+{
+  TestBlock *b = block_at (trial, id);
+  const GememAllocatorClass *klass = trial->allocator->klass;
+
+  if (b->state != TEST_BLOCK_LIVE || klass->streams.free_on == NULL)
+    return;
+  if (is_on_device (b))
+    leave_live (trial, b);
+  b->state = TEST_BLOCK_NONE;
+  klass->streams.free_on (trial->allocator, &b->block, stream);
+  if (trial->naive != NULL)
+    trial->naive->klass->free_on (trial->naive, id, stream);
+}
+
 static void
 do_free (TestTrial *trial, guint32 id, gboolean later)
 {
@@ -376,6 +393,35 @@ do_let (TestTrial *trial, guint32 id, guint64 stream)
   trial->allocator->klass->streams.free (trial->allocator, &b->block, stream);
   if (trial->naive != NULL && trial->naive->klass->stream_free != NULL)
     trial->naive->klass->stream_free (trial->naive, id, stream);
+}
+
+/* What only traces tell that have the order of streams. */
+static void
+do_order (TestTrial *trial, const TestOp *op)
+{
+  const GememAllocatorClass *klass = trial->allocator->klass;
+  const NaiveClass *naive = trial->naive != NULL ? trial->naive->klass : NULL;
+
+  if (klass->streams.work == NULL)
+    return;
+  if (op->kind == TEST_WORK)
+    {
+      klass->streams.work (trial->allocator, op->id, op->stream);
+      if (naive != NULL)
+        naive->work (trial->naive, op->id, op->stream);
+    }
+  else if (op->kind == TEST_WORK_DONE)
+    {
+      klass->streams.work_done (trial->allocator, op->id);
+      if (naive != NULL)
+        naive->work_done (trial->naive, op->id);
+    }
+  else
+    {
+      klass->streams.asked (trial->allocator, op->stream);
+      if (naive != NULL)
+        naive->asked (trial->naive, op->stream);
+    }
 }
 
 static void
@@ -600,6 +646,14 @@ test_trial_step (TestTrial *trial, const TestOp *op)
     case TEST_RECORD:
     case TEST_WAIT:
       do_event (trial, op);
+      break;
+    case TEST_FREE_ON:
+      do_free_on (trial, op->id, op->stream);
+      break;
+    case TEST_WORK:
+    case TEST_WORK_DONE:
+    case TEST_ASK:
+      do_order (trial, op);
       break;
     case TEST_GRAPH_LOAD:
     case TEST_GRAPH_RUN:

@@ -31,6 +31,10 @@ typedef enum
   TEST_LET,    /* stream_free */
   TEST_RECORD, /* of event `id`, for stream `size` - 1; `size` 0: for any waiter */
   TEST_WAIT,
+  TEST_FREE_ON,
+  TEST_WORK, /* `id` from 1; 0: without a name */
+  TEST_WORK_DONE,
+  TEST_ASK,
 } TestOpKind;
 
 typedef struct

@@ -53,7 +53,7 @@ typedef enum
   JOURNAL_POOL_SET = 17,     /* p pool, the current one of the device from now on */
   /* p pool: a pool of the device; its default pool unless the program created it */
   JOURNAL_POOL_DEFAULT = 18,
-  JOURNAL_STREAM_SYNC = 19,    /* r stream */
+  JOURNAL_STREAM_SYNC = 19,    /* r stream; q 1: asked, and it was done */
   JOURNAL_STREAM_DESTROY = 20, /* r stream */
   JOURNAL_EVENT_RECORD = 21,   /* p event, r stream */
   JOURNAL_EVENT_WAIT = 22,     /* p event, r stream */
@@ -62,7 +62,7 @@ typedef enum
   JOURNAL_DEVICE_RESET = 25,    /* all memory of the device is freed */
   JOURNAL_CONTEXT_DESTROY = 26, /* p context: its memory is freed */
   JOURNAL_STRING = 27,     /* p number, from 1, q bytes; the text is in the slots that follow */
-  JOURNAL_EVENT_SYNC = 28, /* p event: the host knows that the event is complete */
+  JOURNAL_EVENT_SYNC = 28, /* p event: the host knows that it is complete; q as STREAM_SYNC */
   JOURNAL_ARRAY = 29,      /* p handle, q bytes of its elements, s context */
   JOURNAL_REGISTER = 30,   /* p address, q size: existing host memory is pinned */
   JOURNAL_LEFT_OUT = 31,   /* p address or handle, 0: none; q JournalLeft */

@@ -19,6 +19,7 @@ typedef enum
 typedef struct
 {
   guint64 id, stream, context, device;
+  guint64 number; /* of `stream`, in the trace */
 } JournalLive;
 
 /* A block of physical memory, and how many handles and mappings hold it. */
@@ -61,6 +62,8 @@ struct _JournalState
   GememTraceInfo *info;
   GememDeviceMemory memory; /* that counts */
   gboolean managed_on_host;
+  gboolean ordered;              /* frees name their stream, and queries are told from waits */
+  gboolean pooled;               /* memory of pools was seen */
   JournalRequests *requests;     /* NULL: there is no such allocator */
   GememIdMap *blocks;            /* address -> JournalLive */
   GememIdMap *physical;          /* id -> JournalPhysical */

@@ -462,6 +462,11 @@ read_header (JournalReader *reader, GError **error)
     note_allocator (info, header);
   if (*header->library != '\0' && !reader->options.calls_only)
     note_requests (reader, header);
+  if (info->allocator == NULL) /* all that is in it are calls */
+    {
+      info->flags |= GEMEM_TRACE_HAS_ORDER;
+      gemem_journal_state_order (reader->state);
+    }
   if (header->stacks > 0 || *header->library != '\0' || header->places != 0
       || (header->version == JOURNAL_TEXT_STACKS && info->allocator == NULL))
     gemem_trace_info_stacks (info); /* now, because a writer asks before the first event */

@@ -209,6 +209,16 @@ kind_of (guint32 call)
                                        : JOURNAL_KIND_PLAIN;
 }
 
+/* The free of @block in the order of stream number @stream. */
+static GememTraceEvent *
+emit_free (JournalState *state, const JournalLive *block, guint64 stream)
+{
+  GememTraceEvent *event = gemem_journal_emit (state, GEMEM_EVENT_FREE, block->device, block->id);
+
+  event->stream = state->ordered ? stream : 0;
+  return event;
+}
+
 static void
 alloc (JournalState *state, const JournalRecord *record)
 {
@@ -217,14 +227,16 @@ alloc (JournalState *state, const JournalRecord *record)
 
   if (existed)
     {
-      gemem_journal_emit (state, GEMEM_EVENT_FREE, block->device, block->id)->stack = 0;
+      emit_free (state, block, block->number)->stack = 0;
       state->unseen++;
     }
   gemem_idmap_remove (state->foreign, record->p, NULL);
   block->id = gemem_journal_emit_alloc (
       state, record, record->call == JOURNAL_ARRAY ? 0 : record->p, kind_of (record->call));
   block->device = g_array_index (state->out, GememTraceEvent, state->out->len - 1).device;
+  block->number = g_array_index (state->out, GememTraceEvent, state->out->len - 1).stream;
   block->stream = record->r;
+  state->pooled |= record->call == JOURNAL_ALLOC_ASYNC || record->call == JOURNAL_ALLOC_POOL;
   block->context = belongs_to_context (record->call) ? record->s : 0;
 }
 
@@ -251,19 +263,21 @@ static void
 free_block (JournalState *state, const JournalRecord *record)
 {
   JournalLive block;
+  guint64 stream;
 
   if (!gemem_idmap_remove (state->blocks, record->p, &block))
     {
       gemem_journal_unknown_free (state, record->p);
       return;
     }
+  stream = block.number;
   if (record->call == JOURNAL_FREE_ASYNC && record->r != block.stream)
     {
-      guint64 stream = stream_of (state, record);
+      stream = stream_of (state, record);
       gemem_journal_emit (state, GEMEM_EVENT_USE_ON_STREAM, block.device, block.id)->stream =
           stream;
     }
-  gemem_journal_emit (state, GEMEM_EVENT_FREE, block.device, block.id);
+  emit_free (state, &block, stream);
 }
 
 /* What an allocator above the calls says. */
@@ -287,7 +301,7 @@ request (JournalState *state, const JournalRecord *record)
 
 typedef struct
 {
-  guint64 id, address, device;
+  guint64 id, address;
 } Ending;
 
 static int
@@ -308,7 +322,7 @@ end_of (JournalState *state, guint64 device, guint64 context)
   for (gsize at = 0; gemem_idmap_next (state->blocks, &at, &address, &record);)
     {
       const JournalLive *block = record;
-      Ending end = { block->id, address, block->device };
+      Ending end = { block->id, address };
       if (block->device == device
           || (device == G_MAXUINT64 && context != 0 && block->context == context))
         g_array_append_val (ending, end);
@@ -317,8 +331,10 @@ end_of (JournalState *state, guint64 device, guint64 context)
   for (guint i = 0; i < ending->len; i++)
     {
       const Ending *end = &g_array_index (ending, Ending, i);
-      gemem_idmap_remove (state->blocks, end->address, NULL);
-      gemem_journal_emit (state, GEMEM_EVENT_FREE, end->device, end->id);
+      JournalLive block;
+
+      gemem_idmap_remove (state->blocks, end->address, &block);
+      emit_free (state, &block, block.number);
     }
 }
 
@@ -376,6 +392,16 @@ record_event (JournalState *state, const JournalRecord *record)
   gemem_journal_emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
 }
 
+/* The host waited for a stream, or asked. */
+static void
+emit_sync (JournalState *state, const JournalRecord *record, guint64 device, guint64 stream)
+{
+  GememTraceEvent *event = gemem_journal_emit (state, GEMEM_EVENT_STREAM_SYNC, device, 0);
+
+  event->stream = stream;
+  event->aux = state->ordered && record->q != 0 ? 1 : 0;
+}
+
 /* The host waits for an event, whichever device is current.  This is expressed as an otherwise
  * empty stream that waits for the event, and a wait of the host for that stream. */
 static void
@@ -388,7 +414,7 @@ sync_event (JournalState *state, const JournalRecord *record)
   guint64 id = mark->number, device = mark->device,
           stream = number_of (state->streams, HOST_STREAM, &state->last_stream);
   gemem_journal_emit (state, GEMEM_EVENT_EVENT_WAIT, device, id)->stream = stream;
-  gemem_journal_emit (state, GEMEM_EVENT_STREAM_SYNC, device, 0)->stream = stream;
+  emit_sync (state, record, device, stream);
 }
 
 /* Notes memory that is omitted, so that its free is not counted as unknown. */
@@ -490,11 +516,8 @@ gemem_journal_state_take (JournalState *state, const JournalRecord *record, guin
       pool_call (state, record);
       break;
     case JOURNAL_STREAM_SYNC:
-      {
-        guint64 stream = stream_of (state, record);
-        gemem_journal_emit (state, GEMEM_EVENT_STREAM_SYNC, record->device, 0)->stream = stream;
-        break;
-      }
+      emit_sync (state, record, record->device, stream_of (state, record));
+      break;
     case JOURNAL_STREAM_DESTROY:
       gemem_idmap_remove (state->streams, record->r, NULL);
       break;
@@ -548,6 +571,12 @@ gemem_journal_state_above (JournalState *state)
 }
 
 void
+gemem_journal_state_order (JournalState *state)
+{
+  state->ordered = TRUE;
+}
+
+void
 gemem_journal_state_end (JournalState *state)
 {
   static const char *const left[JOURNAL_LEFT_COUNT] = {
@@ -569,6 +598,10 @@ gemem_journal_state_end (JournalState *state)
                            "%" G_GUINT64_FORMAT
                            " frees of memory that was not seen to be allocated are left out",
                            state->unknown);
+  if (state->ordered && state->pooled && state->last_stream > 0)
+    gemem_trace_info_note (state->info, "note",
+                           "which work the device had not done is not recorded: every stream "
+                           "counts as done with it at once");
   if (state->unseen > 0)
     gemem_trace_info_note (state->info, "note",
                            "%" G_GUINT64_FORMAT

@@ -4,7 +4,9 @@
  * that CUDA allocated or freed memory.  Requests to a framework's cache are not in it, only the segments
  * that the cache took.
  *
- * Events delivered, by time: ALLOC and FREE with address; of memory pools (cudaMallocAsync) with stream and pool.
+ * Events delivered, by time: ALLOC and FREE with address; of memory pools (cudaMallocAsync) with stream and pool, the
+ * free with its own stream (has-order); and, where there are pools, what the host waited for (table
+ * CUPTI_ACTIVITY_KIND_SYNCHRONIZATION): streams and devices.  Waits for events, and work, are not read.
  * Pageable and pinned memory is the host's: it is delivered where it was chosen, or is all there is.
  * Memory that is not plain device memory is tagged with its kind, or its name.  Processes do not
  * share addresses; their memory is that of one device.  Columns that a version of nsys lacks are unknown.
@@ -28,6 +30,10 @@ extern const GememTraceFormat gemem_format_nsys;
 #define BATCH 1024u
 #define MEMORY "CUDA_GPU_MEMORY_USAGE_EVENTS"
 #define GPUS "TARGET_INFO_GPU"
+#define WAITS "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+/* Of a wait, at its end (CUPTI's numbers): for a stream, for a context. */
+#define WAIT_STREAM 3
+#define WAIT_CONTEXT 4
 #define MAX_SIZE (G_GUINT64_CONSTANT (1) << 60)
 #define MAX_ADDRESS_BITS 56 /* the number of the process is above */
 #define MAX_PROCESSES 256u
@@ -66,6 +72,8 @@ enum
   COLUMNS
 };
 
+#define WAIT COLUMNS /* the column behind them: 0 of memory, else which wait */
+
 static const char *const columns[COLUMNS] = { "start",
                                               "address",
                                               "bytes",
@@ -80,8 +88,9 @@ static const char *const columns[COLUMNS] = { "start",
 
 typedef struct
 {
-  guint64 id;
+  guint64 id, stream;
   guint16 device;
+  gboolean pooled;
 } Block;
 
 typedef struct
@@ -92,6 +101,7 @@ typedef struct
   GememNsysDatabase *database;
   sqlite3_stmt *rows;
   gboolean host, begun, ended; /* host: its memory is delivered, and no other */
+  gboolean ordered;            /* there are pools, and rows of them tell their stream */
   gint64 origin;
   guint64 row, last_id;
   guint64 unknown, unseen, odd;     /* counts for the notes */
@@ -208,6 +218,7 @@ add (GememTraceEvent **next, GememEventKind kind, guint64 time, const Block *blo
   event->time = time;
   event->id = block->id;
   event->device = block->device;
+  event->stream = block->stream;
   return event;
 }
 
@@ -230,13 +241,47 @@ allocate (Nsys *self, Kind kind, guint64 place, guint64 time, GememTraceEvent **
       self->unseen++;
     }
   block->id = ++self->last_id;
+  block->stream = pool != 0 ? stream : 0;
+  block->pooled = pool != 0;
   block->device = self->host ? GEMEM_DEVICE_HOST : (guint16) device;
   GememTraceEvent *event = add (next, GEMEM_EVENT_ALLOC, time, block);
   event->size = size;
   event->address = place & ((G_GUINT64_CONSTANT (1) << MAX_ADDRESS_BITS) - 1);
   event->pool = pool;
-  event->stream = pool != 0 ? stream : 0;
   event->tag = tag_of (self, kind);
+  return TRUE;
+}
+
+/* The end of @block.  Of a pool it takes its place in the order of a stream. */
+static gboolean
+deallocate (Nsys *self, Block *block, guint64 time, GememTraceEvent **next, GError **error)
+{
+  guint64 stream;
+
+  if (block->pooled && sqlite3_column_type (self->rows, STREAM) != SQLITE_NULL)
+    {
+      if (!get (self, STREAM, G_MAXINT64, &stream, error))
+        return FALSE;
+      block->stream = stream;
+    }
+  if (!self->ordered)
+    block->stream = 0;
+  add (next, GEMEM_EVENT_FREE, time, block);
+  return TRUE;
+}
+
+/* The host waited for a stream or a context, until now. */
+static gboolean
+convert_wait (Nsys *self, guint64 time, GememTraceEvent **next, GError **error)
+{
+  const gboolean all = sqlite3_column_int64 (self->rows, WAIT) == WAIT_CONTEXT;
+  guint64 device, stream = 0;
+
+  if (!get_any (self, DEVICE, GEMEM_DEVICE_HOST, &device, error)
+      || (!all && !get_any (self, STREAM, G_MAXINT64, &stream, error)))
+    return FALSE;
+  const Block none = { .stream = stream, .device = (guint16) device };
+  add (next, all ? GEMEM_EVENT_DEVICE_SYNC : GEMEM_EVENT_STREAM_SYNC, time, &none);
   return TRUE;
 }
 
@@ -252,6 +297,8 @@ convert (Nsys *self, GememTraceEvent **next, GError **error)
   const gint64 start = sqlite3_column_int64 (self->rows, START);
   self->origin = self->begun ? self->origin : start;
   self->begun = TRUE;
+  if (sqlite3_column_int64 (self->rows, WAIT) != 0)
+    return convert_wait (self, (guint64) start - (guint64) self->origin, next, error);
   if (!get (self, ADDRESS, G_GUINT64_CONSTANT (1) << MAX_ADDRESS_BITS, &address, error)
       || !get (self, KIND, G_MAXINT64, &kind, error)
       || !get (self, OPERATION, G_MAXINT64, &operation, error)
@@ -268,9 +315,8 @@ convert (Nsys *self, GememTraceEvent **next, GError **error)
   if (operation == 0)
     return allocate (self, (Kind) kind, place, time, next, error);
   if (gemem_idmap_remove (self->live, place, &block))
-    add (next, GEMEM_EVENT_FREE, time, &block);
-  else
-    self->unknown++;
+    return deallocate (self, &block, time, next, error);
+  self->unknown++;
   return TRUE;
 }
 
@@ -369,6 +415,24 @@ refuse (const Nsys *self, GError **error)
   return FALSE;
 }
 
+/* Adds the waits of the host to @query, where this version of nsys has them. */
+static void
+append_waits (const Nsys *self, GString *query)
+{
+  static const char *const needed[] = { "end", "syncType", "streamId", "deviceId" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (needed); i++)
+    if (!gemem_nsys_database_has_column (self->database, WAITS, needed[i]))
+      return;
+  g_string_append (query, " UNION ALL SELECT end");
+  for (guint i = 1; i < COLUMNS; i++)
+    g_string_append (query, i == DEVICE ? ", deviceId" : i == STREAM ? ", streamId" : ", NULL");
+  g_string_append_printf (query,
+                          ", syncType, rowid FROM " WAITS
+                          " WHERE typeof (end) = 'integer' AND syncType IN (%d, %d)",
+                          WAIT_STREAM, WAIT_CONTEXT);
+}
+
 /* The query for all rows, with NULL for columns that this version of nsys lacks; NULL with @error. */
 static char *
 make_query (const Nsys *self, GError **error)
@@ -389,7 +453,10 @@ make_query (const Nsys *self, GError **error)
         }
       g_string_append_printf (query, "%s %s", i > 0 ? "," : "", has ? columns[i] : "NULL");
     }
-  g_string_append (query, " FROM " MEMORY " ORDER BY start, rowid");
+  g_string_append (query, ", 0, rowid FROM " MEMORY);
+  if (self->ordered)
+    append_waits (self, query);
+  g_string_append_printf (query, " ORDER BY 1, %u", WAIT + 2);
   return g_string_free (g_steal_pointer (&query), FALSE);
 }
 
@@ -441,6 +508,13 @@ take_allocator (Nsys *self)
                                          &any);
 
   self->reader.info.allocator = g_strdup (pools ? "cuda-async" : "direct");
+  self->ordered = pools && gemem_nsys_database_has_column (self->database, MEMORY, columns[STREAM]);
+  if (!self->ordered)
+    return;
+  self->reader.info.flags |= GEMEM_TRACE_HAS_ORDER;
+  gemem_trace_info_note (&self->reader.info, "note",
+                         "which work the device had not done, and waits for events, are not read: "
+                         "every stream counts as done at once");
 }
 
 static gboolean
@@ -462,13 +536,13 @@ open_rows (Nsys *self, GError **error)
     }
   if (!gemem_nsys_database_has_table (self->database, MEMORY))
     return refuse (self, error);
-  g_autofree char *query = make_query (self, error);
-  if (query == NULL)
-    return FALSE;
   self->host = choose (self);
   take_device (self);
   if (!self->host)
     take_allocator (self);
+  g_autofree char *query = make_query (self, error);
+  if (query == NULL)
+    return FALSE;
   info->flags |= GEMEM_TRACE_HAS_TIME | GEMEM_TRACE_HAS_ADDRESSES;
   gemem_trace_info_note (
       info, "note",
