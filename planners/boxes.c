@@ -34,12 +34,8 @@ sum_of_sizes (const GememLifetimes *lifetimes, guint64 alignment)
 guint64
 gemem_boxes_unit (const GememLifetimes *lifetimes, guint64 alignment)
 {
-  guint64 unit = alignment;
-
-  for (guint i = 0; i < lifetimes->items->len; i++)
-    unit = gemem_common_divisor (unit,
-                                 alignment_of (gemem_lifetimes_get (lifetimes, i), alignment));
-  return sum_of_sizes (lifetimes, alignment) < MAX_SUM ? unit : 0;
+  return sum_of_sizes (lifetimes, alignment) < MAX_SUM ? gemem_lifetimes_unit (lifetimes, alignment)
+                                                       : 0;
 }
 
 static GememBox
@@ -48,7 +44,7 @@ make_box (const GememLifetimes *lifetimes, guint32 item, guint64 unit, guint64 a
   const GememLifetime *life = gemem_lifetimes_get (lifetimes, item);
 
   return (GememBox){ .size = (gint64) ((life->size + unit - 1) / unit),
-                     .unit = (gint64) (alignment_of (life, alignment) / unit),
+                     .unit = (gint64) MAX (alignment_of (life, alignment) / unit, 1),
                      .life = life->safe_end - life->begin,
                      .id = life->id,
                      .item = item };
@@ -211,6 +207,15 @@ gemem_boxes_sort (GememBoxes *boxes, GememBoxOrder key, gpointer data)
 }
 
 /* ---- columns and parts */
+
+gboolean
+gemem_boxes_have_units (const GememBoxes *boxes)
+{
+  for (guint32 i = 0; i < boxes->n; i++)
+    if (boxes->boxes[i].unit != 1)
+      return TRUE;
+  return FALSE;
+}
 
 gint64
 gemem_boxes_load (const GememBoxes *boxes)

@@ -20,7 +20,7 @@ typedef struct
 {
   guint64 space, offset, end; /* bytes [offset, end), not empty */
   guint64 begin;              /* sort key of the claims */
-  guint32 item;
+  guint32 item;               /* or part of one */
 } GememClaim;
 
 /* @later claims bytes whose last owner is @earlier (both items).  FALSE ends the sweep. */

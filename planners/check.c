@@ -28,6 +28,7 @@ typedef struct
 {
   GememCheck *check;
   const GememLifetimes *lifetimes;
+  const GArray *pieces; /* what claims bytes: parts of lives */
 } LifetimesCheck;
 
 static char *
@@ -48,37 +49,63 @@ static gboolean
 meet_lifetimes (gpointer data, guint32 earlier, guint32 later)
 {
   const LifetimesCheck *lives = data;
+  const GememLifePiece *one = &g_array_index (lives->pieces, GememLifePiece, earlier),
+                       *other = &g_array_index (lives->pieces, GememLifePiece, later);
 
-  if (gemem_lifetimes_get (lives->lifetimes, earlier)->safe_end
-      > gemem_lifetimes_get (lives->lifetimes, later)->begin)
-    return gemem_check_report (lives->check, GEMEM_VIOLATION_OVERLAP, earlier, later,
+  if (one->end > other->begin)
+    return gemem_check_report (lives->check, GEMEM_VIOLATION_OVERLAP, one->item, other->item,
                                "share bytes while both are alive");
-  lives->check->reused[later] = TRUE;
+  if (one->item != other->item)
+    lives->check->reused[other->item] = TRUE;
   return TRUE;
+}
+
+/* An item by itself, as gemem_check_item(). */
+static gboolean
+check_life (GememCheck *check, const GememLifetimes *lifetimes, guint32 item, gboolean *sound)
+{
+  const GememLifetime *life = gemem_lifetimes_get (lifetimes, item);
+  const guint64 place = gemem_lifetimes_place (lifetimes, item);
+  const guint64 alignment = life->alignment != 0       ? life->alignment
+                            : place != GEMEM_ANY_PLACE ? 1
+                                                       : check->plan->alignment;
+
+  if (!gemem_check_item (check, item, life->size, alignment, sound))
+    return FALSE;
+  return place == GEMEM_ANY_PLACE || place == check->plan->offsets[item]
+         || gemem_check_report (check, GEMEM_VIOLATION_FIXED, item, GEMEM_NONE,
+                                "has to begin at byte %" G_GUINT64_FORMAT, place);
 }
 
 static void
 check_lifetimes (GememCheck *check, const GememLifetimes *lifetimes)
 {
-  LifetimesCheck lives = { check, lifetimes };
-  g_autoptr (GArray)
-      claims = g_array_sized_new (FALSE, FALSE, sizeof (GememClaim), lifetimes->items->len);
+  g_autofree guint32 *starts = NULL;
+  g_autoptr (GArray) pieces = gemem_lifetimes_pieces (lifetimes, &starts);
+  LifetimesCheck lives = { check, lifetimes, pieces };
+  g_autoptr (GArray) claims = g_array_sized_new (FALSE, FALSE, sizeof (GememClaim), pieces->len);
   const GememPlan *plan = check->plan;
 
   check->describe = describe_lifetime;
   check->data = &lives;
   for (guint32 i = 0; i < lifetimes->items->len; i++)
     {
-      const GememLifetime *life = gemem_lifetimes_get (lifetimes, i);
-      const GememClaim claim = { gemem_check_space (check, i), plan->offsets[i],
-                                 plan->offsets[i] + plan->sizes[i], life->begin, i };
       gboolean sound;
 
-      if (!gemem_check_item (check, i, life->size,
-                             life->alignment != 0 ? life->alignment : plan->alignment, &sound))
+      if (!check_life (check, lifetimes, i, &sound))
         return;
-      if (sound)
-        g_array_append_val (claims, claim);
+      for (guint32 p = starts[i]; p < starts[i + 1] && sound; p++)
+        {
+          const GememLifePiece *piece = &g_array_index (pieces, GememLifePiece, p);
+          /* what the plan reserves for a whole item may be more than its size */
+          const guint64 end = piece->high == gemem_lifetimes_get (lifetimes, i)->size
+                                  ? plan->sizes[i]
+                                  : piece->high;
+          const GememClaim claim = { gemem_check_space (check, i), plan->offsets[i] + piece->low,
+                                     plan->offsets[i] + end, piece->begin, p };
+
+          g_array_append_val (claims, claim);
+        }
     }
   gemem_claims_sweep (claims, meet_lifetimes, &lives);
 }

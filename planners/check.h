@@ -1,6 +1,7 @@
 /* check.h - checks that a plan is safe.  Every plan is checked before it is reported or replayed.
  *
- * Against lifetimes: no two items share a byte while both are alive.  Against a graph: the stronger
+ * Against lifetimes: no two items share a byte while both are alive and, where there are gaps, use it; and places
+ * that items have to have are kept.  Against a graph: the stronger
  * rules of ge-static.md 9.2, which hold for any timing of the streams.  A node that reuses bytes
  * starts only after all nodes that used them are known to have finished; a reference has the offset
  * of the item it refers to; continuous members are adjacent; offsets are aligned; every item ends

@@ -1,5 +1,6 @@
 /* plan-csv.c - plans as MiniMalloc's tables with offsets; see plan-file.h.
  *
+ * The columns alignment and gaps are written where lifetimes have any; fixed offsets are what they say.
  * Invariant: ids are unique within a table; an id that recurs later in time is written "ID@BEGIN".
  */
 #include "config.h"
@@ -12,10 +13,52 @@
 
 /* ---- writing */
 
-static void
-append_row (GString *out, GHashTable *seen, const GememLifetime *lifetime, guint64 offset)
+typedef struct
 {
-  const gboolean again = !g_hash_table_add (seen, GSIZE_TO_POINTER (lifetime->id + 1));
+  GString *out;
+  GHashTable *seen;
+  const GememLifetimes *lifetimes;
+  gboolean alignments;
+  guint gap; /* the next one */
+} Writing;
+
+static gboolean
+has_alignments (const GememLifetimes *lifetimes)
+{
+  for (guint i = 0; i < lifetimes->items->len; i++)
+    if (gemem_lifetimes_get (lifetimes, i)->alignment != 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* "3-5 7-9@0:64," */
+static void
+append_gaps (Writing *writing, guint32 item)
+{
+  const GArray *gaps = writing->lifetimes->gaps;
+
+  for (guint i = writing->gap; i < gaps->len && g_array_index (gaps, GememLifeGap, i).item == item;
+       writing->gap = ++i)
+    {
+      const GememLifeGap *gap = &g_array_index (gaps, GememLifeGap, i);
+
+      if (writing->out->str[writing->out->len - 1] != ',')
+        g_string_append_c (writing->out, ' ');
+      g_string_append_printf (writing->out, "%" G_GUINT64_FORMAT "-%" G_GUINT64_FORMAT, gap->begin,
+                              gap->end);
+      if (gap->low < gap->high)
+        g_string_append_printf (writing->out, "@%" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT, gap->low,
+                                gap->high);
+    }
+  g_string_append_c (writing->out, ',');
+}
+
+static void
+append_row (Writing *writing, guint32 item, guint64 offset)
+{
+  const GememLifetime *lifetime = gemem_lifetimes_get (writing->lifetimes, item);
+  const gboolean again = !g_hash_table_add (writing->seen, GSIZE_TO_POINTER (lifetime->id + 1));
+  GString *out = writing->out;
 
   g_string_append_printf (out, "%" G_GUINT64_FORMAT, lifetime->id);
   if (again)
@@ -23,6 +66,12 @@ append_row (GString *out, GHashTable *seen, const GememLifetime *lifetime, guint
   g_string_append_printf (out,
                           ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT ",",
                           lifetime->begin, lifetime->safe_end, lifetime->size);
+  if (writing->alignments && lifetime->alignment != 0)
+    g_string_append_printf (out, "%" G_GUINT64_FORMAT, lifetime->alignment);
+  if (writing->alignments)
+    g_string_append_c (out, ',');
+  if (writing->lifetimes->gaps != NULL)
+    append_gaps (writing, item);
   if (offset != GEMEM_NO_OFFSET)
     g_string_append_printf (out, "%" G_GUINT64_FORMAT, offset);
   g_string_append_c (out, '\n');
@@ -53,18 +102,20 @@ gemem_plan_write_csv (GString *out, const GememPlan *plan, const GememPlanInput 
   const GememLifetimes *lifetimes = made != NULL ? made : input->lifetimes;
   g_autofree guint64 *offsets = made != NULL ? lifetime_offsets (plan, made, places) : NULL;
   g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  Writing writing = { out, seen, lifetimes, made == NULL && has_alignments (lifetimes), 0 };
 
-  g_string_append (out, "id,lower,upper,size,offset\n");
+  g_string_append_printf (out, "id,lower,upper,size,%s%soffset\n",
+                          writing.alignments ? "alignment," : "",
+                          lifetimes->gaps != NULL ? "gaps," : "");
   for (guint i = 0; i < lifetimes->items->len; i++)
-    append_row (out, seen, gemem_lifetimes_get (lifetimes, i),
-                (offsets != NULL ? offsets : plan->offsets)[i]);
+    append_row (&writing, i, (offsets != NULL ? offsets : plan->offsets)[i]);
 }
 
 /* ---- reading */
 
 typedef struct
 {
-  GArray *rows;
+  GArray *rows, *gaps;
   gint64 first;   /* smallest begin */
   guint64 placed; /* rows with an offset */
   char *bad;      /* name of the first row with an invalid offset */
@@ -95,8 +146,15 @@ add_row (const GememMinimallocRow *row, gpointer data)
                         .offset = row->has_offset ? (guint64) row->offset : GEMEM_NO_OFFSET,
                         .number = number };
 
-  if (row->alignment > 0 && (row->alignment & (row->alignment - 1)) == 0)
-    item.alignment = (guint64) row->alignment;
+  item.alignment = (guint64) row->alignment;
+  for (guint i = 0; i < row->gaps->len; i++)
+    {
+      const GememMinimallocGap *gap = &g_array_index (row->gaps, GememMinimallocGap, i);
+      const GememLifeGap own = { (guint64) gap->lower, (guint64) gap->upper, gap->low, gap->high,
+                                 number };
+
+      g_array_append_val (reading->gaps, own);
+    }
   if (row->has_offset && (row->offset < 0 || (guint64) row->offset >= GEMEM_PLAN_MAX)
       && reading->bad == NULL)
     reading->bad = g_strdup (row->name);
@@ -106,9 +164,9 @@ add_row (const GememMinimallocRow *row, gpointer data)
 }
 
 gboolean
-gemem_plan_read_csv (GememInput *input, GArray *rows, GError **error)
+gemem_plan_read_csv (GememInput *input, GArray *rows, GArray *gaps, GError **error)
 {
-  Reading reading = { .rows = rows, .first = G_MAXINT64 };
+  Reading reading = { .rows = rows, .gaps = gaps, .first = G_MAXINT64 };
   guint64 behind;
   gboolean ok = gemem_minimalloc_read (input, add_row, &reading, &behind, error);
 
@@ -127,6 +185,11 @@ gemem_plan_read_csv (GememInput *input, GArray *rows, GError **error)
 
       row->begin -= (guint64) reading.first;
       row->end -= (guint64) reading.first;
+    }
+  for (guint i = 0; i < gaps->len && reading.first < 0; i++)
+    {
+      g_array_index (gaps, GememLifeGap, i).begin -= (guint64) reading.first;
+      g_array_index (gaps, GememLifeGap, i).end -= (guint64) reading.first;
     }
   g_free (reading.bad);
   return ok;

@@ -17,8 +17,8 @@ typedef struct
 } GememPlanRow;
 
 /* Reads a plan with the offsets of @graph's items.  Without a graph, or if the file has `items`:
- * fills @rows (GememPlanRow) for the caller to match, and returns a plan with the other fields of
- * the file. */
+ * fills @rows (GememPlanRow) for the caller to match, and @gaps (GememLifeGap by number of the row, which is
+ * their item), and returns a plan with the other fields of the file. */
 GememPlan *gemem_plan_read_json (GememInput *input, const GememGraph *graph, GArray *rows,
-                                 GError **error);
-gboolean gemem_plan_read_csv (GememInput *input, GArray *rows, GError **error);
+                                 GArray *gaps, GError **error);
+gboolean gemem_plan_read_csv (GememInput *input, GArray *rows, GArray *gaps, GError **error);

@@ -187,7 +187,7 @@ match (const char *path, const GememPlan *head, GArray *rows, const GememLifetim
 
 /* Reads JSON (by its first byte) or CSV.  The plan has no items if the file fills @rows. */
 static GememPlan *
-read_file (const char *path, const GememGraph *graph, GArray *rows, GError **error)
+read_file (const char *path, const GememGraph *graph, GArray *rows, GArray *gaps, GError **error)
 {
   GememInput *input = gemem_input_open (path, error);
   GememPlan *plan = NULL;
@@ -200,8 +200,8 @@ read_file (const char *path, const GememGraph *graph, GArray *rows, GError **err
       n = gemem_input_fill (input, 1, &head, error);
     }
   if (n > 0 && (head[0] == '{' || g_ascii_isspace (head[0])))
-    plan = gemem_plan_read_json (input, graph, rows, error);
-  else if (n >= 0 && gemem_plan_read_csv (input, rows, error))
+    plan = gemem_plan_read_json (input, graph, rows, gaps, error);
+  else if (n >= 0 && gemem_plan_read_csv (input, rows, gaps, error))
     plan = gemem_plan_new (gemem_input_name (input), 0);
   if (input != NULL)
     gemem_input_close (input);
@@ -233,7 +233,8 @@ GememPlan *
 gemem_plan_load (const char *path, const GememPlanInput *input, GError **error)
 {
   g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (GememPlanRow));
-  g_autoptr (GememPlan) plan = read_file (path, input->graph, rows, error);
+  g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (GememLifeGap));
+  g_autoptr (GememPlan) plan = read_file (path, input->graph, rows, gaps, error);
   g_autoptr (GememPlan) matched = NULL;
   g_autoptr (GememLifetimes) made = NULL;
   g_autofree GememPlanPlace *places = NULL;
@@ -252,11 +253,46 @@ gemem_plan_load (const char *path, const GememPlanInput *input, GError **error)
   return matched != NULL ? gemem_plan_spread (input->graph, matched, places) : NULL;
 }
 
+static int
+compare_gaps (gconstpointer a, gconstpointer b)
+{
+  const GememLifeGap *x = a, *y = b;
+  const int item = compare_u64 (x->item, y->item);
+
+  return item != 0 ? item : compare_u64 (x->begin, y->begin);
+}
+
+/* Gives the @gaps of rows to their lifetimes, which are in the order of @rows. */
+static void
+take_gaps (GememLifetimes *lifetimes, const GArray *rows, const GArray *gaps)
+{
+  g_autoptr (GHashTable) items = g_hash_table_new (NULL, NULL); /* number of the row -> item + 1 */
+
+  if (gaps->len == 0)
+    return;
+  lifetimes->gaps = g_array_new (FALSE, FALSE, sizeof (GememLifeGap));
+  for (guint i = 0; i < rows->len; i++)
+    g_hash_table_insert (items, GUINT_TO_POINTER (g_array_index (rows, GememPlanRow, i).number),
+                         GUINT_TO_POINTER (i + 1));
+  for (guint i = 0; i < gaps->len; i++)
+    {
+      GememLifeGap gap = g_array_index (gaps, GememLifeGap, i);
+      const guint item = GPOINTER_TO_UINT (
+          g_hash_table_lookup (items, GUINT_TO_POINTER (gap.item)));
+
+      gap.item = item - 1;
+      if (item > 0) /* rows of 0 bytes are gone */
+        g_array_append_val (lifetimes->gaps, gap);
+    }
+  g_array_sort (lifetimes->gaps, compare_gaps);
+}
+
 GememPlan *
 gemem_plan_load_items (const char *path, GememLifetimes **lifetimes, GError **error)
 {
   g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (GememPlanRow));
-  g_autoptr (GememPlan) head = read_file (path, NULL, rows, error);
+  g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (GememLifeGap));
+  g_autoptr (GememPlan) head = read_file (path, NULL, rows, gaps, error);
   g_autofree char *name = g_path_get_basename (path);
   GememPlan *plan;
 
@@ -274,6 +310,7 @@ gemem_plan_load_items (const char *path, GememLifetimes **lifetimes, GError **er
       item->id = row->id;
       item->alignment = row->alignment;
     }
+  take_gaps (*lifetimes, rows, gaps);
   plan = match (path, head, rows, *lifetimes, error);
   if (plan == NULL)
     g_clear_pointer (lifetimes, gemem_lifetimes_free);

@@ -4,7 +4,7 @@
  * alignment, totals {"0x2": bytes}, and optional results of the planner (winner, candidates [[name,
  * total]], feature_map_plus_tail, zero_copy, segments).  Plans of graphs: "outputs" and
  * "workspaces", each {node: [offset or null]}.  Plans of lifetimes: "items" [[id, begin, end, size,
- * offset or null]].  Only the offsets are required, so the `expect` object of vectors/ge-static is
+ * offset or null]], and gaps [[begin, end, low, high]] behind where an item has any.  Only the offsets are required, so the `expect` object of vectors/ge-static is
  * such a file.
  * CSV: a table of lifetimes (traces/minimalloc/table.h) with the column `offset`; an id that is not
  * a number counts as the number of its row, from 1.

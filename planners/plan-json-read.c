@@ -333,31 +333,65 @@ read_nodes (const GememJsonTree *tree, guint32 object, const GememGraph *graph, 
   return TRUE;
 }
 
-/* Reads [id, begin, end, size, offset]. */
+#define ITEM_SHAPE "an item is [id, begin, end, size, offset], and a list of gaps if it has any"
+#define GAP_SHAPE "a gap is [begin, end, low, high], after the one before and within the item"
+
+/* Reads [[begin, end, low, high]...] of the item @row. */
 static gboolean
-read_item (const GememJsonTree *tree, guint32 list, GememPlanRow *row, GError **error)
+read_gaps (const GememJsonTree *tree, guint32 list, const GememPlanRow *row, GArray *gaps,
+           GError **error)
 {
-  guint64 *const places[] = { &row->id, &row->begin, &row->end, &row->size, &row->offset };
-  guint i = 0;
+  guint64 from = row->begin;
 
   if (!gemem_json_tree_is (tree, list, GEMEM_JSON_BEGIN_ARRAY, error))
     return FALSE;
   for (guint32 entry = gemem_json_tree_first (tree, list); entry != 0;
+       entry = gemem_json_tree_next (tree, list, entry))
+    {
+      GememLifeGap gap = { .item = row->number };
+      guint64 *const places[] = { &gap.begin, &gap.end, &gap.low, &gap.high };
+      guint i = 0;
+
+      if (!gemem_json_tree_is (tree, entry, GEMEM_JSON_BEGIN_ARRAY, error))
+        return FALSE;
+      for (guint32 number = gemem_json_tree_first (tree, entry); number != 0;
+           number = gemem_json_tree_next (tree, entry, number), i++)
+        if (i < G_N_ELEMENTS (places) && !read_number (tree, number, places[i], error))
+          return FALSE;
+      if (i != G_N_ELEMENTS (places) || gap.begin < from || gap.begin >= gap.end
+          || gap.end > row->end || gap.low > gap.high || gap.high > row->size)
+        return gemem_json_tree_fail (tree, entry, error, GAP_SHAPE);
+      from = gap.end;
+      g_array_append_val (gaps, gap);
+    }
+  return TRUE;
+}
+
+/* Reads [id, begin, end, size, offset], and the gaps behind. */
+static gboolean
+read_item (const GememJsonTree *tree, guint32 list, GememPlanRow *row, GArray *gaps, GError **error)
+{
+  guint64 *const places[] = { &row->id, &row->begin, &row->end, &row->size, &row->offset };
+  guint32 entry;
+  guint i = 0;
+
+  if (!gemem_json_tree_is (tree, list, GEMEM_JSON_BEGIN_ARRAY, error))
+    return FALSE;
+  for (entry = gemem_json_tree_first (tree, list); entry != 0 && i < G_N_ELEMENTS (places);
        entry = gemem_json_tree_next (tree, list, entry), i++)
-    if (i >= G_N_ELEMENTS (places))
-      return gemem_json_tree_fail (tree, list, error, "an item is [id, begin, end, size, offset]");
-    else if (i == 4 ? !read_offset (tree, entry, places[i], error)
-                    : !read_number (tree, entry, places[i], error))
+    if (i == 4 ? !read_offset (tree, entry, places[i], error)
+               : !read_number (tree, entry, places[i], error))
       return FALSE;
-  if (i != G_N_ELEMENTS (places))
-    return gemem_json_tree_fail (tree, list, error, "an item is [id, begin, end, size, offset]");
-  return row->begin < row->end
-         || gemem_json_tree_fail (tree, list, error,
-                                  "ends at %" G_GUINT64_FORMAT ", not after its begin", row->end);
+  if (i != G_N_ELEMENTS (places) || (entry != 0 && gemem_json_tree_next (tree, list, entry) != 0))
+    return gemem_json_tree_fail (tree, list, error, ITEM_SHAPE);
+  if (row->begin >= row->end)
+    return gemem_json_tree_fail (tree, list, error,
+                                 "ends at %" G_GUINT64_FORMAT ", not after its begin", row->end);
+  return entry == 0 || read_gaps (tree, entry, row, gaps, error);
 }
 
 static gboolean
-read_items (const GememJsonTree *tree, guint32 list, GArray *rows, GError **error)
+read_items (const GememJsonTree *tree, guint32 list, GArray *rows, GArray *gaps, GError **error)
 {
   if (!gemem_json_tree_is (tree, list, GEMEM_JSON_BEGIN_ARRAY, error))
     return FALSE;
@@ -366,7 +400,7 @@ read_items (const GememJsonTree *tree, guint32 list, GArray *rows, GError **erro
     {
       GememPlanRow row = { .number = rows->len };
 
-      if (!read_item (tree, i, &row, error))
+      if (!read_item (tree, i, &row, gaps, error))
         return FALSE;
       g_array_append_val (rows, row);
     }
@@ -375,7 +409,7 @@ read_items (const GememJsonTree *tree, guint32 list, GArray *rows, GError **erro
 
 static gboolean
 read_plan (const GememJsonTree *tree, const GememGraph *graph, GememPlan *plan, GArray *rows,
-           GError **error)
+           GArray *gaps, GError **error)
 {
   guint32 at[N_FIELDS];
 
@@ -389,7 +423,7 @@ read_plan (const GememJsonTree *tree, const GememGraph *graph, GememPlan *plan, 
       || !read_list (tree, at[FIELD_MEMSETS], plan, add_memset, error))
     return FALSE;
   if (at[FIELD_ITEMS] != 0 && at[FIELD_OUTPUTS] == 0 && at[FIELD_WORKSPACES] == 0)
-    return read_items (tree, at[FIELD_ITEMS], rows, error);
+    return read_items (tree, at[FIELD_ITEMS], rows, gaps, error);
   if (at[FIELD_ITEMS] != 0 || at[FIELD_OUTPUTS] == 0)
     return gemem_json_tree_fail (tree, 0, error,
                                  "a plan has outputs (of a graph) or items (of a trace)");
@@ -401,12 +435,13 @@ read_plan (const GememJsonTree *tree, const GememGraph *graph, GememPlan *plan, 
 }
 
 GememPlan *
-gemem_plan_read_json (GememInput *input, const GememGraph *graph, GArray *rows, GError **error)
+gemem_plan_read_json (GememInput *input, const GememGraph *graph, GArray *rows, GArray *gaps,
+                      GError **error)
 {
   g_autoptr (GememJsonTree) tree = gemem_json_tree_load (input, error);
   g_autoptr (GememPlan) plan = gemem_plan_new (gemem_input_name (input),
                                                graph != NULL ? gemem_graph_n_items (graph) : 0);
 
-  return tree != NULL && read_plan (tree, graph, plan, rows, error) ? g_steal_pointer (&plan)
-                                                                    : NULL;
+  return tree != NULL && read_plan (tree, graph, plan, rows, gaps, error) ? g_steal_pointer (&plan)
+                                                                          : NULL;
 }

@@ -171,9 +171,33 @@ append_nodes (GString *out, const char *name, const guint64 *offsets, const Geme
   g_string_append (out, first ? "}" : "\n  }");
 }
 
+/* ", [[begin, end, low, high]...]", if the item has gaps; *next: the first that is not written. */
+static void
+append_gaps (GString *out, const GArray *gaps, guint32 item, guint *next)
+{
+  const guint first = *next;
+
+  for (;
+       gaps != NULL && *next < gaps->len && g_array_index (gaps, GememLifeGap, *next).item == item;
+       ++*next)
+    {
+      const GememLifeGap *gap = &g_array_index (gaps, GememLifeGap, *next);
+
+      g_string_append_printf (out,
+                              "%s[%" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT
+                              ", %" G_GUINT64_FORMAT "]",
+                              *next > first ? ", " : ", [", gap->begin, gap->end, gap->low,
+                              gap->high);
+    }
+  if (*next > first)
+    g_string_append_c (out, ']');
+}
+
 static void
 append_items (GString *out, const GememPlan *plan, const GememLifetimes *lifetimes)
 {
+  guint gap = 0;
+
   g_string_append (out, ",\n  \"items\": [");
   for (guint i = 0; i < lifetimes->items->len; i++)
     {
@@ -184,6 +208,7 @@ append_items (GString *out, const GememPlan *plan, const GememLifetimes *lifetim
                               ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", ",
                               i > 0 ? "," : "", item->id, item->begin, item->end, item->size);
       append_offset (out, plan->offsets[i]);
+      append_gaps (out, lifetimes->gaps, i, &gap);
       g_string_append (out, "]");
     }
   g_string_append (out, lifetimes->items->len > 0 ? "\n  ]" : "]");

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "planners/convert.h"
+#include "planners/places.h"
 #include "planners/planner.h"
 
 #define GEMEM_PLANNER(symbol) extern const GememPlanner symbol;
@@ -113,6 +114,28 @@ plan_lifetimes_by_graph (const GememPlanner *planner, gconstpointer params,
   return plan;
 }
 
+gboolean
+gemem_planner_fills_gaps (const GememPlanner *planner, const GememPlanInput *input)
+{
+  return input->graph == NULL && input->lifetimes->gaps != NULL
+         && (planner->capabilities & GEMEM_PLANNER_PLACES) == 0;
+}
+
+/* Whether the lifetimes can be planned at all, and by @planner. */
+static gboolean
+is_plannable (const GememPlanner *planner, const GememPlanInput *input, GError **error)
+{
+  if (input->graph != NULL || input->lifetimes->places == NULL)
+    return TRUE;
+  if (!gemem_lifetimes_check_places (input->lifetimes, error))
+    return FALSE;
+  if ((planner->capabilities & GEMEM_PLANNER_PLACES) != 0)
+    return TRUE;
+  g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                       "keeps no fixed offsets, which some buffers have; optimal does");
+  return FALSE;
+}
+
 static GememPlan *
 run (const GememPlanner *planner, gconstpointer params, const GememPlanInput *input, GError **error)
 {
@@ -181,7 +204,9 @@ gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GErro
         (*error)->code = GEMEM_ERROR_INPUT;
       return NULL;
     }
-  plan = has_memory (planner, input, error) ? run (planner, params, input, error) : NULL;
+  plan = is_plannable (planner, input, error) && has_memory (planner, input, error)
+             ? run (planner, params, input, error)
+             : NULL;
   gemem_choice_params_free (choice, params);
   if (gemem_plan_is_unwanted (input->interrupted) && (plan == NULL || plan->stopped == NULL))
     {
@@ -197,6 +222,8 @@ gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GErro
   plan->planner = g_strdup (choice->label);
   if (plan->alignment == 0)
     plan->alignment = planner->alignment;
+  if (gemem_planner_fills_gaps (planner, input))
+    plan->least = 0;
   round_totals (plan);
   plan->lower_bound = gemem_plan_lower_bound (input, plan);
   return plan;

@@ -28,6 +28,7 @@ enum /* capabilities */
 {
   GEMEM_PLANNER_GRAPH = 1 << 0,   /* plan() gets a graph */
   GEMEM_PLANNER_THREADS = 1 << 1, /* uses input.threads */
+  GEMEM_PLANNER_PLACES = 1 << 2,  /* keeps the places of lifetimes, and uses their gaps */
 };
 
 typedef struct _GememPlanInput
@@ -81,6 +82,9 @@ typedef struct
   void (*graph_notes) (gconstpointer params, const GememGraph *graph, GememNoteFunc func,
                        gpointer data);
 } GememPlanner;
+
+/* TRUE if @planner plans the gaps of @input as in use; the plan is safe, but may need more. */
+gboolean gemem_planner_fills_gaps (const GememPlanner *planner, const GememPlanInput *input);
 
 /* In the order of planners.def; NULL-terminated. */
 const GememPlanner *const *gemem_planners (void);

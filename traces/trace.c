@@ -97,6 +97,8 @@ gemem_trace_info_clear (GememTraceInfo *info)
   g_clear_pointer (&info->provenance, g_ptr_array_unref);
   g_clear_pointer (&info->strings, g_ptr_array_unref);
   g_clear_pointer (&info->stacks, gemem_call_stacks_free);
+  g_clear_pointer (&info->table, g_array_unref);
+  g_clear_pointer (&info->table_gaps, g_array_unref);
   g_clear_pointer (&info->path, g_free);
   g_clear_pointer (&info->sha256, g_free);
   g_clear_pointer (&info->allocator, g_free);
@@ -125,6 +127,8 @@ gemem_trace_info_copy (GememTraceInfo *to, const GememTraceInfo *from)
   to->provenance = copy_strings (from->provenance);
   to->strings = copy_strings (from->strings);
   to->stacks = from->stacks != NULL ? gemem_call_stacks_ref (from->stacks) : NULL;
+  to->table = from->table != NULL ? g_array_ref (from->table) : NULL;
+  to->table_gaps = from->table_gaps != NULL ? g_array_ref (from->table_gaps) : NULL;
   to->string_index = NULL;
   to->indexed = 0;
 }

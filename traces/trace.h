@@ -23,6 +23,7 @@
 #include <gio/gio.h>
 
 #include "base/error.h"
+#include "base/lifetimes.h"
 #include "traces/call-stacks.h"
 
 GEMEM_BEGIN_DECLS
@@ -193,6 +194,14 @@ gemem_event_kind_needs (guint kind)
 
 typedef struct _GememTraceInfo GememTraceInfo;
 
+/* Of a row of a table of lifetimes, whose allocations have the ids 1, 2... */
+typedef struct
+{
+  guint64 alignment; /* 0: none is named */
+  guint64 place;     /* the offset that it has to have, or GEMEM_ANY_PLACE */
+  guint32 tag, gaps; /* name; number of its gaps */
+} GememTableRow;
+
 /* Facts known after opening; counts are final after the last event.  Owned by the reader. */
 struct _GememTraceInfo
 {
@@ -205,12 +214,15 @@ struct _GememTraceInfo
   guint64 skipped; /* source events with nothing to replay (operators, kernels, host memory...) */
   guint64 pinned;  /* of these: of PyTorch's cache of pinned host memory, a trace of its own */
   char *sha256;    /* hex, of the recorded source (kept by native and text); NULL: unknown */
-  GPtrArray *provenance;    /* "key: value" strings, in order: source, tool, options... */
-  char *allocator;          /* the recorded allocator ("pytorch-caching"), or NULL */
-  char *settings;           /* its settings, "key=value,...", used as default parameters; or NULL */
-  char *device;             /* device settings, "capacity=...,address=bump"; or NULL */
-  GPtrArray *strings;       /* tags; [0] is "" */
-  GememCallStacks *stacks;  /* of the events, whose frames refer to `strings`; NULL: none */
+  GPtrArray *provenance;   /* "key: value" strings, in order: source, tool, options... */
+  char *allocator;         /* the recorded allocator ("pytorch-caching"), or NULL */
+  char *settings;          /* its settings, "key=value,...", used as default parameters; or NULL */
+  char *device;            /* device settings, "capacity=...,address=bump"; or NULL */
+  GPtrArray *strings;      /* tags; [0] is "" */
+  GememCallStacks *stacks; /* of the events, whose frames refer to `strings`; NULL: none */
+  /* What a table of lifetimes says and no event can, GememTableRow, and the gaps of its rows, GememLifeGap in
+   * steps from the first of the table, by row, whose number is `item`; NULL: nothing. */
+  GArray *table, *table_gaps;
   GHashTable *string_index; /* private to gemem_trace_info_intern() */
   guint32 indexed;          /* private: number of strings in the index */
 };
@@ -247,11 +259,8 @@ typedef struct
   gboolean never_refused;
 } GememReadOptions;
 
-/* Keys of notes in a trace's provenance that `plan` obeys: what a table of lifetimes says and no event can; that
- * some buffers have a place already; that some are not in use all the time, though the events say so. */
+/* Key of notes in a trace's provenance on what was left out; `plan` says it. */
 #define GEMEM_TRACE_LEFT_OUT "left out"
-#define GEMEM_TRACE_FIXED_OFFSETS "fixed offsets"
-#define GEMEM_TRACE_GAPS "gaps"
 
 #define GEMEM_READ_OPTIONS_DEFAULT \
   { \

@@ -8,8 +8,8 @@
  *
  * A preorder is a word of keys, each descending, then the id: A area, C sections, L begin, O boxes
  * alive with it, T largest load of a section that it is in, U end, W lifetime, Z size.  Not known, and
- * chosen: what a fresh order in each part changes; ranks here are the same throughout.  Gaps and fixed offsets, which
- * MiniMalloc has, do not occur in lifetimes.
+ * chosen: what a fresh order in each part changes; ranks here are the same throughout.  Gaps, which MiniMalloc uses, are
+ * planned as in use here, and fixed offsets are refused.
  * Cost: search.h for each node.  Origin: offline-planning.md 1.1.
  */
 #include "config.h"
@@ -20,6 +20,7 @@
 #include "base/units.h"
 #include "planners/fit.h"
 #include "planners/minimalloc/search.h"
+#include "planners/places.h"
 
 #define KEYS "ACLOTUWZ"
 #define MOST_KEYS 8
@@ -275,11 +276,15 @@ place (GememBoxes *boxes, gpointer data, GError **error)
   g_autoptr (GPtrArray) ranks = g_ptr_array_new_with_free_func (g_free);
   g_auto (GStrv) words = g_strsplit (search->params->preorders, "+", -1);
   Space space = { search, boxes, tree, ranks };
+  const GememLifetimes *lifetimes = search->input->lifetimes;
 
   for (char **word = words; *word != NULL; word++)
     g_ptr_array_add (ranks, rank_boxes (boxes, *word));
   if (search->params->capacity > 0)
-    return fit (&space, error);
+    return gemem_lifetimes_check_capacity (
+               lifetimes, gemem_lifetimes_get (lifetimes, boxes->boxes[0].item)->space,
+               search->params->alignment, search->params->capacity, error)
+           && fit (&space, error);
   minimise (&space);
   return TRUE;
 }

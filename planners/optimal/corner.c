@@ -444,3 +444,9 @@ gemem_corner_run (GememCorner *corner, gint64 capacity, guint64 *steps, const Ge
   *steps -= MIN (*steps, corner->state.steps);
   return answer;
 }
+
+GememCornerAnswer
+gemem_corner_decide (gpointer corner, gint64 capacity, guint64 *steps, const GememStop *stop)
+{
+  return gemem_corner_run (corner, capacity, steps, stop);
+}

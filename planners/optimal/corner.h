@@ -54,5 +54,8 @@ void gemem_corner_set_branch (GememCorner *corner, GememBranch branch);
  * @steps.  @stop may be NULL. */
 GememCornerAnswer gemem_corner_run (GememCorner *corner, gint64 capacity, guint64 *steps,
                                     const GememStop *stop);
+/* The same as a GememDecide (parts.h). */
+GememCornerAnswer gemem_corner_decide (gpointer corner, gint64 capacity, guint64 *steps,
+                                       const GememStop *stop);
 
 GEMEM_END_DECLS

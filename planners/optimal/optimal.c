@@ -2,8 +2,9 @@
  * the plan may be.
  *
  * Stages, each only where those before did not reach the lower bound: parts.h cuts what can be
- * placed apart; dives (dive.h) in several orders; corner search (corner.h); local search (local.c); and the planners of fit.c where the input is
- * small, so that no plan of theirs is smaller.
+ * placed apart; dives (dive.h) in several orders; corner search (corner.h); local search (local.c); and the
+ * planners of fit.c where the input is small, so that no plan of theirs is smaller.  What has gaps or places, or mixed
+ * alignments, is searched by shapes.h, from a plan that fills the gaps where there is one.
  *
  * Invariants: `least` of the plan is a bound for every plan of the same lifetimes: the largest
  * load, each space by itself.  Effort is counted in steps, so that no plan depends on the clock.
@@ -14,10 +15,12 @@
 #include "base/units.h"
 #include "planners/fit.h"
 #include "planners/optimal/parts.h"
+#include "planners/optimal/shapes.h"
+#include "planners/places.h"
 
 typedef struct
 {
-  guint64 alignment, effort, time;
+  guint64 alignment, effort, time, capacity;
 } Params;
 
 static const GememParam params_optimal[] = {
@@ -35,11 +38,22 @@ static const GememParam params_optimal[] = {
     .help = "The search ends after this time, too, with the best plan so far, which is then not "
             "repeatable. 0: steps alone count.",
     .offset = G_STRUCT_OFFSET (Params, time) },
+  { .name = "capacity",
+    .type = GEMEM_PARAM_SIZE,
+    .default_text = "least",
+    .special = "least=0",
+    .max = "4EiB",
+    .help =
+        "Bytes that each space has to fit into, which is enough; least: searches for the least.",
+    .offset = G_STRUCT_OFFSET (Params, capacity) },
   { NULL },
 };
 
 /* Up to here the planners of fit.c take milliseconds. */
 #define FIT_ITEMS 2000
+
+/* Up to here shapes are searched at once, beyond it dives are changed first where they can be. */
+#define FEW 500
 
 static const char *const stage_names[GEMEM_STAGE_COUNT] = { "stack", "dive", "local-search",
                                                             "corner-search", "fit" };
@@ -48,7 +62,9 @@ static const char *const stage_names[GEMEM_STAGE_COUNT] = { "stack", "dive", "lo
 
 typedef struct
 {
-  guint64 alignment, unit;
+  const GememLifetimes *lifetimes;
+  guint64 alignment, unit, capacity;
+  gint64 goal; /* units; enough if it is reached */
   GememEffort effort;
   GememStop stop;
   guint64 least;    /* bytes, of the spaces so far */
@@ -81,31 +97,132 @@ note_stage (Search *search, const GArray *parts)
     }
 }
 
+/* Places boxes that fill their columns; returns the top. */
+static gint64
+place_plain (Search *search, GememBoxes boxes, GememEffort *effort, gint64 *bound)
+{
+  g_autoptr (GArray) parts = gemem_parts_new (boxes);
+  const gint64 goal = MAX (gemem_parts_bound (parts), search->goal);
+
+  gemem_parts_dive (parts, goal, &search->stop);
+  gemem_parts_search (parts, goal, effort);
+  note_stage (search, parts);
+  *bound = gemem_parts_bound (parts);
+  lift_parts (parts);
+  return gemem_parts_top (parts);
+}
+
+/* Searches for a placement of boxes with shapes (shapes.h) below @top, that of the offsets they have, G_MAXINT64:
+ * none; part after part.  Raises @bound, which every placement has. */
+static void
+place_shapes (Search *search, GememBoxes boxes, gint64 top, gint64 *bound)
+{
+  const gboolean placed = top != G_MAXINT64;
+  g_autoptr (GPtrArray)
+      shapes = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_shapes_free);
+  g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (GememPart));
+  gint64 highest = 0, least = 0;
+
+  gemem_boxes_sort (&boxes, gemem_box_by_begin, NULL);
+  while (boxes.n > 0)
+    {
+      GememPart part = { .boxes = gemem_boxes_take_part (&boxes) };
+
+      part.top = placed ? gemem_boxes_top (&part.boxes) : G_MAXINT64;
+      g_array_append_val (parts, part);
+    }
+  for (guint p = 0; p < parts->len; p++)
+    {
+      GememPart *part = &g_array_index (parts, GememPart, p);
+
+      g_ptr_array_add (shapes, gemem_shapes_new (&part->boxes, search->lifetimes, search->unit));
+      *bound = MAX (*bound, ((GememShapes *) shapes->pdata[p])->bound);
+    }
+  for (guint p = 0; p < parts->len; p++)
+    {
+      GememPart *part = &g_array_index (parts, GememPart, p);
+      GememEffort own = { search->effort.steps / (parts->len - p), search->effort.stop };
+      const guint64 given = own.steps;
+
+      part->stage = search->stage;
+      gemem_shapes_search (shapes->pdata[p], part, MAX (*bound, search->goal), placed, &own);
+      search->effort.steps -= given - own.steps;
+      search->stage = part->top > highest ? part->stage : search->stage;
+      highest = MAX (highest, part->top);
+      least = MAX (least, part->bound);
+    }
+  *bound = MAX (*bound, least);
+}
+
+static GememBoxKey
+by_item (const GememBox *box, gpointer unused G_GNUC_UNUSED)
+{
+  return (GememBoxKey){ box->item, 0, 0 };
+}
+
+/* The same where gaps count as in use, and steps are left for more; the offsets go into @boxes, which keep their
+ * columns. */
+static gint64
+place_filled (Search *search, const GememBoxes *boxes, GememEffort *effort, gint64 *bound)
+{
+  g_autofree GememBox *copy = g_memdup2 (boxes->boxes, sizeof (GememBox) * boxes->n);
+  GememBoxes filled = { copy, boxes->n, boxes->columns };
+  const gint64 top = place_plain (search, filled, effort, bound);
+
+  gemem_boxes_sort (&filled, by_item, NULL);
+  for (guint32 i = 0; i < boxes->n; i++)
+    boxes->boxes[i].offset = copy[i].offset;
+  return top;
+}
+
+/* Boxes with shapes, or of mixed alignments. */
+static void
+place_mixed (Search *search, const GememBoxes *boxes, gint64 *bound)
+{
+  const gboolean gaps = search->lifetimes->gaps != NULL, places = search->lifetimes->places != NULL;
+  const gboolean few = boxes->n <= FEW;
+  GememEffort own = { gaps || few ? 0 : search->effort.steps / 2, &search->stop };
+  const guint64 given = own.steps;
+  gint64 top = G_MAXINT64;
+
+  if (!places)
+    top = place_filled (search, boxes, &own, bound);
+  search->effort.steps -= given - own.steps;
+  *bound = gaps ? 0 : *bound; /* not with less in use */
+  if (top > MAX (*bound, search->goal))
+    place_shapes (search, *boxes, top, bound);
+}
+
 static gboolean
-place_space (GememBoxes *boxes, gpointer data, GError **error G_GNUC_UNUSED)
+place_space (GememBoxes *boxes, gpointer data, GError **error)
 {
   Search *search = data;
-  g_autoptr (GArray) parts = gemem_parts_new (*boxes);
-  const gint64 bound = gemem_parts_bound (parts);
+  const GememLifetimes *lifetimes = search->lifetimes;
+  const guint32 space = gemem_lifetimes_get (lifetimes, boxes->boxes[0].item)->space;
+  gint64 bound = 0;
 
-  gemem_parts_dive (parts, bound, &search->stop);
-  gemem_parts_search (parts, bound, &search->effort);
-  note_stage (search, parts);
-  search->least += gemem_round_up ((guint64) gemem_parts_bound (parts) * search->unit,
-                                   search->alignment);
-  lift_parts (parts);
+  if (search->capacity > 0
+      && !gemem_lifetimes_check_capacity (lifetimes, space, search->alignment, search->capacity,
+                                          error))
+    return FALSE;
+  if (lifetimes->gaps != NULL || lifetimes->places != NULL || gemem_boxes_have_units (boxes))
+    place_mixed (search, boxes, &bound);
+  else
+    place_plain (search, *boxes, &search->effort, &bound);
+  search->least += gemem_round_up ((guint64) bound * search->unit, search->alignment);
   return TRUE;
 }
 
 /* The smallest of @best and the plans of fit.c, as far as they are made in time. */
 static GememPlan *
-compare_with_fits (GememPlan *best, const GememPlanInput *input, guint64 alignment,
+compare_with_fits (GememPlan *best, const GememPlanInput *input, guint64 alignment, guint64 enough,
                    const GememStop *stop)
 {
   const GememFitParams params = { .alignment = alignment };
 
   for (const GememPlanner *const *fit = gemem_fit_planners;
-       *fit != NULL && best->arena > best->least && gemem_stop_reason (stop) == NULL; fit++)
+       *fit != NULL && best->arena > MAX (best->least, enough) && gemem_stop_reason (stop) == NULL;
+       fit++)
     {
       GememPlan *plan = (*fit)->plan (&params, input, NULL);
 
@@ -142,6 +259,31 @@ set_stop (GememStop *stop, const Params *params, const GememPlanInput *input, GE
   return TRUE;
 }
 
+static gboolean
+fits_capacity (const GememPlan *plan, guint64 capacity, GError **error)
+{
+  for (guint i = 0; i < plan->totals->len && capacity > 0; i++)
+    {
+      const guint64 bytes = g_array_index (plan->totals, GememPlanTotal, i).bytes;
+
+      if (bytes <= capacity)
+        continue;
+      if (plan->totals->len == 1 && plan->least > capacity)
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                     "no plan fits into capacity=%" G_GUINT64_FORMAT ": all was tried, the least "
+                     "possible is at least %" G_GUINT64_FORMAT,
+                     capacity, plan->least);
+      else
+        g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                     "no plan was found within capacity=%" G_GUINT64_FORMAT
+                     ", and it is not known whether one exists; the smallest takes "
+                     "%" G_GUINT64_FORMAT "; give more, or effort=thorough",
+                     capacity, bytes);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 static GememPlan *
 search_plan (Search *search, const GememPlanInput *input, GError **error)
 {
@@ -152,10 +294,29 @@ search_plan (Search *search, const GememPlanInput *input, GError **error)
     return NULL;
   plan->least = search->least;
   plan->winner = g_strdup (stage_names[search->stage]);
-  if (plan->n_items <= FIT_ITEMS)
-    plan = compare_with_fits (plan, input, search->alignment, &search->stop);
+  if (plan->n_items <= FIT_ITEMS && input->lifetimes->places == NULL)
+    plan = compare_with_fits (plan, input, search->alignment, search->capacity, &search->stop);
   plan->stopped = gemem_stop_reason (&search->stop);
-  return plan;
+  if (fits_capacity (plan, search->capacity, error))
+    return plan;
+  gemem_plan_free (plan);
+  return NULL;
+}
+
+static GememPlan *
+plan_huge (const GememFitParams *fit, const GememPlanInput *input, guint64 capacity, GError **error)
+{
+  g_autoptr (GememPlan) plan = NULL;
+
+  if (input->lifetimes->places != NULL)
+    {
+      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                           "the sizes add up to 2^62 bytes or more, which is too much to keep "
+                           "fixed offsets; plan a part");
+      return NULL;
+    }
+  plan = gemem_best_fit_by_size.plan (fit, input, error);
+  return plan != NULL && fits_capacity (plan, capacity, error) ? g_steal_pointer (&plan) : NULL;
 }
 
 static GememPlan *
@@ -163,14 +324,17 @@ plan_optimal (gconstpointer params, const GememPlanInput *input, GError **error)
 {
   const Params *given = params;
   const GememFitParams fit = { .alignment = given->alignment };
-  Search search = { .alignment = given->alignment,
+  Search search = { .lifetimes = input->lifetimes,
+                    .alignment = given->alignment,
+                    .capacity = given->capacity,
                     .unit = gemem_boxes_unit (input->lifetimes, given->alignment),
                     .effort = { given->effort, &search.stop } };
 
   if (!set_stop (&search.stop, given, input, error) || gemem_plan_is_unwanted (input->interrupted))
     return NULL;
   if (search.unit == 0) /* sizes that the searches cannot add up */
-    return gemem_best_fit_by_size.plan (&fit, input, error);
+    return plan_huge (&fit, input, given->capacity, error);
+  search.goal = (gint64) (given->capacity / search.unit);
   return search_plan (&search, input, error);
 }
 
@@ -178,7 +342,7 @@ const GememPlanner gemem_planner_optimal = {
   { "optimal", NULL,
     "Searches for the least possible memory, and says how far from it the plan may be",
     "offline-planning.md 6", params_optimal, sizeof (Params) },
-  0,
+  GEMEM_PLANNER_PLACES,
   512,
   plan_optimal,
   250

@@ -9,15 +9,6 @@
 #define LARGE 10000
 #define MAX_DEPTH 64
 
-static gboolean
-has_units (const GememBoxes *boxes)
-{
-  for (guint32 i = 0; i < boxes->n; i++)
-    if (boxes->boxes[i].unit != 1)
-      return TRUE;
-  return FALSE;
-}
-
 /* Stacks the boxes that span all columns; returns their height, and leaves the others in
  * @boxes. */
 static gint64
@@ -70,7 +61,7 @@ gemem_parts_new (GememBoxes boxes)
 {
   GArray *parts = g_array_new (FALSE, FALSE, sizeof (GememPart));
 
-  cut (parts, boxes, 0, 0, has_units (&boxes));
+  cut (parts, boxes, 0, 0, gemem_boxes_have_units (&boxes));
   return parts;
 }
 

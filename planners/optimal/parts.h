@@ -12,6 +12,7 @@
 #pragma once
 
 #include "planners/boxes.h"
+#include "planners/optimal/corner.h"
 #include "planners/optimal/effort.h"
 
 GEMEM_BEGIN_DECLS
@@ -45,6 +46,15 @@ void gemem_parts_dive (GArray *parts, gint64 goal, const GememStop *stop);
 /* The same for what is still above, by corner search (corner.h) with the steps of @effort, which raises
  * bounds where it proves that nothing fits; then, and for parts too large for it, by local search. */
 void gemem_parts_search (GArray *parts, gint64 goal, GememEffort *effort);
+
+/* Whether the boxes of @search fit under @capacity; if so, it sets their offsets.  As gemem_corner_run(). */
+typedef GememCornerAnswer (*GememDecide) (gpointer search, gint64 capacity, guint64 *steps,
+                                          const GememStop *stop);
+
+/* Gets the top of @part down to @goal if it can, by asking @decide with @search for one capacity after another, and
+ * raises its bound. */
+void gemem_part_descend (GememPart *part, gint64 goal, GememDecide decide, gpointer search,
+                         GememEffort *effort);
 
 /* local.c: changes the order of dives until the top of @part, which has been dived, is at most @goal, or @effort has no steps for
  * another dive. */

@@ -8,7 +8,6 @@
  */
 #include "config.h"
 
-#include "planners/optimal/corner.h"
 #include "planners/optimal/parts.h"
 
 /* A search holds a number for every box and column that it is alive in. */
@@ -33,14 +32,23 @@ is_searchable (const GememPart *part)
   return cells <= MAX_CELLS;
 }
 
-static GememCornerAnswer
-try_capacity (GememPart *part, GememCorner *corner, gint64 capacity, guint64 steps,
-              GememEffort *effort)
+typedef struct
 {
-  guint64 left = steps;
-  const GememCornerAnswer answer = gemem_corner_run (corner, capacity, &left, effort->stop);
+  GememPart *part;
+  GememDecide decide;
+  gpointer search;
+  GememEffort *effort;
+} Descent;
 
-  effort->steps -= MIN (effort->steps, steps - left);
+static GememCornerAnswer
+try_capacity (const Descent *descent, gint64 capacity, guint64 steps)
+{
+  GememPart *part = descent->part;
+  guint64 left = steps;
+  const GememCornerAnswer answer = descent->decide (descent->search, capacity, &left,
+                                                    descent->effort->stop);
+
+  descent->effort->steps -= MIN (descent->effort->steps, steps - left);
   if (answer == GEMEM_CORNER_FITS)
     {
       part->top = gemem_boxes_top (&part->boxes);
@@ -51,24 +59,31 @@ try_capacity (GememPart *part, GememCorner *corner, gint64 capacity, guint64 ste
   return answer;
 }
 
-/* Gets the top of @part down to @goal if it can. */
-static void
-search_part (GememPart *part, gint64 goal, GememEffort *effort)
+void
+gemem_part_descend (GememPart *part, gint64 goal, GememDecide decide, gpointer search,
+                    GememEffort *effort)
 {
-  g_autoptr (GememCorner) corner = gemem_corner_new (&part->boxes);
+  const Descent descent = { part, decide, search, effort };
   gint64 divisor = 4;
 
-  try_capacity (part, corner, goal, effort->steps / 2, effort);
+  try_capacity (&descent, goal, effort->steps / 2);
   while (part->top > MAX (goal, part->bound) && effort->steps > 0 && divisor <= MAX_DIVISOR
          && gemem_stop_reason (effort->stop) == NULL)
     {
       const gint64 range = part->top - MAX (goal, part->bound);
       const gint64 capacity = part->top - MAX (1, range / divisor);
 
-      if (try_capacity (part, corner, capacity, MAX (effort->steps / 4, 1), effort)
-          == GEMEM_CORNER_UNKNOWN)
+      if (try_capacity (&descent, capacity, MAX (effort->steps / 4, 1)) == GEMEM_CORNER_UNKNOWN)
         divisor *= 2;
     }
+}
+
+static void
+search_part (GememPart *part, gint64 goal, GememEffort *effort)
+{
+  g_autoptr (GememCorner) corner = gemem_corner_new (&part->boxes);
+
+  gemem_part_descend (part, goal, gemem_corner_decide, corner, effort);
 }
 
 static guint

@@ -79,8 +79,8 @@ const GOptionEntry gemem_batch_entries[] = {
     "Write a page for a browser: the answer, the table, every block over time", "FILE" },
   { "plots", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.plots,
     "Write plots (.dat, .gp, and with gnuplot pictures) into DIR", "DIR" },
-  { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &gemem_outputs.dumb, "Draw one of them as text",
-    "comparison|timeline|fragmentation" },
+  { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &gemem_outputs.drawn,
+    "Draw one of them as text, without gnuplot", GEMEM_PLOTS_AS_TEXT },
   { "map", 0, 0, G_OPTION_ARG_FILENAME, &gemem_outputs.map,
     "What lies where at the reserved peak: text to FILE ('-': stdout), SVG if it ends in .svg",
     "FILE" },
@@ -194,15 +194,8 @@ check_options (GError **error)
                                    error)
       || !gemem_table_options (&options, error))
     return FALSE;
-  if (gemem_outputs.dumb != NULL && strcmp (gemem_outputs.dumb, "comparison") != 0
-      && strcmp (gemem_outputs.dumb, "timeline") != 0
-      && strcmp (gemem_outputs.dumb, "fragmentation") != 0)
-    {
-      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                   "--plot-terminal=%s: unknown plot; choose comparison, timeline or fragmentation",
-                   gemem_outputs.dumb);
-      return FALSE;
-    }
+  if (gemem_outputs.drawn != NULL && !gemem_plot_text_parse (gemem_outputs.drawn, NULL, error))
+    return FALSE;
   if (pace != NULL && strcmp (pace, "asap") != 0 && strcmp (pace, "recorded") != 0)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
@@ -337,7 +330,7 @@ choose_allocators (GememSourceFile *first, const char *fallback, const GPtrArray
 
   if (specs == NULL
       || (optimal
-          && !gemem_allocator_spec_parse ("plan:planner=\"optimal:alignment=1\"", specs, error)))
+          && !gemem_allocator_spec_parse (GEMEM_OPTIMAL_ROW ":alignment=1\"", specs, error)))
     return NULL;
   return g_steal_pointer (&specs);
 }

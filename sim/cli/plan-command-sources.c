@@ -31,27 +31,15 @@ new_source (GememSourceFile *file, char *name, guint threads)
   return source;
 }
 
-/* Says what planners do not know of the lifetimes that @info has.  FALSE: some have a place already, which no planner
- * would keep. */
-static gboolean
-check_places (GememPlanSource *source, const GememTraceInfo *info, GError **error)
+/* Takes over what @info says of the lifetimes beside the events. */
+static void
+take_table (GememPlanSource *source, const GememTraceInfo *info)
 {
-  const char *fixed = gemem_trace_info_said (info, GEMEM_TRACE_FIXED_OFFSETS);
   const char *left_out = gemem_trace_info_said (info, GEMEM_TRACE_LEFT_OUT);
-  const char *gaps = gemem_trace_info_said (info, GEMEM_TRACE_GAPS);
 
-  source->has_gaps = gaps != NULL;
-  if (gaps != NULL)
-    gemem_warn ("%s: gaps of %s are planned as in use; the least possible may be smaller",
-                source->name, gaps);
-  if (fixed != NULL)
-    g_set_error (
-        error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-        "%s: %s have an offset, which no planner keeps; take the column out to plan all of them",
-        source->name, fixed);
-  else if (left_out != NULL)
+  gemem_lifetimes_take_table (source->lifetimes, info);
+  if (left_out != NULL)
     gemem_warn ("%s: left out: %s", source->name, left_out);
-  return fixed == NULL;
 }
 
 /* Adds the allocations of @device. */
@@ -64,11 +52,8 @@ read_lifetimes (GememPlanSource *source, int device, GError **error)
     return FALSE;
   source->lifetimes = gemem_trace_lifetimes (reader, device, error);
   source->input.lifetimes = source->lifetimes;
-  if (source->lifetimes != NULL && !check_places (source, &reader->info, error))
-    {
-      gemem_trace_close (reader);
-      return FALSE;
-    }
+  if (source->lifetimes != NULL)
+    take_table (source, &reader->info);
   source->partial = (reader->info.flags & GEMEM_TRACE_TRUNCATED) != 0;
   gemem_trace_close (reader);
   if (source->lifetimes != NULL && source->partial)

@@ -168,6 +168,24 @@ note_settings (const GPtrArray *choices, const GPtrArray *sources)
                                    ((GememPlanSource *) sources->pdata[s])->input.graph, said);
 }
 
+/* Says once which planner needs more than it might. */
+static void
+warn_of_gaps (const GPtrArray *choices, const GPtrArray *sources)
+{
+  for (guint s = 0; s < sources->len; s++)
+    for (guint c = 0; c < choices->len; c++)
+      {
+        const GememPlanSource *source = sources->pdata[s];
+        const GememChoice *choice = choices->pdata[c];
+
+        if (!gemem_planner_fills_gaps ((const GememPlanner *) choice->named, &source->input))
+          continue;
+        gemem_warn ("%s: %s plans gaps as in use; optimal does not", source->name,
+                    choice->named->name);
+        return;
+      }
+}
+
 static gboolean
 open_sources (char **paths, GPtrArray *files, GPtrArray *sources, GError **error)
 {
@@ -198,9 +216,36 @@ make_plan (const GememChoice *choice, const GememPlanSource *source, GError **er
       return NULL;
     }
   plan->time_ns = gemem_host_clock () - start;
-  if (source->has_gaps)
-    plan->least = plan->lower_bound = 0;
   return gemem_plan_verify (plan, &source->input, error) ? g_steal_pointer (&plan) : NULL;
+}
+
+/* Whether choice @c cannot plan @source; if others can, it is left out, which is said once per source. */
+static gboolean
+is_left_out (const GPtrArray *choices, guint c, const GememPlanSource *source, gboolean *said)
+{
+  guint able = 0, first = choices->len;
+
+  if (source->input.lifetimes == NULL || source->input.lifetimes->places == NULL)
+    return FALSE;
+  for (guint i = 0; i < choices->len; i++)
+    {
+      const GememChoice *choice = choices->pdata[i];
+      const gboolean is_able = (((const GememPlanner *) choice->named)->capabilities
+                                & GEMEM_PLANNER_PLACES)
+                               != 0;
+
+      able += is_able;
+      first = is_able ? first : MIN (first, i);
+      if (is_able && i == c)
+        return FALSE;
+    }
+  if (able > 0 && !*said)
+    gemem_note ("%s: %s%s left out", source->name,
+                ((const GememChoice *) choices->pdata[first])->named->name,
+                choices->len - able > 1 ? " and others keep no fixed offsets and are"
+                                        : " keeps no fixed offsets and is");
+  *said = TRUE;
+  return able > 0;
 }
 
 /* Runs every planner on every source.  An error is printed and does not stop the others; returns
@@ -208,15 +253,18 @@ make_plan (const GememChoice *choice, const GememPlanSource *source, GError **er
 static int
 plan_all (const GPtrArray *choices, const GPtrArray *sources, GArray *planned)
 {
+  gboolean said = FALSE;
   int status = 0;
 
-  for (guint s = 0; s < sources->len; s++)
+  for (guint s = 0; s < sources->len; s++, said = FALSE)
     for (guint c = 0; c < choices->len && g_atomic_int_get (&gemem_interrupted) == 0; c++)
       {
         gemem_progress_set_steps (s * choices->len + c);
         const GememPlanSource *source = sources->pdata[s];
         const GememChoice *choice = choices->pdata[c];
         g_autoptr (GError) error = NULL;
+        if (is_left_out (choices, c, source, &said))
+          continue;
         const GememPlanResult one = { source->name, &source->input, choice->named->name,
                                       make_plan (choice, source, &error) };
 
@@ -349,6 +397,7 @@ run (char **arguments, GError **error)
   note_variables (variables, choices, files);
   note_memsets (choices, files);
   note_settings (choices, sources);
+  warn_of_gaps (choices, sources);
   gemem_catch_interrupts ();
   gemem_progress_begin_steps ("planning", "plans", choices->len * sources->len);
   status = plan_all (choices, sources, planned);

@@ -12,7 +12,6 @@ typedef struct
   GememLifetimes *lifetimes;
   GememPlanInput input;
   gboolean partial;
-  gboolean has_gaps; /* which are planned as in use: what is proved of the lifetimes is no bound */
 } GememPlanSource;
 
 /* ---- plan-command-sources.c */

@@ -138,3 +138,69 @@ gemem_trace_lifetimes (GememTraceReader *reader, int device, GError **error)
   pass.lifetimes->steps = step + 1;
   return pass.lifetimes;
 }
+
+/* ---- tables of lifetimes */
+
+/* The first gap of each row, and one behind the last. */
+static guint32 *
+first_gaps (const GArray *table)
+{
+  guint32 *first = g_new (guint32, (gsize) table->len + 1), sum = 0;
+
+  for (guint i = 0; i < table->len; i++)
+    {
+      first[i] = sum;
+      sum += g_array_index (table, GememTableRow, i).gaps;
+    }
+  first[table->len] = sum;
+  return first;
+}
+
+static void
+take_row (GememLifetimes *lifetimes, guint32 item, const GememTraceInfo *info, guint64 number,
+          const guint32 *first_gap)
+{
+  GememLifetime *life = gemem_lifetimes_get (lifetimes, item);
+  const GememTableRow *row = &g_array_index (info->table, GememTableRow, number);
+
+  const guint64 place = life->tag == 0 ? row->place : GEMEM_ANY_PLACE; /* of 0 bytes: any will do */
+
+  life->alignment = row->alignment;
+  g_array_append_val (lifetimes->places, place);
+  g_ptr_array_add (lifetimes->names, g_strdup (info->strings->pdata[row->tag]));
+  for (guint32 i = first_gap[number]; i < first_gap[number + 1]; i++)
+    {
+      GememLifeGap gap = g_array_index (info->table_gaps, GememLifeGap, i);
+
+      gap.item = item;
+      g_array_append_val (lifetimes->gaps, gap);
+    }
+}
+
+static gboolean
+has_place (const GArray *places)
+{
+  for (guint i = 0; i < places->len; i++)
+    if (g_array_index (places, guint64, i) != GEMEM_ANY_PLACE)
+      return TRUE;
+  return FALSE;
+}
+
+void
+gemem_lifetimes_take_table (GememLifetimes *lifetimes, const GememTraceInfo *info)
+{
+  g_autofree guint32 *first_gap = NULL;
+
+  if (info->table == NULL)
+    return;
+  first_gap = first_gaps (info->table);
+  lifetimes->gaps = g_array_new (FALSE, FALSE, sizeof (GememLifeGap));
+  lifetimes->places = g_array_new (FALSE, FALSE, sizeof (guint64));
+  lifetimes->names = g_ptr_array_new_with_free_func (g_free);
+  for (guint32 i = 0; i < lifetimes->items->len; i++)
+    take_row (lifetimes, i, info, gemem_lifetimes_get (lifetimes, i)->id - 1, first_gap);
+  if (lifetimes->gaps->len == 0)
+    g_clear_pointer (&lifetimes->gaps, g_array_unref);
+  if (!has_place (lifetimes->places))
+    g_clear_pointer (&lifetimes->places, g_array_unref);
+}

@@ -25,6 +25,10 @@ GEMEM_BEGIN_DECLS
  * id that is allocated again while alive, and for more than GEMEM_MOST_LIFETIMES. */
 GememLifetimes *gemem_trace_lifetimes (GememTraceReader *reader, int device, GError **error);
 
+/* Takes over what the table of lifetimes that @info has says of the allocations in @lifetimes, all of one trace:
+ * alignments, places, gaps, names. */
+void gemem_lifetimes_take_table (GememLifetimes *lifetimes, const GememTraceInfo *info);
+
 #define GEMEM_MOST_LIFETIMES (G_MAXUINT32 / 64)
 
 GEMEM_END_DECLS

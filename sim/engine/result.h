@@ -18,6 +18,9 @@
 
 GEMEM_BEGIN_DECLS
 
+/* How the label of the row of `compare --optimal` begins. */
+#define GEMEM_OPTIMAL_ROW "plan:planner=\"optimal"
+
 /* One point of the timeline: the extremes of the events it stands for, so that no peak is lost. */
 typedef struct
 {

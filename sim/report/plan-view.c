@@ -22,13 +22,14 @@ space_base (const GememPlan *plan, guint64 space)
   return 0;
 }
 
+/* Bytes [low, high) of the item. */
 static void
-add_rect (GememPlanView *view, guint32 item, guint64 begin, guint64 end)
+add_rect (GememPlanView *view, guint32 item, guint64 begin, guint64 end, guint64 low, guint64 high)
 {
   const GememPlan *plan = view->result->plan;
-  const guint64 base = plan->spaces != NULL ? space_base (plan, plan->spaces[item]) : 0;
-  const GememPlanRect rect = { begin, end, base + plan->offsets[item],
-                               base + plan->offsets[item] + plan->sizes[item], item };
+  const guint64 base = (plan->spaces != NULL ? space_base (plan, plan->spaces[item]) : 0)
+                       + plan->offsets[item];
+  const GememPlanRect rect = { begin, end, base + low, base + high, item };
 
   g_array_append_val (view->rects, rect);
   view->steps = MAX (view->steps, end);
@@ -65,7 +66,28 @@ add_graph (GememPlanView *view, const GememGraph *graph)
       if (lifetime != NULL)
         drawn[number] = view->result->plan->offsets[item];
       add_rect (view, item, lifetime != NULL ? lifetime->begin : node,
-                lifetime != NULL ? lifetime->end : node + 1);
+                lifetime != NULL ? lifetime->end : node + 1, 0, view->result->plan->sizes[item]);
+    }
+}
+
+static void
+add_lifetimes (GememPlanView *view, const GememLifetimes *lifetimes)
+{
+  const GememPlan *plan = view->result->plan;
+  g_autofree guint32 *starts = NULL;
+  g_autoptr (GArray) pieces = lifetimes->gaps != NULL ? gemem_lifetimes_pieces (lifetimes, &starts)
+                                                      : NULL;
+
+  for (guint32 i = 0; i < plan->n_items && pieces == NULL; i++)
+    if (is_placed (plan, i))
+      add_rect (view, i, gemem_lifetimes_get (lifetimes, i)->begin,
+                gemem_lifetimes_get (lifetimes, i)->end, 0, plan->sizes[i]);
+  for (guint i = 0; pieces != NULL && i < pieces->len; i++)
+    {
+      const GememLifePiece *piece = &g_array_index (pieces, GememLifePiece, i);
+
+      if (is_placed (plan, piece->item))
+        add_rect (view, piece->item, piece->begin, piece->end, piece->low, piece->high);
     }
 }
 
@@ -84,10 +106,7 @@ gemem_plan_view_init (GememPlanView *view, const GememPlanResult *result)
       return;
     }
   view->steps = MAX (input->lifetimes->steps, 1);
-  for (guint32 i = 0; i < plan->n_items; i++)
-    if (is_placed (plan, i))
-      add_rect (view, i, gemem_lifetimes_get (input->lifetimes, i)->begin,
-                gemem_lifetimes_get (input->lifetimes, i)->end);
+  add_lifetimes (view, input->lifetimes);
 }
 
 void
@@ -102,6 +121,8 @@ gemem_plan_view_item (const GememPlanView *view, guint32 item)
   GememGraphItem info;
   const char *name;
 
+  if (view->result->of->graph == NULL && view->result->of->lifetimes->names != NULL)
+    return g_strdup (view->result->of->lifetimes->names->pdata[item]);
   if (view->result->of->graph == NULL)
     return g_strdup_printf ("%" G_GUINT64_FORMAT,
                             gemem_lifetimes_get (view->result->of->lifetimes, item)->id);

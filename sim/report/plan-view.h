@@ -1,7 +1,7 @@
 /* plan-view.h - a plan as rectangles, one per item, time across, address up; the basis of drawings
  * for files and terminals.
  *
- * Spaces (memory types) are stacked.  Items that share memory by reference and have the same place
+ * Spaces (memory types) are stacked.  An item with gaps is several rectangles.  Items that share memory by reference and have the same place
  * and lifetime are one rectangle.
  */
 #pragma once
@@ -26,7 +26,7 @@ typedef struct
 /* @result must outlive the view. */
 void gemem_plan_view_init (GememPlanView *view, const GememPlanResult *result);
 void gemem_plan_view_clear (GememPlanView *view);
-/* "conv1", "conv1:1" (second output), "conv1 workspace", "17" (id of a trace). */
+/* "conv1", "conv1:1" (second output), "conv1 workspace", "17" (id of a trace), "b1" (name in a table). */
 char *gemem_plan_view_item (const GememPlanView *view, guint32 item);
 /* "arena 813 KiB, lower bound 795 KiB (overhead 1.023), 1000 rectangles" */
 char *gemem_plan_view_facts (const GememPlanView *view);

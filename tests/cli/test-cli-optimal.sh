@@ -30,12 +30,34 @@ run 0 gemem-sim plan "$GEMEM_SRCDIR/graphs/bundled/resnet50-train.json.gz" -p op
 says out '^optimal peaks at step 297 \(threshold_backward\): 2\.592 GiB in 216 items, 4\.090 KiB in none$'
 says out '^ +98\.00 MiB  convolution, steps 2 to 516$'; says out '^ +1\.683 GiB  in 206 others$'
 
-# What is in a gap is planned as in use: safe, but nothing is proved.
+# Tables with all columns: what is in a gap is free for others, windows and fixed offsets are kept, and the least is proven.
 printf '%s\n' id,lower,upper,size,alignment,gaps a,0,10,4,2,3-7 b,3,7,4,1, >gaps.csv
-run 0 gemem-sim plan gaps.csv -p optimal:alignment=1 --no-time
-says err 'gaps of 1 of 2 buffers are planned as in use; the least possible may be smaller$'
-says err 'left out: 1 buffers have an alignment above 1$'
-says out '^optimal:alignment=1 +8 B'; lacks out 'least|bound  '
+run 0 gemem-sim plan gaps.csv -p optimal:alignment=1 --no-time; silent err
+says out '^optimal:alignment=1 +4 B +4 B'; says out 'proven least'
+run 0 gemem-sim plan gaps.csv -p optimal:alignment=1 --plan gaps-plan.csv -q; run 0 gemem-sim plan --check gaps-plan.csv; says out 'safe: 2 items in 4 B'
+run 0 gemem-sim plan gaps.csv -p optimal:alignment=1 --plan gaps-plan.json -q; run 0 gemem-sim plan --check gaps-plan.json; says out 'safe: 2 items in 4 B'
+sed 's/3-7/4-7/' gaps-plan.csv >bad-plan.csv; run 3 gemem-sim plan --check bad-plan.csv; says out '^overlap: '
+run 0 gemem-sim plan gaps.csv -p best-fit-by-size:alignment=1 --no-time; says out ' 8 B +4 B'
+says err 'best-fit-by-size plans gaps as in use; optimal does not$'
+printf '%s\n' id,lower,upper,size,gaps,offset a,0,10,8,3-7@2:4, b,3,7,2,, c,0,9,6,,8 >all.csv
+run 0 gemem-sim plan all.csv -p optimal:alignment=1 --no-time -v; says out '^optimal:alignment=1 +14 B +14 B'; says out '^ +8 B  a, steps 0 to 3$'
+
+# What cannot be is said with the buffers, before any search.
+printf '%s\n' id,lower,upper,size,gaps,offset a,0,10,8,3-7,2 b,8,12,2,,9 c,0,1,1,, >clash.csv
+run 3 gemem-sim plan clash.csv -p optimal
+says err "no plan is possible: buffer 'a' \(steps 0 to 10, bytes 2 to 10\) and buffer 'b' \(steps 8 to 12, bytes 9 to 11\) share bytes at their fixed offsets from step 8 on; correct one$"
+printf '%s\n' id,lower,upper,size,alignment,offset a,0,10,8,4,2 b,1,2,3,, >odd.csv
+run 3 gemem-sim plan odd.csv -p optimal; says err "buffer 'a' has the fixed offset 2, which is no multiple of its alignment, 4; correct one$"
+run 1 gemem-sim plan gaps.csv -p optimal:alignment=1,capacity=3; says err "no plan fits into capacity=3: buffer 'a' needs 4 bytes$"
+run 1 gemem-sim plan small.csv -p optimal:alignment=1,capacity=7; says err 'no plan fits into capacity=7: at step 0 8 bytes are in use: item 0 \(id 1\) \(4\), item 1 \(id 2\) \(4\)$'
+run 0 gemem-sim plan small.csv -p optimal:alignment=1,capacity=8; run 1 gemem-sim plan small.csv -p minimalloc:alignment=1,capacity=7; says err 'at step 0 8 bytes are in use'
+gap () { printf 'id,lower,upper,size,gaps\na,0,10,4,%s\n' "$1" >gap.csv; run 3 gemem-sim plan gap.csv -p optimal; }
+gap 3-5@2:5; says err 'gap\.csv:2: buffer "a": bytes 2 to 5 in use in a gap, but it has 4; correct the row$'
+gap 3-5@3:2; says err 'bytes 3 to 2 in use in a gap'
+gap '3-5 4-6'; says err 'a gap from 4 to 6, which is not within its life after the gap before'
+gap 8-11; says err 'a gap from 8 to 11, which is not within its life'
+gap 5-5; says err 'a gap from 5 to 5, which is no time'
+gap 3; says err '"3" is no gap; write it as 3-5, or 3-5@0:64'
 
 if shared dsa/minimalloc; then
   run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/D.1048576.csv" -p optimal:alignment=1,effort=quick --no-time

@@ -72,12 +72,14 @@ run 0 gemem-sim plan odd.csv -p best-fit-by-size:alignment=1; says out ' 180 B '
 printf 'id,lower,upper,size\nA,0,2,1024\nB,1,3,512\n' >even.csv
 run 0 gemem-sim plan even.csv; silent err
 
-# ---- places that buffers have already: all are a plan, some are what no planner keeps; other columns that planners do not know
+# ---- places that buffers have already: all are a plan, some are what `optimal` keeps; other columns
 printf 'id,lower,upper,size,offset\nA,0,2,100,0\nB,1,3,80,100\n' >placed.csv
 run 0 gemem-sim plan placed.csv -p first-fit; says err 'placed\.csv: left out: 2 buffers have an offset, all of them$'
 printf 'id,lower,upper,size,offset\nA,0,2,100,512\nB,1,3,80,\n' >fixed.csv
-run 3 gemem-sim plan fixed.csv -p first-fit; says err 'fixed\.csv: 1 of 2 buffers have an offset, which no planner keeps; take the column out to plan all of them$'
+run 3 gemem-sim plan fixed.csv -p first-fit; says err 'fixed\.csv: first-fit: keeps no fixed offsets, which some buffers have; optimal does$'
+run 0 gemem-sim plan fixed.csv -p first-fit -p optimal --no-time; says err 'fixed\.csv: first-fit keeps no fixed offsets and is left out$'; lacks out first-fit
 run 0 gemem-sim replay fixed.csv -a direct # an allocator chooses places
 printf 'id,lower,upper,size,alignment\nA,0,2,100,4096\n' >aligned.csv
-run 0 gemem-sim plan aligned.csv -p first-fit; says err 'left out: 1 buffers have an alignment above 1$'
+printf 'id,lower,upper,size,alignment\nA,0,2,100,\nB,0,2,100,4096\nC,0,2,3000,1\n' >aligned.csv
+run 0 gemem-sim plan aligned.csv -p first-fit:alignment=1; silent err; says out ' 4\.098 KiB '
 done_testing

@@ -80,7 +80,7 @@ test_columns (void)
           "5-6@0:2,0\nb,1,2,4,1,0,,\nc,1,2,4,,,,\n",
           FALSE,
           "+1:4@0=a +2:4@1=b +3:4@1=c -2:4@2 -3:4@2 -1:4@9 | 1 | " TIME
-          " | left out: 1 buffers have an alignment above 1 | left out: 1 buffers have a hint | "
+          " | left out: 1 buffers have a hint | alignments above 1: 1 of 3 buffers | "
           "gaps: 1 of 3 buffers | fixed offsets: 1 of 3 buffers");
   expect ("id,lower,upper,size,offset\na,0,9,4,0\nb,1,2,4,4\n", FALSE,
           "+1:4@0=a +2:4@1=b -2:4@2 -1:4@9 | 1 | " TIME
@@ -105,6 +105,25 @@ test_damage (void)
           "x.csv:3: \"99999999999999999999\" is no integer of 64 bits; correct the row");
   expect (ROW ("b,0,2000000000000000000,4"), FALSE,
           "x.csv:3: a time of 2000000000000000000; it must be within 2^60 steps of 0");
+#undef ROW
+#define ROW(row) "id,lower,end,size,gaps,alignment,offset\na,0,1,4,,,\n" row "\n"
+  /* `end` is the last step in gaps, too. */
+  expect (ROW ("b,0,9,4,3-4 5-9@1:4,2,"), FALSE,
+          "+1:4@0=a +2:4@0=b -1:4@2 -2:4@10 | 1 | " TIME
+          " | alignments above 1: 1 of 2 buffers | gaps: 1 of 2 buffers");
+  expect (ROW ("b,0,9,4,3-4 4-9,,"), FALSE,
+          "x.csv:3: buffer \"b\": a gap from 4 to 10, which is not within its life after the gap "
+          "before; correct the row");
+  expect (ROW ("b,0,9,4,3-4@1,,"), FALSE,
+          "x.csv:3: \"3-4@1\" is no gap; write it as 3-5, or 3-5@0:64 for the bytes in use");
+  expect (ROW ("b,0,9,4,3-4@1:2:3,,"), FALSE,
+          "x.csv:3: \"3-4@1:2:3\" is no gap; write it as 3-5, or 3-5@0:64 for the bytes in use");
+  expect (ROW ("b,0,9,4,-3-,,"), FALSE,
+          "x.csv:3: \"-3-\" is no gap; write it as 3-5, or 3-5@0:64 for the bytes in use");
+  expect (ROW ("b,0,9,4,,-2,"), FALSE, "x.csv:3: an alignment of -2; it must be from 1 to 2^40");
+  expect (ROW ("b,0,9,4,,,-2"), FALSE, "x.csv:3: an offset of -2; it must be from 0 on");
+#undef ROW
+#define ROW(row) "id,lower,upper,size\na,0,1,4\n" row "\n"
   expect (ROW ("b,0,1,-4"), FALSE, "x.csv:3: a size of -4 bytes; it must be from 0 to 2^60");
   expect (ROW ("b,0,1,1152921504606846976"), FALSE,
           "x.csv:3: a size of 1152921504606846976 bytes; it must be from 0 to 2^60");

@@ -245,7 +245,7 @@ test_refused (void)
   assert_refused ("r.json", "{\"items\": [[1, 0, 2, 8, 0]", NULL, "");
   assert_refused ("r.json", "{\"items\": []} {}", NULL, "");
   assert_refused ("r.json", "{\"items\": [[1, 0, 2, 8]]}", NULL,
-                  "items[0]: an item is [id, begin, end, size, offset]");
+                  "items[0]: an item is [id, begin, end, size, offset], and a list of gaps if it");
   assert_refused ("r.json", "{\"items\": [[1, 2, 2, 8, 0]]}", NULL, "items[0]: ends at 2");
   assert_refused ("r.json", "{\"items\": [[1, 0, 2, 8, 4611686018427387904]]}", NULL,
                   "items[0][4]: is too large");
@@ -273,7 +273,15 @@ test_refused (void)
                   "allocation 7 has 101 bytes, but 100 in the input");
   assert_refused ("r.csv", "id,lower,upper,size\n1,0,2,8\n", NULL, "no buffer has an offset");
   assert_refused ("r.csv", "id,lower,upper,size,offset\nb,0,2,8,-1\n", NULL,
-                  "buffer 'b': its offset is below 0");
+                  "an offset of -1; it must be from 0 on");
+  assert_refused ("r.json", "{\"items\": [[1, 0, 9, 8, 0, [[2, 5, 0, 9]]]]}", NULL,
+                  "items[0][5][0]: a gap is [begin, end, low, high], after the one before");
+  assert_refused ("r.json", "{\"items\": [[1, 0, 9, 8, 0, [[2, 5, 0, 0], [4, 6, 0, 0]]]]}", NULL,
+                  "items[0][5][1]: a gap is [begin, end, low, high], after the one before");
+  assert_refused ("r.json", "{\"items\": [[1, 0, 9, 8, 0, [[2, 5, 0]]]]}", NULL,
+                  "items[0][5][0]: a gap is [begin, end, low, high]");
+  assert_refused ("r.json", "{\"items\": [[1, 0, 9, 8, 0, [], 1]]}", NULL,
+                  "items[0]: an item is [id, begin, end, size, offset], and a list of gaps");
   assert_refused ("r.csv", "id,lower,upper,size,offset\nb,3,2,8,1\n", NULL,
                   ":2: the buffer ends at 2");
   assert_refused ("r.csv", "", NULL, "the file is empty");

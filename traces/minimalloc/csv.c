@@ -3,7 +3,8 @@
  * Events delivered: ALLOC at `lower` and FREE at `upper`, in order of time; at equal times frees
  * precede allocations, each in the order of the file.  Ids are row numbers from 1, names are tags.
  * Time is logical: one step is one ns, the first event is at 0. An event cannot express gaps,
- * hints, offsets and alignments; they are omitted and noted. What is in a gap is taken as in use.
+ * hints, offsets and alignments; they are noted, and what is in a gap is taken as in use.  `plan` gets all
+ * but the hints from the table of the trace's facts (trace.h).
  *
  * Memory: all lifetimes (at most 2^24), because the format is offline.  Origin: peers.md 2.4.
  */
@@ -41,10 +42,29 @@ typedef struct
   /* Numbers of rows with a property that is omitted. */
   guint64 alignments, hints, gaps, offsets, behind;
   GArray *lifetimes;
+  GArray *table, *table_gaps; /* as in GememTraceInfo, gaps in the steps of the table */
   Edge *edges;
   gsize n_edges, at;
   GememTraceEvent batch[BATCH];
 } Minimalloc;
+
+static void
+add_rules (Minimalloc *minimalloc, const GememMinimallocRow *row, guint32 tag)
+{
+  const GememTableRow rules = { (guint64) row->alignment,
+                                row->has_offset ? (guint64) row->offset : GEMEM_ANY_PLACE, tag,
+                                row->gaps->len };
+
+  for (guint i = 0; i < row->gaps->len; i++)
+    {
+      const GememMinimallocGap *gap = &g_array_index (row->gaps, GememMinimallocGap, i);
+      const GememLifeGap own = { (guint64) gap->lower, (guint64) gap->upper, gap->low, gap->high,
+                                 minimalloc->table->len };
+
+      g_array_append_val (minimalloc->table_gaps, own);
+    }
+  g_array_append_val (minimalloc->table, rules);
+}
 
 static void
 add_lifetime (const GememMinimallocRow *row, gpointer data)
@@ -55,8 +75,9 @@ add_lifetime (const GememMinimallocRow *row, gpointer data)
 
   minimalloc->alignments += row->alignment > 1;
   minimalloc->hints += row->hint >= 0;
-  minimalloc->gaps += row->has_gaps;
+  minimalloc->gaps += row->gaps->len > 0;
   minimalloc->offsets += row->has_offset;
+  add_rules (minimalloc, row, lifetime.tag);
   g_array_append_val (minimalloc->lifetimes, lifetime);
 }
 
@@ -97,29 +118,56 @@ add_note (Minimalloc *minimalloc, guint64 n, const char *what)
                            "%" G_GUINT64_FORMAT " %s", n, what);
 }
 
+/* Notes what `plan` takes from the table. */
+static void
+note_rule (Minimalloc *minimalloc, const char *key, guint64 n)
+{
+  if (n > 0)
+    gemem_trace_info_note (&minimalloc->reader.info, key, "%" G_GUINT64_FORMAT " of %u buffers", n,
+                           minimalloc->lifetimes->len);
+}
+
 /* Offsets of all buffers are a plan; those of some are places that a plan has to keep. */
 static void
 note_offsets (Minimalloc *minimalloc)
 {
-  if (minimalloc->offsets == minimalloc->lifetimes->len)
+  if (minimalloc->offsets < minimalloc->lifetimes->len)
+    note_rule (minimalloc, "fixed offsets", minimalloc->offsets);
+  else
     add_note (minimalloc, minimalloc->offsets, "buffers have an offset, all of them");
-  else if (minimalloc->offsets > 0)
-    gemem_trace_info_note (&minimalloc->reader.info, GEMEM_TRACE_FIXED_OFFSETS,
-                           "%" G_GUINT64_FORMAT " of %u buffers", minimalloc->offsets,
-                           minimalloc->lifetimes->len);
+}
+
+/* Hands the table over, if it says more than the events. */
+static void
+keep_rules (Minimalloc *minimalloc)
+{
+  const gboolean fixed = minimalloc->offsets < minimalloc->lifetimes->len;
+  GememTraceInfo *info = &minimalloc->reader.info;
+
+  if (minimalloc->alignments + minimalloc->gaps + (fixed ? minimalloc->offsets : 0) == 0)
+    return;
+  for (guint i = 0; i < minimalloc->table->len && !fixed; i++)
+    g_array_index (minimalloc->table, GememTableRow, i).place = GEMEM_ANY_PLACE;
+  for (guint i = 0; i < minimalloc->table_gaps->len; i++)
+    {
+      GememLifeGap *gap = &g_array_index (minimalloc->table_gaps, GememLifeGap, i);
+
+      gap->begin -= (guint64) minimalloc->edges[0].time;
+      gap->end -= (guint64) minimalloc->edges[0].time;
+    }
+  info->table = g_array_ref (minimalloc->table);
+  info->table_gaps = g_array_ref (minimalloc->table_gaps);
 }
 
 static void
 add_notes (Minimalloc *minimalloc)
 {
   gemem_trace_info_note (&minimalloc->reader.info, "time", "logical, one step is 1 ns");
-  add_note (minimalloc, minimalloc->alignments, "buffers have an alignment above 1");
   add_note (minimalloc, minimalloc->hints, "buffers have a hint");
-  if (minimalloc->gaps > 0)
-    gemem_trace_info_note (&minimalloc->reader.info, GEMEM_TRACE_GAPS,
-                           "%" G_GUINT64_FORMAT " of %u buffers", minimalloc->gaps,
-                           minimalloc->lifetimes->len);
+  note_rule (minimalloc, "alignments above 1", minimalloc->alignments);
+  note_rule (minimalloc, "gaps", minimalloc->gaps);
   note_offsets (minimalloc);
+  keep_rules (minimalloc);
 }
 
 /* ---- reader */
@@ -154,6 +202,8 @@ minimalloc_close (GememTraceReader *reader)
   gemem_trace_info_clear (&reader->info);
   gemem_input_close (minimalloc->input);
   g_array_unref (minimalloc->lifetimes);
+  g_array_unref (minimalloc->table);
+  g_array_unref (minimalloc->table_gaps);
   g_free (minimalloc->edges);
   g_free (minimalloc);
 }
@@ -171,6 +221,8 @@ minimalloc_open (GememInput *input, const GememReadOptions *options, GError **er
   minimalloc->reader.close = minimalloc_close;
   minimalloc->input = input;
   minimalloc->lifetimes = g_array_new (FALSE, FALSE, sizeof (Lifetime));
+  minimalloc->table = g_array_new (FALSE, FALSE, sizeof (GememTableRow));
+  minimalloc->table_gaps = g_array_new (FALSE, FALSE, sizeof (GememLifeGap));
   gemem_trace_info_init (info, "minimalloc-csv", gemem_input_name (input));
   if (!gemem_minimalloc_read (input, add_lifetime, minimalloc, &minimalloc->behind, &damage))
     {

@@ -9,6 +9,7 @@
 #define MAX_LINE ((gsize) 1 << 20)
 #define MAX_ROWS (1u << 24)
 #define MAX_SIZE (G_GUINT64_CONSTANT (1) << 60)
+#define MAX_ALIGNMENT (G_GINT64_CONSTANT (1) << 40)
 #define MAX_TIME (G_GINT64_CONSTANT (1) << 60)
 
 typedef enum
@@ -43,6 +44,8 @@ typedef struct
 {
   GememInput *input;
   Column kinds[N_COLUMNS]; /* of each column of the file */
+  gboolean have[N_COLUMNS + 1];
+  GArray *gaps; /* of the row */
   guint n_columns, n_rows;
   GHashTable *names;
 } Table;
@@ -82,7 +85,7 @@ static gboolean
 read_header (Table *table, const char *line, gsize size, GError **error)
 {
   const char *at = line, *end = line + size;
-  gboolean have[N_COLUMNS + 1] = { FALSE };
+  gboolean *have = table->have;
 
   while (at != NULL)
     {
@@ -166,6 +169,9 @@ take_integer (const Table *table, Column column, const char *text, gsize length,
   if (time && ABS (value) >= MAX_TIME)
     return fail (table, error, "a time of %" G_GINT64_FORMAT "; it must be within 2^60 steps of 0",
                  value);
+  if (column == COLUMN_ALIGNMENT && (value < 0 || value > MAX_ALIGNMENT))
+    return fail (table, error, "an alignment of %" G_GINT64_FORMAT "; it must be from 1 to 2^40",
+                 value);
   if (column == COLUMN_LOWER)
     row->lower = value;
   else if (time)
@@ -176,10 +182,70 @@ take_integer (const Table *table, Column column, const char *text, gsize length,
     row->alignment = value;
   else if (column == COLUMN_HINT)
     row->hint = value;
+  else if (value < 0)
+    return fail (table, error, "an offset of %" G_GINT64_FORMAT "; it must be from 0 on", value);
   else
     {
       row->offset = value;
       row->has_offset = TRUE;
+    }
+  return TRUE;
+}
+
+/* Cuts the integer before @stop (or the end) off *@text; FALSE if there is none. */
+static gboolean
+cut_integer (const char **text, const char *end, char stop, gint64 *value)
+{
+  const gsize sign = *text < end && **text == '-';
+  const char *at = *text + sign;
+
+  while (at < end && g_ascii_isdigit (*at))
+    at++;
+  if (!parse_integer (*text, (gsize) (at - *text), value) || ABS (*value) >= MAX_TIME
+      || (at < end ? *at != stop : stop != '\0'))
+    return FALSE;
+  *text = at + (at < end);
+  return TRUE;
+}
+
+/* "3-5", "3-5@0:64" */
+static gboolean
+parse_gap (const Table *table, const char *text, gsize length, GememMinimallocGap *gap)
+{
+  const char *end = text + length, *at = memchr (text, '@', length);
+  gint64 low = 0, high = 0;
+
+  if (!cut_integer (&text, at != NULL ? at : end, '-', &gap->lower)
+      || !cut_integer (&text, at != NULL ? at : end, '\0', &gap->upper))
+    return FALSE;
+  if (at != NULL
+      && (text = at + 1, !cut_integer (&text, end, ':', &low)
+                             || !cut_integer (&text, end, '\0', &high) || low < 0 || high < 0))
+    return FALSE;
+  gap->upper += table->have[COLUMN_END];
+  gap->low = (guint64) low;
+  gap->high = (guint64) high;
+  return TRUE;
+}
+
+static gboolean
+take_gaps (Table *table, const char *field, gsize length, GError **error)
+{
+  const char *end = field + length;
+
+  for (const char *at = field, *stop; at < end; at = stop + 1)
+    {
+      GememMinimallocGap gap;
+
+      stop = memchr (at, ' ', (gsize) (end - at));
+      stop = stop != NULL ? stop : end;
+      if (stop == at)
+        continue;
+      if (!parse_gap (table, at, (gsize) (stop - at), &gap))
+        return fail (table, error,
+                     "\"%.*s\" is no gap; write it as 3-5, or 3-5@0:64 for the bytes in use",
+                     (int) MIN (stop - at, 40), at);
+      g_array_append_val (table->gaps, gap);
     }
   return TRUE;
 }
@@ -191,11 +257,57 @@ take_field (Table *table, Column column, const char *field, gsize length, GememM
   if (column == COLUMN_ID)
     return (row->name = take_name (table, field, length, error)) != NULL;
   if (column == COLUMN_GAPS)
-    {
-      row->has_gaps = length > 0;
-      return TRUE;
-    }
+    return take_gaps (table, field, length, error);
   return take_integer (table, column, field, length, row, error);
+}
+
+/* ---- rules between columns */
+
+static gboolean
+check_gap (const Table *table, const GememMinimallocRow *row, guint i, GError **error)
+{
+  const GememMinimallocGap *gap = &g_array_index (table->gaps, GememMinimallocGap, i);
+  const gint64 from = i > 0 ? (gap - 1)->upper : row->lower;
+
+  if (gap->lower >= gap->upper)
+    return fail (table, error,
+                 "buffer \"%.40s\": a gap from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
+                 ", which is no time; correct the row",
+                 row->name, gap->lower, gap->upper);
+  if (gap->lower < from || gap->upper > row->upper)
+    return fail (table, error,
+                 "buffer \"%.40s\": a gap from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
+                 ", which is not within its life %s; correct the row",
+                 row->name, gap->lower, gap->upper, i > 0 ? "after the gap before" : "");
+  if (gap->low > gap->high || gap->high > row->size)
+    return fail (table, error,
+                 "buffer \"%.40s\": bytes %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT
+                 " in use in a gap, but it has %" G_GUINT64_FORMAT "; correct the row",
+                 row->name, gap->low, gap->high, row->size);
+  return TRUE;
+}
+
+static int
+compare_gaps (gconstpointer a, gconstpointer b)
+{
+  const GememMinimallocGap *x = a, *y = b;
+
+  return x->lower < y->lower ? -1 : x->lower > y->lower;
+}
+
+static gboolean
+check_row (const Table *table, const GememMinimallocRow *row, GError **error)
+{
+  if (row->lower >= row->upper)
+    return fail (table, error,
+                 "the buffer ends at %" G_GINT64_FORMAT ", not after its start at %" G_GINT64_FORMAT
+                 "; correct the row",
+                 row->upper, row->lower);
+  g_array_sort (table->gaps, compare_gaps);
+  for (guint i = 0; i < table->gaps->len; i++)
+    if (!check_gap (table, row, i, error))
+      return FALSE;
+  return TRUE;
 }
 
 static gboolean
@@ -204,7 +316,10 @@ read_row (Table *table, const char *line, gsize size, GememMinimallocRow *row, G
   const char *at = line, *end = line + size;
   guint i;
 
-  *row = (GememMinimallocRow){ .hint = -1, .offset = -1 };
+  *row = (GememMinimallocRow){
+    .alignment = table->have[COLUMN_ALIGNMENT], .hint = -1, .offset = -1, .gaps = table->gaps
+  };
+  g_array_set_size (table->gaps, 0);
   for (i = 0; at != NULL && i < table->n_columns; i++)
     {
       gsize length;
@@ -217,11 +332,8 @@ read_row (Table *table, const char *line, gsize size, GememMinimallocRow *row, G
     return fail (table, error,
                  "the row has %s columns than the header; correct it or fetch the file again",
                  at != NULL ? "more" : "fewer");
-  if (row->lower >= row->upper)
-    return fail (table, error,
-                 "the buffer ends at %" G_GINT64_FORMAT ", not after its start at %" G_GINT64_FORMAT
-                 "; correct the row",
-                 row->upper, row->lower);
+  if (!check_row (table, row, error))
+    return FALSE;
   if (table->n_rows++ == MAX_ROWS)
     return fail (table, error, "more than %u lifetimes, which must all be held; split the table",
                  MAX_ROWS);
@@ -268,7 +380,8 @@ gemem_minimalloc_read (GememInput *input, GememMinimallocFunc func, gpointer dat
                        GError **error)
 {
   g_autoptr (GHashTable) names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  Table table = { .input = input, .names = names };
+  g_autoptr (GArray) gaps = g_array_new (FALSE, FALSE, sizeof (GememMinimallocGap));
+  Table table = { .input = input, .names = names, .gaps = gaps };
 
   *behind = 0;
   return read_rows (&table, func, data, behind, error);

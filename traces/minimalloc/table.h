@@ -6,7 +6,10 @@
  *
  * Columns come in any order: id (buffer, buffer_id), lower (start, begin), upper or end, size, and
  * optionally alignment, hint, gaps, offset.  Intervals are half-open, except that `end` names the
- * last step included.  A blank line ends the table.
+ * last step included, also in gaps.  A blank line ends the table.
+ *
+ * Gaps are separated by blanks: "3-5", steps in which the buffer is not in use, or "3-5@0:64", in which
+ * only its bytes 0 to below 64 are.
  *
  * Memory: the names of at most 2^24 rows; names must be unique.  Origin: peers.md 2.4.
  */
@@ -14,13 +17,21 @@
 
 #include "base/io/input.h"
 
+/* A part of a life in which not all of the buffer is in use. */
+typedef struct
+{
+  gint64 lower, upper;
+  guint64 low, high; /* bytes of the buffer in use meanwhile; equal: none */
+} GememMinimallocGap;
+
 typedef struct
 {
   const char *name; /* valid UTF-8; until the callback returns */
   gint64 lower, upper;
   guint64 size;
-  gint64 alignment, hint, offset; /* defaults where absent: 0, -1, -1 */
-  gboolean has_gaps, has_offset;
+  gint64 alignment, hint, offset; /* defaults where absent: 0, or 1 where others have it; -1; -1 */
+  gboolean has_offset;
+  GArray *gaps; /* GememMinimallocGap by time, which do not meet; until the callback returns */
 } GememMinimallocRow;
 
 typedef void (*GememMinimallocFunc) (const GememMinimallocRow *row, gpointer data);
