@@ -42,7 +42,9 @@ gemem_driver_measured_time (DriverMeasured from, DriverMeasured to, float millis
       return milliseconds;
     }
   gemem_driver.mode->note (GEMEM_DRY_NOTE_MEASURED, "cuDNN's candidates");
-  return g_strcmp0 (g_getenv (GEMEM_ENV_DRY_TIMES), "1") != 0
-             ? SAME
-             : LONGEST / (1 + (float) (to.workspaces - from.workspaces));
+  const float bytes = (float) (to.workspaces - from.workspaces);
+  const char *fastest = g_getenv (GEMEM_ENV_DRY_TIMES);
+  return g_strcmp0 (fastest, "largest") == 0    ? LONGEST / (1 + bytes)
+         : g_strcmp0 (fastest, "smallest") == 0 ? SAME + SAME * bytes
+                                                : SAME;
 }

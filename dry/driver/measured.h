@@ -1,8 +1,8 @@
 /* measured.h - what stands for times of the GPU in a dry run, which has none: the workspaces of what ran between two events.
  *
  * A program that measures candidates takes the fastest.  As it is, they take the same time, and it is the first of them.  With
- * $GEMEM_DRY_TIMES=1 one is the faster the larger its workspace, so that what the program needs then is the other end of what it may
- * need (dry/verdict/trial.c).
+ * $GEMEM_DRY_TIMES=largest one is the faster the larger its workspace, with smallest the smaller it is: what the program needs then
+ * are the ends of what it may need (dry/verdict/trial.c).
  *
  * Any thread may call these.
  */

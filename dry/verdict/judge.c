@@ -155,10 +155,10 @@ static void
 add_times (GPtrArray *conditions, const DryTried *tried)
 {
   if (tried->result == DRY_TRIAL_OTHER || tried->result == DRY_TRIAL_FAILED)
-    only_if (conditions, "times of the GPU choose no larger workspaces ('times', below): %s",
+    only_if (conditions, "times of the GPU choose no other workspaces ('times', below): %s",
              tried->text);
   else if (tried->result == DRY_TRIAL_LEFT_OUT)
-    only_if (conditions, "times of the GPU choose no larger workspaces ('times', below); without "
+    only_if (conditions, "times of the GPU choose no other workspaces ('times', below); without "
                          "--once a second run tells what it needs then");
 }
 
@@ -286,12 +286,12 @@ gemem_library_judge (const DryOptions *options, DryVerdict *verdict)
     {
       DryFinding *found = verdict->findings->pdata[i];
       const guint64 late = needed_in (verdict, verdict->late, i);
-      const guint64 largest = needed_in (verdict, verdict->largest, i);
-      const guint64 more = MAX (needed_in (verdict, most, i), MAX (late, largest));
+      const guint64 chosen = needed_in (verdict, verdict->chosen, i);
+      const guint64 more = MAX (needed_in (verdict, most, i), MAX (late, chosen));
 
       found->needed_most = MAX (found->needed, more);
       found->most_late = late == found->needed_most;
-      found->most_largest = largest == found->needed_most;
+      found->most_chosen = chosen == found->needed_most;
       g_ptr_array_set_size (found->only_if, 0);
       if (found->fit == DRY_FITS)
         add_conditions (options, verdict, most, found);

@@ -359,8 +359,8 @@ make_environment (const DryOptions *options, DryRun *run, char **roots, GError *
   environment = g_environ_setenv (environment, GEMEM_ENV_DRY_DRAW, options->redraw ? "2" : "1",
                                   TRUE);
   environment = g_environ_setenv (environment, GEMEM_ENV_DRY_LATE, options->late ? "1" : "0", TRUE);
-  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_TIMES, options->largest ? "1" : "0",
-                                  TRUE);
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_TIMES,
+                                  options->fastest != NULL ? options->fastest : "", TRUE);
   environment = g_environ_unsetenv (environment, "CUDA_VISIBLE_DEVICES"); /* of this machine */
   environment = g_environ_unsetenv (environment, GEMEM_ENV_DRY_WORLD);
   if (options->world > 0)

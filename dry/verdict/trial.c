@@ -29,7 +29,8 @@
  * (dry/driver/late.h): what that needs is the other end of the answer.
  *
  * Where a program measures candidates of cuDNN and takes the fastest, which a dry run cannot know, that is the first.  Another run lets
- * those with the largest workspaces be the fastest (dry/driver/measured.h): the other end of the answer, too.
+ * those with the largest workspaces be the fastest (dry/driver/measured.h): the other end of the answer, too.  In a third those with the
+ * smallest are.
  *
  * Workspaces that only the real library knows are 0 in the first run.  Where each has a bound, another run gives them that much.
  *
@@ -524,6 +525,8 @@ try_end (Trial *trial, const DryOptions *options, const char *what, DryVerdict *
   remove_traces (run);
   *end = run;
   g_autofree char *need = refused || run->needed > trial->verdict->needed
+                                  || (options->fastest != NULL
+                                      && run->needed < trial->verdict->needed)
                               ? describe_refusal (run)
                               : g_strdup ("it needs no more");
   settle (trial, refused ? DRY_TRIAL_OTHER : DRY_TRIAL_SAME,
@@ -541,14 +544,57 @@ try_late (Trial *trial)
 
 /* ---- times */
 
-static void
-try_largest (Trial *trial)
+/* A run in which what takes the @fastest workspace, "largest" or "smallest", is the fastest; NULL: it does not tell. */
+static DryVerdict *
+try_fastest (Trial *trial, const char *fastest)
 {
+  g_autofree char *what = g_strdup_printf ("what takes the %s workspace is the fastest", fastest);
   DryOptions options = *trial->options;
+  DryVerdict *end = NULL;
 
-  options.largest = TRUE;
-  try_end (trial, &options, "what takes the largest workspace is the fastest",
-           &trial->verdict->largest);
+  options.fastest = fastest;
+  try_end (trial, &options, what, &end);
+  return end;
+}
+
+/* Of two runs the one that needs more and fits, which stays with @verdict; the other is freed. */
+static void
+keep_end (DryVerdict *verdict, DryVerdict *end)
+{
+  const gboolean fits = end->fit != DRY_DOES_NOT_FIT;
+
+  if (fits)
+    verdict->needed_least = MIN (end->needed, verdict->needed_least > 0 ? verdict->needed_least
+                                                                        : verdict->needed);
+  if (fits && (verdict->chosen == NULL || end->needed > verdict->chosen->needed))
+    {
+      gemem_library_verdict_free (verdict->chosen);
+      verdict->chosen = end;
+    }
+  else
+    gemem_library_verdict_free (end);
+}
+
+static void
+try_measured (Trial *trial)
+{
+  static const char *const fastest[] = { "largest", "smallest" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (fastest) && gemem_launcher_stopped () == 0; i++)
+    {
+      DryTried tried = { 0 };
+      Trial one = *trial;
+      const char *before = trial->tried->text;
+
+      one.tried = &tried;
+      DryVerdict *end = try_fastest (&one, fastest[i]);
+      settle (trial, MAX (trial->tried->result, tried.result),
+              g_strconcat (before != NULL ? before : tried.text, before != NULL ? "; " : NULL,
+                           tried.text, NULL));
+      g_free (tried.text);
+      if (end != NULL)
+        keep_end (trial->verdict, end);
+    }
 }
 
 /* ---- workspaces whose sizes only the real library knows */
@@ -625,9 +671,9 @@ try_times (Trial *trial)
   if (trial->verdict->measured->len == 0 || !may_run (trial))
     return;
   gemem_launcher_say ("runs %s again, for it measures times to choose by: what it needs where the "
-                      "largest workspaces are the fastest (--once: not)",
+                      "largest, or the smallest, workspaces are the fastest (--once: not)",
                       trial->arguments[0]);
-  try_largest (trial);
+  try_measured (trial);
 }
 
 /* The user chose no size, and what they may be at most is known. */

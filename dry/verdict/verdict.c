@@ -460,6 +460,6 @@ gemem_library_verdict_free (DryVerdict *verdict)
   g_free (verdict->tried_times.text);
   gemem_library_verdict_free (verdict->most);
   gemem_library_verdict_free (verdict->late);
-  gemem_library_verdict_free (verdict->largest);
+  gemem_library_verdict_free (verdict->chosen);
   g_free (verdict);
 }

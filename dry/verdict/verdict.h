@@ -41,8 +41,8 @@ typedef struct
   gboolean
       redraw; /* real numbers that kernels compute are drawn otherwise, where sizes follow from them */
   gboolean late; /* work on streams is done only when the host has waited for it */
-  gboolean
-      largest; /* of what the program measures that is the fastest which takes the largest workspace */
+  /* of what the program measures that is the fastest which takes the "largest" or "smallest" workspace; NULL: the first */
+  const char *fastest;
   guint limit;        /* seconds of a run aside (launcher.h); 0: as the user runs it */
   gboolean fill_host; /* --fill-host */
   gboolean verbose;   /* --verbose: --fit hides nothing that its runs print */
@@ -133,7 +133,7 @@ typedef struct
   /* judge.c: most that it needs, with the context, and the same with other workspaces, or a GPU that is late */
   guint64 needed, needed_most;
   gboolean most_late,
-      most_largest; /* needed_most is that of a GPU that is late; of the largest workspaces that times may choose */
+      most_chosen; /* needed_most is that of a GPU that is late; of other workspaces that times may choose */
   DryFit fit;
   GPtrArray *only_if; /* texts: the conditions of DRY_FITS_ONLY_IF, beside those of the whole run */
 } DryFinding;
@@ -187,23 +187,24 @@ typedef struct DryVerdict
       *most; /* of the run with workspaces of this size, freed with this; NULL: none */
   guint64 most_workspaces;
   struct DryVerdict *late; /* of the run whose GPU is late, the same */
-  struct DryVerdict
-      *largest; /* of the run in which what takes the largest workspace is the fastest, the same */
+  struct DryVerdict *
+      chosen; /* of the run in which times choose the workspaces with which it needs more, the same */
 #define LIST(name) GPtrArray *name;
   DRY_COUNTS (LIST)
 #undef LIST
   int status;    /* exit status of the program */
   guint seconds; /* how long it ran */
   DryTried tried_numbers, tried_truths, tried_drawn, tried_late, tried_times;
-  gboolean refused;    /* judge.c: a request, to whatever end */
-  gboolean unusable;   /* its PyTorch is built for another kind of device */
-  char *last_value;    /* where a value of the GPU was read last, as zero; NULL: nowhere ... */
-  guint64 last_times;  /* ... and how often there */
-  guint lost;          /* recordings that could not be written or read */
-  GPtrArray *only_if;  /* texts: conditions that hold for every process */
-  DryFit fit;          /* of the worst process */
-  guint64 needed;      /* most that one process needs on one GPU, with the context */
-  guint64 needed_most; /* the same with other workspaces, or a GPU that is late */
+  gboolean refused;     /* judge.c: a request, to whatever end */
+  gboolean unusable;    /* its PyTorch is built for another kind of device */
+  char *last_value;     /* where a value of the GPU was read last, as zero; NULL: nowhere ... */
+  guint64 last_times;   /* ... and how often there */
+  guint lost;           /* recordings that could not be written or read */
+  GPtrArray *only_if;   /* texts: conditions that hold for every process */
+  DryFit fit;           /* of the worst process */
+  guint64 needed;       /* most that one process needs on one GPU, with the context */
+  guint64 needed_most;  /* the same with other workspaces, or a GPU that is late */
+  guint64 needed_least; /* the same where times choose the smallest workspaces; 0: not tried */
 } DryVerdict;
 
 /* Makes traces of what the program left in @run and replays them.  @name: the program, for

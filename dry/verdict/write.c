@@ -138,9 +138,9 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
     append_row (out, "",
                 "up to %s (%" G_GUINT64_FORMAT " bytes) where the GPU is late ('streams', below)",
                 gemem_format_size (need, found->needed_most), found->needed_most);
-  else if (interval && found->most_largest)
+  else if (interval && found->most_chosen)
     append_row (out, "",
-                "up to %s (%" G_GUINT64_FORMAT " bytes) where times of the GPU choose the largest "
+                "up to %s (%" G_GUINT64_FORMAT " bytes) where times of the GPU choose other "
                 "workspaces ('times', below)",
                 gemem_format_size (need, found->needed_most), found->needed_most);
   else if (interval)
@@ -559,6 +559,8 @@ gemem_library_verdict_write_json (const DryOptions *options, const DryVerdict *v
     gemem_json_append_text_member (out, "late", verdict->tried_late.text);
   if (verdict->tried_times.text != NULL)
     gemem_json_append_text_member (out, "times", verdict->tried_times.text);
+  if (verdict->needed_least > 0)
+    gemem_json_append_number_member (out, "needed_least", verdict->needed_least);
   gemem_json_append_number_member (out, "needed", verdict->needed);
   gemem_json_append_number_member (out, "needed_most", verdict->needed_most);
   gemem_library_append_fit_json (out, verdict->fit);

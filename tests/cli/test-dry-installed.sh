@@ -79,7 +79,7 @@ int cudaMalloc (void **, unsigned long), cudaEventCreate (void **), cudaEventRec
 int cudnnBackendExecute (void *, long *, void *), cudnnRan (void);
 int main (int argc, char **argv)
 {
-  long plans[] = { 1 << 20, 8 << 20, 3 << 20, 0 }, best = 0;
+  long plans[] = { 2 << 20, 8 << 20, 3 << 20, 1 << 20 }, best = 0;
   float least = 1e30f, time;
   void *from, *to, *memory;
   cudaEventCreate (&from); cudaEventCreate (&to);
@@ -95,11 +95,11 @@ int main (int argc, char **argv)
 }
 END
 "$cc" -o measures measures.c measured/libcudnn.so.9 timed/libcudart.so.12 -Wl,-rpath,"$PWD/measured"
-run 0 gemem-dry-run --context 0 --json times.json ./measures; says out '^4 1 0$'; says err '^  h100 +fits: 1\.000 MiB'; says err "^ +up to 8\.000 MiB \(8388608 bytes\) where times of the GPU choose the largest workspaces"
-says err "^  times +the program measured cuDNN's candidates, .*torch\.backends\.cudnn\.benchmark=False"; says err '^ +where what takes the largest workspace is the fastest, it needs 8\.000 MiB \(8388608 bytes\)$'
-lacks err '^  note +the program measured'; command -v jq >/dev/null && run 0 jq -e '.fits and .needed == 1048576 and .needed_most == 8388608 and .measured[0].count == 4 and (.times | test("8.000 MiB"))' times.json
-run 0 gemem-dry-run --context 0 --once ./measures; says err '^  h100 +fits only if '; says err "^ +- times of the GPU choose no larger workspaces \('times', below\); without --once a second run tells"
-run 0 gemem-dry-run --capacity 4MiB ./measures; says err '^  h100 +fits only if '; says err '^ +- times of the GPU choose no larger workspaces .*: where what takes the largest workspace is the fastest, a request of 8\.000 MiB is refused'
+run 0 gemem-dry-run --context 0 --json times.json ./measures; says out '^4 2 0$'; says err '^  h100 +fits: 2\.000 MiB'; says err "^ +up to 8\.000 MiB \(8388608 bytes\) where times of the GPU choose other workspaces"
+says err "^  times +the program measured cuDNN's candidates, .*torch\.backends\.cudnn\.benchmark=False"; says err '^ +where what takes the largest workspace is the fastest, it needs 8\.000 MiB \(8388608 bytes\); where what takes the smallest workspace is the fastest, it needs 1\.000 MiB \(1048576 bytes\)$'
+lacks err '^  note +the program measured'; command -v jq >/dev/null && run 0 jq -e '.fits and .needed == 2097152 and .needed_most == 8388608 and .needed_least == 1048576 and .measured[0].count == 4 and (.times | test("8.000 MiB"))' times.json
+run 0 gemem-dry-run --context 0 --once ./measures; says err '^  h100 +fits only if '; says err "^ +- times of the GPU choose no other workspaces \('times', below\); without --once a second run tells"
+run 0 gemem-dry-run --capacity 4MiB ./measures; says err '^  h100 +fits only if '; says err '^ +- times of the GPU choose no other workspaces .*: where what takes the largest workspace is the fastest, a request of 8\.000 MiB is refused'
 # what is measured without a candidate is another matter
 run 0 gemem-dry-run --context 0 ./measures plain; says out '^0 [0-9]* 0$'; says err '^  note +the program measured times of the GPU'; lacks err '^  times |runs .* again'
 
