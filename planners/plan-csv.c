@@ -118,7 +118,6 @@ typedef struct
   GArray *rows, *gaps;
   gint64 first;   /* smallest begin */
   guint64 placed; /* rows with an offset */
-  char *bad;      /* name of the first row with an invalid offset */
 } Reading;
 
 /* "12" and "12@34" yield 12; any other name yields the number of the row, from 1. */
@@ -155,9 +154,6 @@ add_row (const GememMinimallocRow *row, gpointer data)
 
       g_array_append_val (reading->gaps, own);
     }
-  if (row->has_offset && (row->offset < 0 || (guint64) row->offset >= GEMEM_PLAN_MAX)
-      && reading->bad == NULL)
-    reading->bad = g_strdup (row->name);
   reading->first = MIN (reading->first, row->lower);
   reading->placed += row->has_offset;
   g_array_append_val (reading->rows, item);
@@ -170,15 +166,11 @@ gemem_plan_read_csv (GememInput *input, GArray *rows, GArray *gaps, GError **err
   guint64 behind;
   gboolean ok = gemem_minimalloc_read (input, add_row, &reading, &behind, error);
 
-  if (ok && reading.bad != NULL)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                 "%s: buffer '%s': its offset is below 0 or above 2^62; correct the row",
-                 gemem_input_name (input), reading.bad);
-  else if (ok && reading.placed == 0 && rows->len > 0)
+  if (ok && reading.placed == 0 && rows->len > 0)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                  "%s: no buffer has an offset; this is a table of lifetimes, not yet a plan",
                  gemem_input_name (input));
-  ok = ok && reading.bad == NULL && (reading.placed > 0 || rows->len == 0);
+  ok = ok && (reading.placed > 0 || rows->len == 0);
   for (guint i = 0; i < rows->len && reading.first < 0; i++) /* time counts from 0 */
     {
       GememPlanRow *row = &g_array_index (rows, GememPlanRow, i);
@@ -191,6 +183,5 @@ gemem_plan_read_csv (GememInput *input, GArray *rows, GArray *gaps, GError **err
       g_array_index (gaps, GememLifeGap, i).begin -= (guint64) reading.first;
       g_array_index (gaps, GememLifeGap, i).end -= (guint64) reading.first;
     }
-  g_free (reading.bad);
   return ok;
 }

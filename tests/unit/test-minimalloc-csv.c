@@ -121,7 +121,9 @@ test_damage (void)
   expect (ROW ("b,0,9,4,-3-,,"), FALSE,
           "x.csv:3: \"-3-\" is no gap; write it as 3-5, or 3-5@0:64 for the bytes in use");
   expect (ROW ("b,0,9,4,,-2,"), FALSE, "x.csv:3: an alignment of -2; it must be from 1 to 2^40");
-  expect (ROW ("b,0,9,4,,,-2"), FALSE, "x.csv:3: an offset of -2; it must be from 0 on");
+  expect (ROW ("b,0,9,4,,,-2"), FALSE, "x.csv:3: an offset of -2; it must be from 0 to 2^62");
+  expect (ROW ("b,0,9,4,,,4611686018427387904"), FALSE,
+          "x.csv:3: an offset of 4611686018427387904; it must be from 0 to 2^62");
 #undef ROW
 #define ROW(row) "id,lower,upper,size\na,0,1,4\n" row "\n"
   expect (ROW ("b,0,1,-4"), FALSE, "x.csv:3: a size of -4 bytes; it must be from 0 to 2^60");

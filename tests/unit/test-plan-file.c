@@ -273,7 +273,7 @@ test_refused (void)
                   "allocation 7 has 101 bytes, but 100 in the input");
   assert_refused ("r.csv", "id,lower,upper,size\n1,0,2,8\n", NULL, "no buffer has an offset");
   assert_refused ("r.csv", "id,lower,upper,size,offset\nb,0,2,8,-1\n", NULL,
-                  "an offset of -1; it must be from 0 on");
+                  "an offset of -1; it must be from 0 to 2^62");
   assert_refused ("r.json", "{\"items\": [[1, 0, 9, 8, 0, [[2, 5, 0, 9]]]]}", NULL,
                   "items[0][5][0]: a gap is [begin, end, low, high], after the one before");
   assert_refused ("r.json", "{\"items\": [[1, 0, 9, 8, 0, [[2, 5, 0, 0], [4, 6, 0, 0]]]]}", NULL,

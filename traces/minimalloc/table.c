@@ -10,6 +10,7 @@
 #define MAX_ROWS (1u << 24)
 #define MAX_SIZE (G_GUINT64_CONSTANT (1) << 60)
 #define MAX_ALIGNMENT (G_GINT64_CONSTANT (1) << 40)
+#define MAX_OFFSET (G_GINT64_CONSTANT (1) << 62)
 #define MAX_TIME (G_GINT64_CONSTANT (1) << 60)
 
 typedef enum
@@ -182,8 +183,9 @@ take_integer (const Table *table, Column column, const char *text, gsize length,
     row->alignment = value;
   else if (column == COLUMN_HINT)
     row->hint = value;
-  else if (value < 0)
-    return fail (table, error, "an offset of %" G_GINT64_FORMAT "; it must be from 0 on", value);
+  else if (value < 0 || value >= MAX_OFFSET)
+    return fail (table, error, "an offset of %" G_GINT64_FORMAT "; it must be from 0 to 2^62",
+                 value);
   else
     {
       row->offset = value;
