@@ -351,6 +351,9 @@ gemem_batch_report (const GememBatchResults *batch, gboolean details, GError **e
   g_autoptr (GString) text = g_string_new (NULL);
   gemem_report_write (text, gemem_outputs.form, (GememResult *const *) batch->rows->pdata,
                       batch->rows->len, &options);
+  if (gemem_outputs.form == GEMEM_FORMAT_TABLE)
+    gemem_report_append_histories (text, (GememResult *const *) batch->results->pdata,
+                                   batch->results->len);
   if (!gemem_put (gemem_outputs.report, text->str, text->len, error))
     return FALSE;
   if (gemem_outputs.sqlite != NULL
@@ -366,13 +369,9 @@ gemem_batch_report (const GememBatchResults *batch, gboolean details, GError **e
     return FALSE;
   if (gemem_outputs.manifest != NULL && !write_manifest (batch, error))
     return FALSE;
-  if (gemem_outputs.dumb != NULL && g_atomic_int_get (&gemem_interrupted) == 0)
-    {
-      guint width = gemem_terminal_width ();
-      g_autofree char *drawing = gemem_plot_dumb ((GememResult *const *) batch->results->pdata,
-                                                  batch->results->len, gemem_outputs.dumb,
-                                                  width > 0 ? width : 100, 28, NULL, error);
-      return drawing != NULL && gemem_put (NULL, drawing, strlen (drawing), error);
-    }
+  if (gemem_outputs.drawn != NULL && g_atomic_int_get (&gemem_interrupted) == 0)
+    return (gemem_outputs.report != NULL || gemem_put (NULL, "\n", 1, error))
+           && gemem_draw_results ((GememResult *const *) batch->results->pdata, batch->results->len,
+                                  gemem_outputs.drawn, error);
   return TRUE;
 }

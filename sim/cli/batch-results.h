@@ -16,7 +16,7 @@ typedef struct
   char *plots;            /* folder */
   char *manifest, *sqlite, *map, *allocator_report; /* files */
   char *page;                                       /* file */
-  char *dumb;                                       /* which plot is drawn as text */
+  char *drawn;                                      /* which plot is drawn as text */
   gboolean fail_on_oom;                             /* a refused request is status 4 */
 } GememOutputs;
 

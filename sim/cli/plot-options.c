@@ -5,6 +5,9 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/plot-options.h"
 
+#define WIDTH 80 /* of a terminal that does not say its own */
+#define HEIGHT 28
+
 static char *look, *format, *size, *axis;
 
 const GOptionEntry gemem_plot_entries[] = {
@@ -31,4 +34,18 @@ gboolean
 gemem_plot_options (GememPlotStyle *style, GError **error)
 {
   return gemem_plot_style_parse (style, look, format, size, axis, error);
+}
+
+gboolean
+gemem_draw_results (GememResult *const *results, guint n, const char *name, GError **error)
+{
+  const guint width = gemem_terminal_width ();
+  const GememTextLook shown = gemem_terminal_look ();
+  g_autoptr (GString) out = g_string_new (NULL);
+  GememTextPlot plot;
+
+  if (!gemem_plot_text_parse (name, &plot, error))
+    return FALSE;
+  gemem_plot_text (out, results, n, plot, width > 0 ? width : WIDTH, HEIGHT, &shown);
+  return gemem_put (NULL, out->str, out->len, error);
 }

@@ -11,13 +11,16 @@
 #include "sim/report/database.h"
 #include "sim/report/report.h"
 
-static char *directory, *format_name;
+static char *directory, *format_name, *drawn;
 
 static const GOptionEntry entries[] = {
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &directory, "Write into DIR (default: plots)", "DIR" },
   GEMEM_VERBOSE_ENTRY,
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format_name,
     "Print the results; draws only with --output, too", "table|csv|markdown" },
+  { "plot-terminal", 0, 0, G_OPTION_ARG_STRING, &drawn,
+    "Draw one of them as text, without gnuplot; pictures only with --output, too",
+    GEMEM_PLOTS_AS_TEXT },
   { NULL }
 };
 
@@ -42,7 +45,8 @@ run (char **arguments, GError **error)
   GememPlotStyle style;
   gboolean rendered;
   if (!gemem_want_arguments (&gemem_command_plot, arguments, 1, 10000, error)
-      || !gemem_plot_options (&style, error))
+      || !gemem_plot_options (&style, error)
+      || (drawn != NULL && !gemem_plot_text_parse (drawn, NULL, error)))
     return 2;
   g_autoptr (GPtrArray)
       results = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_result_free);
@@ -54,7 +58,10 @@ run (char **arguments, GError **error)
   gemem_results_name_devices ((GememResult *const *) results->pdata, results->len);
   if (format_name != NULL && !print_results (results, error))
     return 2;
-  if (format_name != NULL && directory == NULL)
+  if (drawn != NULL
+      && !gemem_draw_results ((GememResult *const *) results->pdata, results->len, drawn, error))
+    return 1;
+  if ((format_name != NULL || drawn != NULL) && directory == NULL)
     return 0;
   if (directory == NULL)
     directory = g_strdup ("plots");
@@ -64,7 +71,8 @@ run (char **arguments, GError **error)
   g_autofree char *text = g_strdup_printf ("%s/\n", directory);
   if (!rendered)
     gemem_warn (GEMEM_NOT_DRAWN, directory);
-  return format_name != NULL || gemem_put (NULL, text, strlen (text), error) ? 0 : 1;
+  return format_name != NULL || drawn != NULL || gemem_put (NULL, text, strlen (text), error) ? 0
+                                                                                              : 1;
 }
 
 const GememCommand gemem_command_plot = {

@@ -124,13 +124,21 @@ append_memory_legend (GString *out, const ComparisonLayout *layout, const GememP
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_INTERNAL "'", "peak allocated" },
     { GEMEM_PLOT_BOX, "rgb '" GEMEM_COLOUR_EXTERNAL "'", "peak reserved" },
     { GEMEM_PLOT_LINE, "lw 2.5 lc rgb '" GEMEM_COLOUR_INK "'", "lower bound" },
+    GEMEM_PLOT_OPTIMUM_KEY,
     GEMEM_PLOT_HATCHED_KEY (group),
   };
-  const guint keys = G_N_ELEMENTS (memory) - !gemem_plot_has_failures (group),
-              width = gemem_plot_legend_width (memory, keys),
+  GememPlotKey chosen[G_N_ELEMENTS (memory)];
+  guint keys = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (memory); i++)
+    if (i == G_N_ELEMENTS (memory) - 1   ? gemem_plot_has_failures (group)
+        : i == G_N_ELEMENTS (memory) - 2 ? gemem_plot_optimum (group) > 0
+                                         : TRUE)
+      chosen[keys++] = memory[i];
+  const guint width = gemem_plot_legend_width (chosen, keys),
               end = panel_left (layout, layout->page->slim ? 1000 : THIRD);
 
-  return gemem_plot_script_legend (out, memory, keys,
+  return gemem_plot_script_legend (out, chosen, keys,
                                    MIN (panel_left (layout, FIRST), end - MIN (width, end - 20)),
                                    GEMEM_PLOT_LEGEND - layout->page->lift, layout->page);
 }
@@ -170,6 +178,11 @@ append_memory (GString *out, const ComparisonLayout *layout, const GememPlotGrou
                                layout->page);
   g_string_append (out, "cut(bytes) = (bytes > end ? end : bytes)/unit\n");
   gemem_plot_script_failures (out, FAILED);
+  if (gemem_plot_optimum (group) > 0)
+    g_string_append_printf (out,
+                            "set arrow from first cut(" U "), graph 0 to first cut(" U
+                            "), graph 1 nohead front " GEMEM_PLOT_OPTIMUM_LINE "\n",
+                            gemem_plot_optimum (group), gemem_plot_optimum (group));
   g_string_append (out, "plot ");
   gemem_plot_script_bars (out, group, "0", "cut($4)", "-bar", "+bar", GEMEM_COLOUR_EXTERNAL,
                           "peak reserved");

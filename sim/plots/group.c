@@ -24,6 +24,18 @@ gemem_plot_failed (const GememResult *result)
   return result->ooms > 0 ? result->ooms : result->not_allowed != NULL;
 }
 
+guint64
+gemem_plot_optimum (const GememPlotGroup *group)
+{
+  for (guint i = 0; i < group->all->len; i++)
+    {
+      const GememResult *result = group->all->pdata[i];
+      if (g_str_has_prefix (result->label, GEMEM_OPTIMAL_ROW) && gemem_plot_failed (result) == 0)
+        return result->peak_reserved;
+    }
+  return 0;
+}
+
 const char *
 gemem_plot_failures_text (const GememPlotGroup *group)
 {

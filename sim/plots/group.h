@@ -45,6 +45,9 @@ guint64 gemem_plot_common_end (const GememPlotGroup *group,
 guint64 gemem_plot_peak (const GememResult *result);
 /* Above 0 if the bars of @result are hatched: failed requests, or 1 if the run is not allowed. */
 guint64 gemem_plot_failed (const GememResult *result);
+/* What the least placement of --optimal needs, a line in pictures of the others; 0: it was not asked
+ * for, or did not serve all. */
+guint64 gemem_plot_optimum (const GememPlotGroup *group);
 /* Whether a run of @group is hatched, and what the legend says of it ("" if none is). */
 gboolean gemem_plot_has_failures (const GememPlotGroup *group);
 const char *gemem_plot_failures_text (const GememPlotGroup *group);

@@ -117,6 +117,7 @@ typedef struct
   gboolean own_scales; /* a panel has its own scale: then every panel shows its numbers */
   /* the largest that is drawn: a line far above all curves would flatten them; 0: none */
   guint64 capacity;
+  guint64 optimum;   /* what the least placement needs; 0: unknown */
   gboolean failures; /* some request failed */
   GememPlotAxis axis;
   const GememPlotUnit *unit;
@@ -159,6 +160,7 @@ lay_out (TimelineLayout *layout, const GememPlotGroup *group, GememPlotPage *pag
         }
     }
   layout->bytes = gemem_plot_common_end (group, gemem_plot_peak);
+  layout->optimum = gemem_plot_optimum (group);
   for (guint i = 0; i < group->results->len; i++)
     {
       const GememResult *result = group->results->pdata[i];
@@ -275,6 +277,10 @@ append_timeline (GString *out, const TimelineLayout *layout, guint i, const Geme
                             "/unit with lines dt 4 lw 1.5 lc rgb '" GEMEM_COLOUR_ALARM
                             "' title 'capacity'",
                             result->capacity);
+  if (layout->optimum > 0)
+    g_string_append_printf (out,
+                            ", \\\n  " U "/unit with lines " GEMEM_PLOT_OPTIMUM_LINE " title '%s'",
+                            layout->optimum, GEMEM_PLOT_OPTIMUM);
   if (failures > 0)
     g_string_append (out,
                      ", \\\n  for [at in failures] '+' every ::::0 using (x(real(at))):(top) with "
@@ -325,13 +331,16 @@ append_legend (GString *out, gboolean timeline, const TimelineLayout *layout)
   static const GememPlotKey failure = { GEMEM_PLOT_POINT,
                                         "pt 11 ps 1.2 lc rgb '" GEMEM_COLOUR_ALARM "'",
                                         "failed request" };
-  GememPlotKey keys[8];
+  static const GememPlotKey optimum = GEMEM_PLOT_OPTIMUM_KEY;
+  GememPlotKey keys[9];
   const guint y = LEGEND - layout->page->lift;
   guint n = 0;
   if (!timeline)
     return gemem_plot_script_legend (out, shares, G_N_ELEMENTS (shares), 0, y, layout->page);
   for (; n < G_N_ELEMENTS (areas); n++)
     keys[n] = areas[n];
+  if (layout->optimum > 0)
+    keys[n++] = optimum;
   if (layout->capacity > 0)
     keys[n++] = capacity;
   if (layout->failures)

@@ -8,6 +8,7 @@
 
 #include "base/macros.h"
 #include "sim/engine/result.h"
+#include "sim/plots/canvas.h"
 #include "sim/report/plan-report.h"
 
 GEMEM_BEGIN_DECLS
@@ -75,11 +76,20 @@ gboolean gemem_plot_difference_write (const char *dir, const GememPlotStyle *sty
                                       const GememPlotDifference *difference, const char *gnuplot,
                                       gboolean *rendered, GError **error);
 
-/* The plot @name ("comparison", "timeline", "fragmentation") as text of @columns times @rows
- * characters, drawn by gnuplot's terminal `dumb`; g_free().  @gnuplot as above.  GEMEM_ERROR_USAGE:
- * another name; GEMEM_ERROR_FAILED: no gnuplot. */
-char *gemem_plot_dumb (GememResult *const *results, guint n, const char *name, guint columns,
-                       guint rows, const char *gnuplot, GError **error);
+typedef enum
+{
+  GEMEM_TEXT_COMPARISON,
+  GEMEM_TEXT_TIMELINE,
+  GEMEM_TEXT_FRAGMENTATION,
+  GEMEM_TEXT_PLOTS
+} GememTextPlot;
+
+/* Sets *@plot (may be NULL) to that of --plot-terminal=@name ("timeline").  GEMEM_ERROR_USAGE. */
+gboolean gemem_plot_text_parse (const char *name, GememTextPlot *plot, GError **error);
+/* Appends @plot of each trace as text of @columns characters, without gnuplot; panels over events take
+ * about @rows lines together, and at least four each.  Equal results give equal bytes. */
+void gemem_plot_text (GString *out, GememResult *const *results, guint n, GememTextPlot plot,
+                      guint columns, guint rows, const GememTextLook *look);
 
 /* Appends the segment map at the reserved peak: a row per segment, a character per page, legend
  * last; @width: columns of the terminal, 0: unlimited.  The result must contain the map. */

@@ -142,6 +142,14 @@ void gemem_plot_script_breaks (GString *out, const char *value);
     GEMEM_PLOT_HATCHED, "rgb '" GEMEM_COLOUR_INK "'", gemem_plot_failures_text (group) \
   }
 
+/* The line of what the least placement needs, gemem_plot_optimum(), and its entry. */
+#define GEMEM_PLOT_OPTIMUM "least placement"
+#define GEMEM_PLOT_OPTIMUM_LINE "dt 3 lw 2 lc rgb '" GEMEM_COLOUR_GOOD "'"
+#define GEMEM_PLOT_OPTIMUM_KEY \
+  { \
+    GEMEM_PLOT_LINE, GEMEM_PLOT_OPTIMUM_LINE, GEMEM_PLOT_OPTIMUM \
+  }
+
 /* An entry of a legend: a box, or a line or point in gnuplot's style @look. */
 typedef struct
 {

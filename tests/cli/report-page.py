@@ -53,6 +53,20 @@ def test_answer(page):
       return !a || !!facts.querySelector('#capacity') === !(a.capacity_assumed && a.refused_when_recorded > 0); })"""), "a device is named where it is known")
 
 
+def test_print(page):
+    """On paper a table has its titles, on every sheet."""
+    page.call("Emulation.setEmulatedMedia", media="print")
+    titles = page.run("""Array.from(document.querySelectorAll('thead')).filter(head => head.checkVisibility()).map(head =>
+      [getComputedStyle(head).display, ...Array.from(head.querySelectorAll('th'), title => title.innerText.trim())])""")
+    whole = page.run("Array.from(document.querySelectorAll('tr')).every(row => getComputedStyle(row).breakInside === 'avoid')")
+    # Chromium paints a button of a title on the first sheet alone
+    text = page.run("Array.from(document.querySelectorAll('thead th button')).every(button => getComputedStyle(button).display === 'contents')")
+    page.call("Emulation.setEmulatedMedia", media="")
+    ok(len(titles) > 0 and all(head[0] == "table-header-group" and all(head[1:]) for head in titles), "on paper tables have their titles", titles)
+    ok(text, "on every sheet")
+    ok(whole, "no row is cut by the end of a sheet")
+
+
 def test_films(page):
     same = page.run("""DATA.films.filter(f => f.history).map(openFilm).every(f => {
       const r = resultOf(f), alive = aliveAt(f, Number(r.values.peak_live_seq));
@@ -138,6 +152,7 @@ def main():
             if len(sys.argv) > 2 and sys.argv[2] and not dark:
                 test_numbers(page, sys.argv[2])
             test_answer(page)
+            test_print(page)
             if page.run("!!state.film && state.film.timeline.n > 1"):
                 test_films(page)
                 test_use(page)

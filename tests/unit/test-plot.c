@@ -384,6 +384,32 @@ test_script (void)
   free_results (results, 2);
 }
 
+/* With the row of --optimal what it needs is a line beside the others, unless it did not serve all. */
+static void
+test_optimum (void)
+{
+  GememResult *results[] = { test_served_result ("x.gmt", "direct"),
+                             test_served_result ("x.gmt", GEMEM_OPTIMAL_ROW ":alignment=1\"") };
+  g_autofree char *with = new_dir ("optimum"), *failed = new_dir ("optimum-failed");
+
+  results[1]->peak_reserved = 3 * GEMEM_GIB;
+  write_plots (with, results, 2, "");
+  g_autofree char *comparison = read_file (with, "comparison-x.gp"),
+                  *timeline = read_file (with, "timeline-x.gp");
+  assert_contains (comparison, "\nset arrow from first cut(3221225472), graph 0 to first "
+                               "cut(3221225472), graph 1 nohead front dt 3 ");
+  assert_contains (comparison, "least placement");
+  assert_contains (timeline, "  3221225472/unit with lines dt 3 lw 2 lc rgb '#009e73' title 'least "
+                             "placement'");
+  results[1]->ooms = 1;
+  write_plots (failed, results, 2, "");
+  g_autofree char *without = read_file (failed, "comparison-x.gp"),
+                  *over_time = read_file (failed, "timeline-x.gp");
+  g_assert_null (strstr (without, "least placement"));
+  g_assert_null (strstr (over_time, "least placement"));
+  free_results (results, 2);
+}
+
 /* Bars of runs in which requests failed, and of those that are not allowed, are hatched, stand below
  * the others, and the legend says so; without such runs nothing is hatched. */
 static void
@@ -691,41 +717,82 @@ test_by_hand (void)
   gemem_result_free (result);
 }
 
+static char *
+drawn (GememResult *const *results, guint n, const char *name, guint columns, gboolean unicode)
+{
+  const GememTextLook look = { .unicode = unicode };
+  g_autoptr (GString) out = g_string_new (NULL);
+  g_autoptr (GError) error = NULL;
+  GememTextPlot plot;
+
+  g_assert_true (gemem_plot_text_parse (name, &plot, &error));
+  g_assert_no_error (error);
+  gemem_plot_text (out, results, n, plot, columns, 28, &look);
+  for (const char *line = out->str; line != NULL;
+       line = strchr (line, '\n') != NULL ? strchr (line, '\n') + 1 : NULL)
+    {
+      g_autofree char *one = g_strndup (line, strcspn (line, "\n"));
+      g_assert_cmpint (g_utf8_strlen (one, -1), <=, columns);
+      g_assert_false (g_str_has_suffix (one, " "));
+    }
+  return g_string_free (g_steal_pointer (&out), FALSE);
+}
+
+/* @n points of @width events, whose live bytes are those of @live, half a GiB below what is reserved. */
 static void
-test_dumb (void)
+set_timeline (GememResult *result, const guint64 *live, guint n, guint64 width)
+{
+  g_array_set_size (result->timeline, 0);
+  for (guint i = 0; i < n; i++)
+    {
+      GememTimelinePoint point = { .seq = (i + 1) * width - 1,
+                                   .live_max = live[i],
+                                   .live = live[i] };
+      point.reserved_max = point.reserved = live[i] + GEMEM_GIB / 2;
+      point.allocated_max = point.allocated = live[i];
+      g_array_append_val (result->timeline, point);
+    }
+}
+
+static void
+test_text (void)
 {
   GememResult *results[] = { test_served_result ("x.gmt", "direct"),
                              test_served_result ("x.gmt", "other"),
                              test_sample_result ("x.gmt", "refuses") };
-  g_autoptr (GError) error = NULL;
-  if (have_gnuplot ())
-    {
-      results[1]->peak_reserved = 2 * GEMEM_GIB;
-      results[2]->peak_reserved = GEMEM_GIB;
-      g_autofree char *comparison = gemem_plot_dumb (results, 3, "comparison", 80, 24, NULL,
-                                                     &error);
-      g_assert_no_error (error);
-      assert_contains (
-          comparison,
-          "\n      other |====================           | 2.000 GiB                     |\n"
-          "            |                                                               |\n"
-          "     direct |===============================|========  4.000 GiB            |\n"
-          "            |                                                               |\n"
-          "    refuses |/////////  1.000 GiB, 1 failed                                 |\n");
-      assert_contains (comparison, "; ///: failed requests\n");
-      g_autofree char *timeline = gemem_plot_dumb (results, 2, "Timeline", 80, 24, NULL, &error);
-      g_assert_no_error (error);
-      assert_contains (timeline, "event");
-      assert_contains (timeline, "direct #####");
-      assert_contains (timeline, "live $$$$$");
-      for (const char *line = timeline; line != NULL;
-           line = strchr (line, '\n') != NULL ? strchr (line, '\n') + 1 : NULL)
-        g_assert_cmpuint (strcspn (line, "\n"), <=, 80);
-      g_autofree char *fragmentation = gemem_plot_dumb (results, 2, "fragmentation", 80, 24, NULL,
-                                                        &error);
-      g_assert_no_error (error);
-      assert_contains (fragmentation, "100 +-");
-    }
+  const guint64 live[] = { GEMEM_GIB / 2, GEMEM_GIB * 3 / 2, 0, GEMEM_GIB };
+
+  results[0]->peak_live = results[1]->peak_live = GEMEM_GIB;
+  results[1]->peak_reserved = 2 * GEMEM_GIB;
+  results[2]->peak_reserved = GEMEM_GIB;
+  g_autofree char *comparison = drawn (results, 3, "comparison", 60, FALSE);
+  assert_contains (comparison, "\nother   ########........ 2.000 GiB\n"
+                               "direct  ########........................ 4.000 GiB\n"
+                               "refuses //////// 1.000 GiB, 1 failed\n");
+  assert_contains (comparison, "# live at most  . reserved beside it  / failed requests\n");
+
+  set_timeline (results[1], live, 4, 12);
+  g_autofree char *timeline = drawn (&results[1], 1, "Timeline", 60, FALSE);
+  assert_contains (timeline, "other: at most 2.000 GiB reserved, 1.000 GiB live\n");
+  assert_contains (timeline, " 2.000 GiB |            ............\n"
+                             "           |            ............\n"
+                             "           |            ............\n"
+                             "           |            ############            ............\n");
+  assert_contains (timeline, "         0 |########################............############\n"
+                             "            ------------------------------------------------\n"
+                             "            event 0                                       47\n");
+  g_autofree char *blocks = drawn (&results[1], 1, "timeline", 60, TRUE);
+  assert_contains (blocks, "\u2502\u2591");
+  set_timeline (results[1], live, 4, 2); /* fewer events than columns: each is as wide */
+  g_autofree char *wide = drawn (&results[1], 1, "timeline", 60, FALSE);
+  assert_contains (wide, " 2.000 GiB |            ............\n");
+  assert_contains (wide, "         0 |########################............############\n");
+  g_autofree char *fragmentation = drawn (&results[1], 1, "fragmentation", 60, FALSE);
+  assert_contains (fragmentation, "     100 % |                        ############\n");
+
+  g_array_set_size (results[1]->timeline, 0);
+  g_autofree char *nothing = drawn (&results[1], 1, "timeline", 60, FALSE);
+  assert_contains (nothing, "\nno run has a timeline: no events, or --timeline-points=0\n");
   free_results (results, 3);
 }
 
@@ -736,14 +803,11 @@ test_errors (void)
   g_autoptr (GError) error = NULL;
   g_autofree char *file = g_build_filename (test_tmpdir (), "file", NULL),
                   *inside = g_build_filename (file, "plots", NULL), *dir = new_dir ("errors");
-  g_assert_null (gemem_plot_dumb (&result, 1, "pie", 80, 24, NULL, &error));
+  g_assert_false (gemem_plot_text_parse ("pie", NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
-  g_assert_cmpstr (error->message, ==,
-                   "unknown plot 'pie'; choose comparison, timeline or fragmentation");
-  g_clear_error (&error);
-  g_assert_null (gemem_plot_dumb (&result, 1, "timeline", 80, 24, "/nonexistent/gnuplot", &error));
-  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
-  assert_contains (error->message, "/nonexistent/gnuplot: not found; install gnuplot");
+  g_assert_cmpstr (
+      error->message, ==,
+      "--plot-terminal=pie: unknown plot; choose comparison, timeline or fragmentation");
   g_clear_error (&error);
   g_assert_true (g_file_set_contents (file, "", 0, NULL));
   g_assert_false (gemem_plot_write (inside, NULL, &result, 1, "", NULL, &error));
@@ -780,7 +844,8 @@ main (int argc, char **argv)
   g_test_add_func ("/plot/rendered", test_rendered);
   g_test_add_func ("/plot/rendered-edges", test_rendered_edges);
   g_test_add_func ("/plot/by-hand", test_by_hand);
-  g_test_add_func ("/plot/dumb", test_dumb);
+  g_test_add_func ("/plot/optimum", test_optimum);
+  g_test_add_func ("/plot/text", test_text);
   g_test_add_func ("/plot/errors", test_errors);
   return g_test_run ();
 }
