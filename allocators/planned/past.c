@@ -50,7 +50,9 @@ typedef struct
 {
   GememPast *past;
   GememIdMap *live; /* id -> guint64: number of the request */
-  int device;       /* -1: not known yet */
+  GememIdMap *few;  /* id -> guint64: size of a request that is too small */
+  guint64 small;
+  int device; /* -1: not known yet */
 } Reading;
 
 static void
@@ -61,6 +63,14 @@ on_request (Reading *reading, const GememTraceEvent *event)
   if (event->size == 0 || event->pool != 0 || (event->flags & GEMEM_EVENT_FAILED) != 0)
     return;
   reading->device = event->device;
+  if (event->size <= reading->small)
+    {
+      number = gemem_idmap_insert (reading->few, event->id, NULL);
+      *number = event->size;
+      reading->past->small += event->size;
+      reading->past->small_peak = MAX (reading->past->small, reading->past->small_peak);
+      return;
+    }
   number = gemem_idmap_insert (reading->live, event->id, NULL);
   *number = gemem_past_ask (reading->past, event->size, event->stream);
 }
@@ -88,28 +98,33 @@ on_event (Reading *reading, const GememTraceEvent *event)
     on_mark (reading, 2 * event->tag + 1);
   else if (event->kind == GEMEM_EVENT_PHASE_END)
     on_mark (reading, 2 * event->tag + 2);
-  else if ((event->kind == GEMEM_EVENT_FREE || event->kind == GEMEM_EVENT_FREE_COMPLETED)
-           && gemem_idmap_remove (reading->live, event->id, &number))
+  else if (event->kind != GEMEM_EVENT_FREE && event->kind != GEMEM_EVENT_FREE_COMPLETED)
+    return;
+  else if (gemem_idmap_remove (reading->live, event->id, &number))
     gemem_past_release (reading->past, (guint32) number);
+  else if (gemem_idmap_remove (reading->few, event->id, &number))
+    reading->past->small -= number;
 }
 
 GememPast *
-gemem_past_read (const char *path, GError **error)
+gemem_past_read (const char *path, guint64 small, GError **error)
 {
   g_autoptr (GememTraceReader) reader = gemem_trace_open (path, NULL, NULL, error);
   g_autoptr (GememPast) past = gemem_past_new ();
-  Reading reading = { past, NULL, -1 };
+  Reading reading = { .past = past, .small = small, .device = -1 };
   const GememTraceEvent *events;
   gssize n;
 
   if (reader == NULL)
     return NULL;
   reading.live = gemem_idmap_new (sizeof (guint64));
+  reading.few = gemem_idmap_new (sizeof (guint64));
   while ((n = gemem_trace_next (reader, &events, error)) > 0
          && past->requests->len <= GEMEM_MOST_PAST - n)
     for (gssize i = 0; i < n; i++)
       on_event (&reading, &events[i]);
   gemem_idmap_free (reading.live);
+  gemem_idmap_free (reading.few);
   if (n < 0)
     return NULL;
   if (past->requests->len > 0)

@@ -43,6 +43,8 @@ typedef struct
   GArray *requests; /* GememPastRequest */
   GArray *marks;    /* GememPastMark, of recordings */
   guint64 live;     /* bytes, now */
+  /* of recordings, of requests that are too small to count: bytes, now and at most */
+  guint64 small, small_peak;
 } GememPast;
 
 /* Most requests of a past; asking for more is not allowed. */
@@ -60,6 +62,6 @@ void gemem_past_release (GememPast *past, guint32 number);
 
 #define gemem_past_get(past, i) (&g_array_index ((past)->requests, GememPastRequest, (i)))
 
-/* The past of the recording in @path, of any format: of the device of its first request.
- * GEMEM_ERROR_INPUT: it cannot be read, or has no request. */
-GememPast *gemem_past_read (const char *path, GError **error);
+/* The past of the recording in @path, of any format: of the device of its first request, without those of
+ * @small bytes and fewer.  GEMEM_ERROR_INPUT: it cannot be read, or has no request. */
+GememPast *gemem_past_read (const char *path, guint64 small, GError **error);

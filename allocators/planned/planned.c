@@ -1,7 +1,7 @@
 /* planned.c - `planned`: plans a step of the program and serves the next steps from the plan, and
  * from another allocator what departs from it.
  *
- * It learns from a recording, and then has its plan, with what comes before the first step, from the
+ * It gets the plan from a file (step-plan.h); or it learns from a recording, and then has its plan, with what comes before the first step, from the
  * beginning; or from the running program, which the other allocator serves until three steps alike
  * were seen: it plans when the past has doubled, takes the memory of the plan at the beginning of
  * the next step, when the other allocator has least in use, and has that empty its cache first.
@@ -18,6 +18,7 @@
 #include "config.h"
 
 #include "allocators/planned/schedule.h"
+#include "allocators/planned/step-plan.h"
 #include "allocators/registry.h"
 #include "allocators/spans.h"
 #include "base/idmap.h"
@@ -32,7 +33,7 @@
 
 typedef struct
 {
-  char *learn, *fallback, *planner;
+  char *learn, *plan, *fallback, *planner;
 } Params;
 
 #define FIELD(field) .offset = G_STRUCT_OFFSET (Params, field)
@@ -45,6 +46,13 @@ static const GememParam params[] = {
     .help =
         "A recording that shows what comes before the first step, and a step; mostly the one that "
         "is replayed.  Without it, the first steps of the run do." },
+  { .name = "plan",
+    .type = GEMEM_PARAM_STRING,
+    .flags = GEMEM_PARAM_FILE,
+    FIELD (plan),
+    .help =
+        "A plan of STAlloc, or one that plan --step-plan wrote.  It serves the default stream, and "
+        "places that are not free are not given." },
   { .name = "fallback",
     .type = GEMEM_PARAM_STRING,
     .default_text = "pytorch-caching",
@@ -66,7 +74,9 @@ typedef struct
   GememAllocator base;
   GememAllocator *fallback;
   GememChoice *planner;
-  gboolean learns; /* from the run */
+  gboolean learns;   /* from the run */
+  GememSteps learnt; /* from a recording */
+  guint64 small;     /* requests of so many bytes are in no plan */
 
   GememPast *past;     /* NULL: nothing is learnt */
   GememIdMap *numbers; /* address of a live block of `past` -> guint64: its number */
@@ -142,49 +152,41 @@ make_fallback (const char *text, GememDevice *device, GError **error)
   return made;
 }
 
-/* What is in @path, and its steps. */
-static GememPast *
-read_steps (const char *path, GememSteps *steps, GError **error)
-{
-  g_autoptr (GememPast) past = gemem_past_read (path, error);
-
-  if (past == NULL || gemem_steps_find (past, 1, steps))
-    return g_steal_pointer (&past);
-  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-               "%s: no step of it repeats; record two steps at least, or mark them", path);
-  return NULL;
-}
-
 static gboolean
 learn_file (Planned *self, const char *path, GError **error)
 {
-  GememSteps steps;
-  g_autoptr (GememPast) past = read_steps (path, &steps, error);
+  g_autoptr (GememPast) past = gemem_steps_read (path, 0, &self->learnt, error);
 
   if (past != NULL)
-    self->schedule = gemem_schedule_new (past, &steps, FALSE, self->planner, error);
+    self->schedule = gemem_schedule_new (past, &self->learnt, FALSE, self->planner, error);
   self->plans = self->schedule != NULL;
   return self->schedule != NULL;
 }
 
-static void
-planned_notes (gconstpointer data, GememNoteFunc func, gpointer to)
+static gboolean
+load_plan (Planned *self, const char *path, GError **error)
 {
-  static const char *const how[] = { [GEMEM_STEPS_MARKED] = "marked steps",
-                                     [GEMEM_STEPS_PERIOD] = "steps that repeat",
-                                     [GEMEM_STEPS_PHASES] = "phases taken for steps" };
-  const Params *p = data;
-  GememSteps steps;
-  g_autoptr (GememPast) past = p->learn != NULL ? read_steps (p->learn, &steps, NULL) : NULL;
-  g_autofree char *text = NULL;
+  g_autoptr (GememStepPlan) plan = gemem_step_plan_read (path, error);
 
-  if (past == NULL)
-    return;
-  text = g_strdup_printf (
-      "learn: %u requests before the steps are planned, and %u of the step with the "
-      "largest peak; %s: %u",
-      steps.first + steps.cut, steps.end - steps.begin, how[steps.kind], steps.count);
-  func (text, to);
+  if (plan != NULL)
+    self->schedule = gemem_schedule_from_plan (plan);
+  self->small = GEMEM_STEP_PLAN_SMALL;
+  self->plans = self->schedule != NULL;
+  return self->schedule != NULL;
+}
+
+/* The plan from a file, if there is one. */
+static gboolean
+begin_plan (Planned *self, const Params *p, GError **error)
+{
+  if (p->learn != NULL && p->plan != NULL)
+    {
+      g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                           "allocator " WHAT ": learn and plan: each is a plan; name one");
+      return FALSE;
+    }
+  return p->learn != NULL ? learn_file (self, p->learn, error)
+                          : p->plan == NULL || load_plan (self, p->plan, error);
 }
 
 static void
@@ -242,11 +244,11 @@ planned_create (gconstpointer data, GememDevice *device, GError **error)
   self->base.klass = &gemem_planned_class;
   self->base.device = device;
   self->waiting = g_ptr_array_new ();
-  self->learns = p->learn == NULL;
+  self->learns = p->learn == NULL && p->plan == NULL;
   self->planner = gemem_planner_parse_one (p->planner, WHAT, error);
   if (self->planner != NULL)
     self->fallback = make_fallback (p->fallback, device, error);
-  if (self->fallback == NULL || (!self->learns && !learn_file (self, p->learn, error)))
+  if (self->fallback == NULL || !begin_plan (self, p, error))
     {
       planned_destroy (&self->base);
       return NULL;
@@ -395,6 +397,8 @@ take_place (Planned *self, const GememRequest *request, GememBlock *block)
 {
   GememPlannedPlace *place = NULL;
 
+  if (request->size <= self->small)
+    return FALSE;
   if (request->pool == 0)
     place = gemem_schedule_take (self->schedule, request->size, request->stream);
   if (G_UNLIKELY (++self->stretch >= self->judged_at))
@@ -658,6 +662,9 @@ planned_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
 {
   const Planned *self = (const Planned *) allocator;
   const GememSchedule *schedule = self->schedule;
+  static const char *const how[] = { [GEMEM_STEPS_MARKED] = "steps_marked",
+                                     [GEMEM_STEPS_PERIOD] = "steps_alike",
+                                     [GEMEM_STEPS_PHASES] = "phases_as_steps" };
 
   func ("arena", self->arena != 0 ? gemem_schedule_bytes (schedule) : 0, "B", data);
   func ("arena_lower_bound", self->arena != 0 ? gemem_schedule_least (schedule) : 0, "B", data);
@@ -672,6 +679,12 @@ planned_stats (GememAllocator *allocator, GememStatFunc func, gpointer data)
   func ("other_requests", self->passed_on, "", data);
   func ("refused_places", schedule != NULL ? gemem_schedule_refused (schedule) : 0, "", data);
   func ("plans", self->plans, "", data);
+  if (self->learnt.count > 0)
+    {
+      func (how[self->learnt.kind], self->learnt.count, "", data);
+      func ("learnt_from_request", self->learnt.begin + 1, "", data);
+      func ("learnt_to_request", self->learnt.end, "", data);
+    }
   func ("plans_given_up", self->given_up, "", data);
   if (self->fallback->klass->report.stats != NULL)
     self->fallback->klass->report.stats (self->fallback, func, data);
@@ -689,7 +702,6 @@ const GememAllocatorClass gemem_planned_class = {
   .params = params,
   .params_size = sizeof (Params),
   .create = planned_create,
-  .notes = planned_notes,
   .alloc = planned_alloc,
   .free = planned_free,
   .trim = planned_trim,

@@ -26,7 +26,7 @@ struct _GememSchedule
   GPtrArray *extra; /* blocks that are elsewhere than planned */
   GememSlab slab;   /* of these */
   GememGaps gaps;   /* while the program departs from the plan; else empty */
-  gboolean departs;
+  gboolean departs, lives_unknown;
   guint32 departed; /* requests since */
 };
 
@@ -186,22 +186,31 @@ list_due (GememSchedule *schedule)
   schedule->due_first = first;
 }
 
-GememSchedule *
-gemem_schedule_new (const GememPast *past, const GememSteps *steps, gboolean skips_beginning,
-                    const GememChoice *planner, GError **error)
+static GememSchedule *
+empty_schedule (guint32 before, guint32 step)
 {
   GememSchedule *schedule = g_new0 (GememSchedule, 1);
-  Making making = { schedule, past, steps, gemem_lifetimes_new ("a step") };
-  gboolean ok;
 
-  schedule->step = skips_beginning ? 0 : steps->first + steps->cut;
-  schedule->n = schedule->step + (steps->end - steps->begin);
+  schedule->step = before;
+  schedule->n = before + step;
   schedule->places = g_new0 (GememPlannedPlace, schedule->n);
   schedule->sequence = gemem_sequence_new (schedule->n, schedule->step);
   schedule->streams = gemem_idmap_new (sizeof (guint64));
   schedule->extra = g_ptr_array_new ();
   gemem_slab_init (&schedule->slab, sizeof (GememPlannedPlace));
   gemem_gaps_init (&schedule->gaps);
+  return schedule;
+}
+
+GememSchedule *
+gemem_schedule_new (const GememPast *past, const GememSteps *steps, gboolean skips_beginning,
+                    const GememChoice *planner, GError **error)
+{
+  const guint32 before = skips_beginning ? 0 : steps->first + steps->cut;
+  GememSchedule *schedule = empty_schedule (before, steps->end - steps->begin);
+  Making making = { schedule, past, steps, gemem_lifetimes_new ("a step") };
+  gboolean ok;
+
   add_places (&making);
   ok = make_plan (schedule, making.lifetimes, planner, error);
   gemem_lifetimes_free (making.lifetimes);
@@ -252,11 +261,36 @@ depart (GememSchedule *schedule)
     }
 }
 
+GememSchedule *
+gemem_schedule_from_plan (const GememStepPlan *plan)
+{
+  GememSchedule *schedule = empty_schedule (plan->before, plan->places->len - plan->before);
+
+  part_of (schedule, 0);
+  for (guint32 i = 0; i < schedule->n; i++)
+    {
+      const GememStepPlace *place = &g_array_index (plan->places, GememStepPlace, i);
+
+      schedule->places[i] = (GememPlannedPlace){ .offset = place->offset, .due = GEMEM_NEVER };
+      gemem_sequence_set (schedule->sequence, i, gemem_align_up (place->size, GEMEM_PLANNED_UNIT),
+                          0);
+    }
+  schedule->parts = g_new0 (guint64, 2);
+  schedule->parts[1] = schedule->bytes = plan->bytes;
+  schedule->least = plan->peak;
+  schedule->lives_unknown = TRUE;
+  list_due (schedule);
+  gemem_sequence_seal (schedule->sequence);
+  depart (schedule);
+  return schedule;
+}
+
 /* The program follows the plan again, unless it was a short time ago that it did. */
 static void
 may_return (GememSchedule *schedule)
 {
-  if (schedule->late > 0 || schedule->extra->len > 0 || schedule->departed < schedule->n)
+  if (schedule->lives_unknown || schedule->late > 0 || schedule->extra->len > 0
+      || schedule->departed < schedule->n)
     return;
   schedule->departs = FALSE;
   gemem_gaps_clear (&schedule->gaps);

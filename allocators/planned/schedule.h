@@ -19,6 +19,7 @@
 
 #include "allocators/planned/gaps.h"
 #include "allocators/planned/sequence.h"
+#include "allocators/planned/step-plan.h"
 #include "allocators/planned/steps.h"
 #include "planners/planner.h"
 
@@ -47,6 +48,9 @@ typedef struct _GememSchedule GememSchedule;
 GememSchedule *gemem_schedule_new (const GememPast *past, const GememSteps *steps,
                                    gboolean skips_beginning, const GememChoice *planner,
                                    GError **error);
+/* A schedule of @plan, for stream 0.  As nothing is known of the lives of its blocks, the gaps are known from the
+ * beginning to the end. */
+GememSchedule *gemem_schedule_from_plan (const GememStepPlan *plan);
 void gemem_schedule_free (GememSchedule *schedule);
 
 guint64 gemem_schedule_bytes (const GememSchedule *schedule);  /* of all places */

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "allocators/planned/steps.h"
+#include "base/error.h"
 #include "base/idmap.h"
 
 /* Requests that are the same at the beginning of every step; no step is shorter. */
@@ -308,4 +309,16 @@ gemem_steps_find (const GememPast *past, guint32 least, GememSteps *steps)
     return FALSE;
   steps->cut = find_cut (past, steps);
   return TRUE;
+}
+
+GememPast *
+gemem_steps_read (const char *path, guint64 small, GememSteps *steps, GError **error)
+{
+  g_autoptr (GememPast) past = gemem_past_read (path, small, error);
+
+  if (past == NULL || gemem_steps_find (past, 1, steps))
+    return g_steal_pointer (&past);
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+               "%s: no step of it repeats; record two steps at least, or mark them", path);
+  return NULL;
 }

@@ -32,5 +32,8 @@ typedef struct
   guint32 cut;              /* requests of a step before the moment at which the least is live */
 } GememSteps;
 
+/* What is in @path, as gemem_past_read(), and its steps, one at least.  Errors: as there, and GEMEM_ERROR_INPUT where
+ * nothing repeats. */
+GememPast *gemem_steps_read (const char *path, guint64 small, GememSteps *steps, GError **error);
 /* FALSE: fewer than @least steps are found. */
 gboolean gemem_steps_find (const GememPast *past, guint32 least, GememSteps *steps);

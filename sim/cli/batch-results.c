@@ -351,6 +351,9 @@ gemem_batch_report (const GememBatchResults *batch, gboolean details, GError **e
   g_autoptr (GString) text = g_string_new (NULL);
   gemem_report_write (text, gemem_outputs.form, (GememResult *const *) batch->rows->pdata,
                       batch->rows->len, &options);
+  if (gemem_outputs.form == GEMEM_FORMAT_TABLE)
+    gemem_report_append_histories (text, (GememResult *const *) batch->results->pdata,
+                                   batch->results->len);
   if (!gemem_put (gemem_outputs.report, text->str, text->len, error))
     return FALSE;
   if (gemem_outputs.sqlite != NULL

@@ -8,12 +8,14 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "sim/cli/batch-histories.h"
 #include "sim/cli/batch-page.h"
 #include "sim/cli/batch-results.h"
 #include "sim/cli/batch.h"
 #include "sim/cli/choices.h"
 #include "sim/cli/environment.h"
 #include "sim/cli/flags.h"
+#include "sim/cli/needs.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output-files.h"
 #include "sim/cli/plot-options.h"
@@ -44,12 +46,14 @@ static gboolean measure;
 static gboolean use_environment;
 static gboolean zoo;
 static gboolean optimal;
+static int histories;
 
 const GOptionEntry gemem_rows_entries[] = {
   { "zoo", 0, 0, G_OPTION_ARG_NONE, &zoo, "Every allocator of 'gemem-sim list', of all systems",
     NULL },
   { "optimal", 0, 0, G_OPTION_ARG_NONE, &optimal,
-    "A row for the least that is possible, and what allocators hold idle above it", NULL },
+    "A row for the least that is possible, and what is idle above it", NULL },
+  GEMEM_HISTORIES_OPTION (&histories),
   { NULL }
 };
 
@@ -150,6 +154,29 @@ find_page (void)
     gemem_outputs.page = g_steal_pointer (&gemem_outputs.report);
 }
 
+/* Histories are of one program alone on a simulated device. */
+static gboolean
+check_histories (GError **error)
+{
+  const char *other = gemem_share_wanted () ? "--share-device"
+                      : measure             ? "--measure"
+                      : repeat > 1          ? "--repeat"
+                      : warm_up > 0         ? "--warm-up"
+                                            : NULL;
+
+  if (!gemem_want_histories (histories, error))
+    return FALSE;
+  if (histories > 0 && other != NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--histories and %s: leave one of them out", other);
+      return FALSE;
+    }
+  g_autofree char *device = histories > 0 ? gemem_want_simulated (device_spec, capacity, error)
+                                          : NULL;
+  return histories == 0 || device != NULL;
+}
+
 static gboolean
 check_options (GError **error)
 {
@@ -157,7 +184,7 @@ check_options (GError **error)
   if (!gemem_want_number ("jobs", &jobs, error) || !gemem_want_at_least ("repeat", repeat, 1, error)
       || !gemem_want_at_least ("warm-up", warm_up, 0, error)
       || !gemem_want_at_least ("host-threads", threads, 1, error) || !check_threads (error)
-      || !gemem_want_at_least ("timeline-points", points, 0, error))
+      || !gemem_want_at_least ("timeline-points", points, 0, error) || !check_histories (error))
     return FALSE;
   GememReportOptions options;
   GememPlotStyle style;
@@ -578,7 +605,7 @@ open_files (char **paths, const char *default_allocator, const GPtrArray *variab
       for (guint i = files->len - n; i < files->len; i++)
         {
           GememSourceFile *file = files->pdata[i];
-          if (!gemem_source_file_hold (file, gemem_outputs.page != NULL, error))
+          if (!gemem_source_file_hold (file, gemem_outputs.page != NULL || histories > 0, error))
             return FALSE;
           if (gemem_share_wanted ())
             continue;
@@ -614,7 +641,8 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   g_autoptr (GPtrArray) specs = NULL, devices = NULL, shared = NULL;
   g_autoptr (GPtrArray) variables = NULL;
   g_autofree char *device = gemem_device_text (device_spec, capacity);
-  gboolean choices = FALSE;
+  g_autoptr (GError) interrupted = NULL;
+  gboolean choices = FALSE, tried;
   if (!check_options (error) || (gemem_outputs.page != NULL && !gemem_page_check (error))
       || !gemem_share_check_options (g_strv_length (paths), error)
       || (variables = gemem_environment_read (use_environment, error)) == NULL
@@ -644,11 +672,18 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   g_autofree GError **errors = g_new0 (GError *, list->len);
   gemem_progress_run_jobs ("replaying", (const GememJob *) list->data, list->len, (guint) jobs,
                            gemem_source_path_of_job, results, errors);
+  tried = gemem_batch_histories (list, results, (guint) histories, &interrupted);
+  gemem_progress_end ();
   gemem_interrupts_over ();
   GememBatchResults *batch = gemem_batch_results_new (list->len, choices);
   for (guint i = 0; i < list->len; i++)
     gemem_batch_collect (batch, &g_array_index (list, GememJob, i), results[i], errors[i]);
   gemem_batch_results_end (batch);
+  if (!tried)
+    {
+      gemem_print_error (interrupted);
+      batch->status = gemem_error_exit_status (interrupted);
+    }
   if (gemem_outputs.page != NULL
       && !gemem_batch_page_write (batch, files, list, results, first_device (devices), error))
     g_clear_pointer (&batch, gemem_batch_results_free);
@@ -666,6 +701,7 @@ check_made (const char *path, GError **error)
                               "name the traces"
                         : allocators != NULL || device_spec != NULL || capacity != NULL || zoo
                                 || optimal || find_capacity || measure || repeat > 1 || warm_up > 0
+                                || histories > 0
                             ? "its runs are made; leave out the options of runs, or name the traces"
                             : NULL;
 

@@ -28,13 +28,12 @@ const GememCommand gemem_command_compare = {
       "its defaults,\nbut those of host memory.\n"
       "Settings recorded in a trace are the defaults of the allocator that recorded it. A graph is "
       "lowered to a trace as --lower says.\n"
-      "Runs in which a request failed stand last: they need less because they did less; so do "
-      "runs that the system's manual does\n"
-      "not allow. With --share-device all traces run at once on one device, and every combination "
-      "of the allocators of -a is a row.\n"
+      "Runs that failed, or that the system's manual does not allow, stand last: they did less.\n"
+      "With --share-device all traces run at once on one device, a row for each combination of "
+      "-a.\n"
       "Below the tables stands which real allocator needs least; with --find-capacity, which fits "
       "on the smallest device.\n"
-      "Instead of traces, databases that 'sweep' wrote: a row for each run there.",
+      "Instead of traces, databases that 'sweep' wrote: a row for each run.",
   .examples =
       "  gemem-sim compare step.gmt --plots plots\n"
       "      all allocators, a table and pictures\n"

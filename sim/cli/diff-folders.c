@@ -91,7 +91,7 @@ gemem_rank_files (const char *folder, GError **error)
       if (name[0] == '.' || !rank_of (name, &file.rank))
         continue;
       file.path = g_build_filename (folder, name, NULL);
-      if (g_file_test (file.path, G_FILE_TEST_IS_DIR))
+      if (!g_file_test (file.path, G_FILE_TEST_IS_REGULAR))
         g_free (file.path);
       else
         g_array_append_val (files, file);

@@ -10,6 +10,6 @@ typedef struct
 } GememRankFile;
 
 /* The recordings in @folder (GememRankFile), by rank: "out.rank-3.gmt", "snapshot_oom_rank-3.pickle", "rank3.gmt", else
- * the last number of the name, "snapshot_3.pickle".  Hidden files, folders and files without a number are passed over.  NULL with
+ * the last number of the name, "snapshot_3.pickle".  Hidden files, what is no file, and files without a number are passed over.  NULL with
  * GEMEM_ERROR_INPUT: it has none, or two of one rank; GEMEM_ERROR_FAILED: it cannot be read.  g_array_unref().  O(n log n). */
 GArray *gemem_rank_files (const char *folder, GError **error);

@@ -12,8 +12,7 @@ gboolean gemem_needs_take (GememNeed *need, GememSourceFile *file, GArray **ordi
 #define GEMEM_HISTORIES_OPTION(target) \
   { \
     "histories", 0, 0, G_OPTION_ARG_INT, target, \
-        "Replay it also with its frees in N other orders, after itself, and at other addresses", \
-        "N" \
+        "Also with frees in N other orders, a second time, elsewhere", "N" \
   }
 gboolean gemem_want_histories (int histories, GError **error);
 /* GememNeedOptions.run: with a line about how far they are. */

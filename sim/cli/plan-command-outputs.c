@@ -2,6 +2,7 @@
  * pictures, a drawing for the terminal. */
 #include "config.h"
 
+#include "allocators/planned/step-plan.h"
 #include "base/units.h"
 #include "planners/plan-file.h"
 #include "sim/cli/output-files.h"
@@ -11,6 +12,8 @@
 
 static char *plan_path;
 static char *rewrite_path;
+static char *step_plan_path;
+static const char *step_plan_of; /* the recording */
 static char *plots;
 static char *map;
 
@@ -21,6 +24,10 @@ const GOptionEntry gemem_plan_command_output_entries[] = {
   { "rewrite", 0, 0, G_OPTION_ARG_FILENAME, &rewrite_path,
     "Write the graph with the variables that the best plan shares, to be replayed; for planners "
     "that rename (paddle-memory-optimize...)",
+    "FILE" },
+  { "step-plan", 0, 0, G_OPTION_ARG_FILENAME, &step_plan_path,
+    "Plan a step of the recording with the best planner, and what comes before it, and write that "
+    "to FILE, as STAlloc does; for the allocator planned",
     "FILE" },
   { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots,
     "Draw each plan into DIR: .svg, .dat, .gp, and with gnuplot other formats", "DIR" },
@@ -38,18 +45,23 @@ gemem_plan_command_check_outputs (const char *report, char **inputs, guint n_sou
                                       { "--plan", plan_path },
                                       { "--map", map },
                                       { "--trace", gemem_plan_command_trace_path () },
-                                      { "--rewrite", rewrite_path } };
+                                      { "--rewrite", rewrite_path },
+                                      { "--step-plan", step_plan_path } };
   GememPlotStyle style;
-  const char *single = plan_path != NULL ? plan_path : rewrite_path;
+  const char *single = plan_path != NULL      ? plan_path
+                       : rewrite_path != NULL ? rewrite_path
+                                              : step_plan_path;
+  const char *option = plan_path != NULL ? "plan" : rewrite_path != NULL ? "rewrite" : "step-plan";
 
   if (single != NULL && n_sources > 1)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                    "--%s=%s: one file holds one plan, but there are %u inputs; name one, and "
                    "--trace-device where the trace has several",
-                   plan_path != NULL ? "plan" : "rewrite", single, n_sources);
+                   option, single, n_sources);
       return FALSE;
     }
+  step_plan_of = inputs[0];
   if (!gemem_plot_options (&style, error))
     return FALSE;
   if (!gemem_check_outputs (outputs, G_N_ELEMENTS (outputs), inputs, error))
@@ -89,6 +101,36 @@ write_plan (const GememPlanResult *best, GError **error)
   else
     gemem_plan_write_json (text, best->plan, best->of);
   return gemem_put (plan_path, text->str, text->len, error);
+}
+
+/* The plan of a step by the planner of @best. */
+static gboolean
+write_step_plan (const GememPlanResult *best, GError **error)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (GememStepPlan) plan = NULL;
+  char size[GEMEM_FORMAT_MAX];
+  GememChoice *planner;
+
+  if (best->of->graph != NULL)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--step-plan=%s: a graph has no steps; name a recording", step_plan_path);
+      return FALSE;
+    }
+  planner = gemem_planner_parse_one (best->plan->planner, "planned", error);
+  if (planner != NULL)
+    plan = gemem_step_plan_make (step_plan_of, planner, error);
+  g_clear_pointer (&planner, gemem_choice_free);
+  if (plan == NULL)
+    return FALSE;
+  gemem_step_plan_write (text, plan);
+  if (!gemem_put (step_plan_path, text->str, text->len, error))
+    return FALSE;
+  gemem_note ("%s holds a step planned by %s: %u requests before it, %u in it, %s", step_plan_path,
+              best->plan->planner, plan->before, plan->places->len - plan->before,
+              gemem_format_size (size, plan->bytes));
+  return TRUE;
 }
 
 static gboolean
@@ -136,6 +178,8 @@ gemem_plan_command_write_outputs (const GememPlanResult *results, guint n, GErro
     return FALSE;
   if (rewrite_path != NULL)
     say_which (rewrite_path, best_of (results, n), n);
+  if (step_plan_path != NULL && !write_step_plan (best_of (results, n), error))
+    return FALSE;
   if (map != NULL && !write_map (results, n, svg, error))
     return FALSE;
   if (svg)

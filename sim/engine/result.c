@@ -100,6 +100,7 @@ gemem_result_free (GememResult *result)
   g_free (result->failure);
   g_free (result->not_allowed);
   g_free (result->approximation);
+  g_free (result->histories);
   g_free (result->report);
   g_free (result->measured_calls);
   g_clear_pointer (&result->parameters, g_ptr_array_unref);

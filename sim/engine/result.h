@@ -286,7 +286,11 @@ struct _GememResult
    * the same trace and device reserved, if it served everything; 0: there is none beside this one */
   gboolean as_now;
   guint64 peak_now;
-  guint64 least_capacity;     /* --find-capacity; 0: not asked for; G_MAXUINT64: none found */
+  guint64 least_capacity; /* --find-capacity; 0: not asked for; G_MAXUINT64: none found */
+  /* --histories: in how many other histories it was replayed, in how many of them a request failed, and
+   * peak reserved of the others (with --find-capacity their least capacity); a sentence about them */
+  guint64 histories_runs, histories_failed, histories_least, histories_most;
+  char *histories;            /* NULL: not asked for */
   gboolean capacity_monotone; /* every probed capacity above the answer also fitted */
 };
 

@@ -45,6 +45,7 @@ const GememJsonMember gemem_json_texts[] = {
   TEXT (failure),
   ADDED_TEXT (not_allowed),
   ADDED_TEXT (approximation),
+  ADDED_TEXT (histories),
   { NULL, 0 },
 };
 
@@ -114,6 +115,10 @@ const GememJsonField gemem_json_values[] = {
   ADDED (GememResult, idle_reserved, GEMEM_FIELD_NUMBER),
   ADDED (GememResult, idle_live, GEMEM_FIELD_NUMBER),
   ADDED (GememResult, idle_stream, GEMEM_FIELD_HEX),
+  ADDED (GememResult, histories_runs, GEMEM_FIELD_NUMBER),
+  ADDED (GememResult, histories_failed, GEMEM_FIELD_NUMBER),
+  ADDED (GememResult, histories_least, GEMEM_FIELD_NUMBER),
+  ADDED (GememResult, histories_most, GEMEM_FIELD_NUMBER),
   VALUE (least_capacity),
   BOOL (GememResult, capacity_monotone),
   END,

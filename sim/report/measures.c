@@ -14,6 +14,7 @@
 #define CAPACITY GEMEM_RANK_CAPACITY
 #define SLEEP GEMEM_RANK_SLEEP
 #define NOW GEMEM_RANK_NOW
+#define HISTORIES GEMEM_RANK_HISTORIES
 #define CALLS GEMEM_RANK_CALLS
 #define SERVED GEMEM_TRAIT_SERVED
 #define ALLOWED GEMEM_TRAIT_ALLOWED
@@ -154,6 +155,8 @@ gemem_measure_applies (const GememMeasure *measure, const GememResult *result)
     return result->sleeps > 0;
   if (measure->rank == GEMEM_RANK_CAPACITY)
     return result->least_capacity != 0;
+  if (measure->rank == GEMEM_RANK_HISTORIES)
+    return result->histories_runs > 0;
   if (measure->rank == GEMEM_RANK_NOW)
     return result->peak_now > 0;
   return TRUE;

@@ -14,12 +14,13 @@ typedef enum
 
 enum
 {
-  GEMEM_RANK_DETAIL = 100,   /* full reports and files only */
-  GEMEM_RANK_MEASURED = 101, /* only with --measure */
-  GEMEM_RANK_CAPACITY = 102, /* only with --find-capacity */
-  GEMEM_RANK_SLEEP = 103,    /* only where memory slept */
-  GEMEM_RANK_NOW = 104,      /* only beside a run of what the program has now */
-  GEMEM_RANK_CALLS = 200,    /* and above: columns of the table of device calls */
+  GEMEM_RANK_DETAIL = 100,    /* full reports and files only */
+  GEMEM_RANK_MEASURED = 101,  /* only with --measure */
+  GEMEM_RANK_CAPACITY = 102,  /* only with --find-capacity */
+  GEMEM_RANK_SLEEP = 103,     /* only where memory slept */
+  GEMEM_RANK_NOW = 104,       /* only beside a run of what the program has now */
+  GEMEM_RANK_HISTORIES = 105, /* only with --histories */
+  GEMEM_RANK_CALLS = 200,     /* and above: columns of the table of device calls */
 };
 
 enum

@@ -111,6 +111,9 @@ gboolean gemem_write_check (const char *path, GError **error);
 /* Removes the temporary files of all that is being written, and holds up who would begin another:
  * for a program that ends at once.  Allocates nothing. */
 void gemem_write_abandon (void);
+/* Appends a sentence for each of @n @results whose histories (--histories) differ from it or from one another, at most
+ * ten; nothing where none was asked for. */
+void gemem_report_append_histories (GString *out, GememResult *const *results, guint n);
 /* Creates the folder @path and missing ones above it; GEMEM_ERROR_FAILED names it. */
 gboolean gemem_make_folder (const char *path, GError **error);
 

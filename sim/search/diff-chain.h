@@ -28,6 +28,10 @@ GEMEM_BEGIN_DECLS
 
 #define GEMEM_DIFF_NONE G_MAXUINT
 
+/* The numbers of the steps of @history (guint64), ascending; their ranks from 1 where the recording does not number
+ * them so; g_array_unref(). */
+GArray *gemem_diff_steps (const GememHistory *history);
+
 /* Which blocks of two histories are the same one: for each of a side its number on the other, or
  * GEMEM_DIFF_NONE.  @by_event: they are of one recording.  Else by line of code and order within the step of the same
  * number; without call stacks by size and order.  g_free() each. */

@@ -47,6 +47,17 @@ gemem_diff_append_rows_json (GString *out, const char *name, const GArray *rows)
 }
 
 static void
+append_steps_json (GString *out, const char *name, const GArray *steps)
+{
+  gemem_json_append_name (out, name);
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < steps->len; i++)
+    g_string_append_printf (out, "%s%" G_GUINT64_FORMAT, i > 0 ? ", " : "",
+                            g_array_index (steps, guint64, i));
+  g_string_append_c (out, ']');
+}
+
+static void
 append_settings_json (GString *out, const GArray *settings)
 {
   gemem_json_append_name (out, "settings");
@@ -132,6 +143,8 @@ gemem_diff_append_json (GString *out, const GememDiff *diff)
   gemem_diff_append_rows_json (out, "idle", diff->idle);
   append_settings_json (out, diff->settings);
   append_parting_json (out, diff);
+  append_steps_json (out, "first_only_steps", diff->lone_steps[0]);
+  append_steps_json (out, "second_only_steps", diff->lone_steps[1]);
   gemem_diff_chain_append_json (out, diff->chain);
   g_string_append (out, "}\n");
 }

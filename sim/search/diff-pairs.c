@@ -11,8 +11,8 @@
 /* What a block is known by; those of equal keys are the same in their order. */
 typedef struct
 {
-  guint line; /* 0: unknown */
-  guint step;
+  guint line;   /* 0: unknown */
+  guint64 step; /* its number + 1; 0: before the first */
   guint64 size; /* where the line is unknown; else 0 */
   guint index;
 } Key;
@@ -60,11 +60,34 @@ number_lines (const GememHistory *history, GHashTable *known)
   return numbers;
 }
 
+GArray *
+gemem_diff_steps (const GememHistory *history)
+{
+  GArray *steps = g_array_new (FALSE, FALSE, sizeof (guint64));
+  gboolean ascending = TRUE;
+
+  for (guint i = 0; i < history->marks->len; i++)
+    {
+      const GememHistoryMark *mark = &g_array_index (history->marks, GememHistoryMark, i);
+
+      if (mark->text != 0)
+        continue;
+      ascending = ascending
+                  && (steps->len == 0
+                      || g_array_index (steps, guint64, steps->len - 1) < mark->number);
+      g_array_append_val (steps, mark->number);
+    }
+  for (guint64 i = 0; !ascending && i < steps->len; i++)
+    g_array_index (steps, guint64, i) = i + 1;
+  return steps;
+}
+
 /* The keys of all blocks in their order; g_free(). */
 static Key *
 make_keys (const GememHistory *history, GHashTable *known)
 {
   g_autofree guint *lines = number_lines (history, known);
+  g_autoptr (GArray) steps = gemem_diff_steps (history);
   Key *keys = g_new (Key, history->blocks->len + 1);
   guint mark = 0, step = 0;
 
@@ -76,8 +99,9 @@ make_keys (const GememHistory *history, GHashTable *known)
              && g_array_index (history->marks, GememHistoryMark, mark).seq <= block->begin;
            mark++)
         step += g_array_index (history->marks, GememHistoryMark, mark).text == 0;
-      keys[i] = (Key){ lines[block->text], step, lines[block->text] == 0 ? block->requested : 0,
-                       i };
+      keys[i] = (Key){ lines[block->text],
+                       step > 0 ? g_array_index (steps, guint64, step - 1) + 1 : 0,
+                       lines[block->text] == 0 ? block->requested : 0, i };
     }
   qsort (keys, history->blocks->len, sizeof (Key), compare_in_order);
   return keys;

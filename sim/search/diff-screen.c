@@ -391,6 +391,30 @@ append_parting (GString *out, const GememDiff *diff)
   gemem_text_wrap (out, text->str, "  ");
 }
 
+/* "Without a partner: steps 4 to 6 of the second." */
+static void
+append_lone_steps (GString *out, const GememDiff *diff)
+{
+  for (guint s = 0; s < 2; s++)
+    {
+      const GArray *steps = diff->lone_steps[s];
+
+      if (steps->len == 0)
+        continue;
+      const guint64 from = g_array_index (steps, guint64, 0),
+                    to = g_array_index (steps, guint64, steps->len - 1);
+      const gboolean whole = to - from + 1 == steps->len;
+
+      g_string_append_printf (out, "Without a partner: ");
+      if (steps->len == 1)
+        g_string_append_printf (out, "step %" G_GUINT64_FORMAT, from);
+      else
+        g_string_append_printf (out, "%s %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT,
+                                whole ? "steps" : "steps between", from, to);
+      g_string_append_printf (out, " of the %s.\n", s == 0 ? "first" : "second");
+    }
+}
+
 static void
 append_reserve (GString *out, const GememDiff *diff)
 {
@@ -450,6 +474,7 @@ gemem_diff_append (GString *out, const GememDiff *diff)
     return;
   append_settings (out, diff);
   gemem_diff_append_first (out, diff);
+  append_lone_steps (out, diff);
   append_table (out, diff);
   append_rows (out, diff);
   gemem_diff_append_idle (out, diff->idle, CAUSES);

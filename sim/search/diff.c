@@ -104,6 +104,28 @@ replay_both (GememDiff *diff, const GememDiffQuestion *question, GError **error)
   return ok;
 }
 
+static void
+find_lone_steps (GememDiff *diff)
+{
+  const GememResult *a = diff->sides[0].result, *b = diff->sides[1].result;
+
+  if (diff->one_recording || a->history == NULL || b->history == NULL)
+    return;
+  g_autoptr (GArray) first = gemem_diff_steps (a->history), second = gemem_diff_steps (b->history);
+  for (guint i = 0, j = 0; i < first->len || j < second->len;)
+    {
+      const guint64 x = i < first->len ? g_array_index (first, guint64, i) : G_MAXUINT64,
+                    y = j < second->len ? g_array_index (second, guint64, j) : G_MAXUINT64;
+
+      if (x < y)
+        g_array_append_val (diff->lone_steps[0], x);
+      else if (y < x)
+        g_array_append_val (diff->lone_steps[1], y);
+      i += x <= y;
+      j += y <= x;
+    }
+}
+
 /* What a run holds until it fails is not what it needs. */
 static void
 find_chain (GememDiff *diff)
@@ -215,6 +237,8 @@ gemem_diff (const GememDiffQuestion *question, GError **error)
 
   diff->rows = gemem_diff_rows_new ();
   diff->idle = gemem_diff_rows_new ();
+  diff->lone_steps[0] = g_array_new (FALSE, FALSE, sizeof (guint64));
+  diff->lone_steps[1] = g_array_new (FALSE, FALSE, sizeof (guint64));
   diff->categories = gemem_diff_rows_new ();
   diff->classes = gemem_diff_rows_new ();
   diff->settings = g_array_new (FALSE, TRUE, sizeof (GememDiffSetting));
@@ -233,6 +257,7 @@ gemem_diff (const GememDiffQuestion *question, GError **error)
   gemem_diff_compare_holders (diff);
   gemem_diff_compare_idle (diff);
   compare_settings (diff);
+  find_lone_steps (diff);
   find_chain (diff);
   for (guint s = 0; s < 2; s++)
     {
@@ -262,6 +287,8 @@ gemem_diff_free (GememDiff *diff)
   gemem_diff_chain_free (diff->chain);
   g_array_unref (diff->rows);
   g_array_unref (diff->idle);
+  g_array_unref (diff->lone_steps[0]);
+  g_array_unref (diff->lone_steps[1]);
   g_array_unref (diff->categories);
   g_array_unref (diff->classes);
   g_array_unref (diff->settings);

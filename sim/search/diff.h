@@ -108,6 +108,9 @@ typedef struct
   GArray *settings; /* GememDiffSetting: those that differ */
   GememDiffParting parting;
   GememDiffReserve reserve;
+  /* guint64, ascending: numbers of the steps that only this side has; of two recordings whose blocks were kept, else
+   * empty */
+  GArray *lone_steps[2];
   GememDiffChain *chain; /* NULL: both hold as much, one fails, or it cannot be told */
 } GememDiff;
 

@@ -129,6 +129,26 @@ allowed (GememGateMeasure measure, guint64 before, double tolerance)
   return measure == GEMEM_GATE_FAILED ? before : before + (guint64) ((double) before * tolerance);
 }
 
+/* Whether both have lines of code and none is in both, folders and numbers aside: what then needs less is no better. */
+static gboolean
+is_other_program (const GememGateEntry *before, const GememGateEntry *now)
+{
+  g_autoptr (GRegex) pattern = gemem_diff_line_pattern ();
+  g_autoptr (GHashTable) lines = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (guint i = 0; i < before->lines->len; i++)
+    g_hash_table_add (lines, gemem_diff_line_key (
+                                 pattern, ((const GememHolder *) before->lines->pdata[i])->name));
+  for (guint i = 0; i < now->lines->len; i++)
+    {
+      g_autofree char *line = gemem_diff_line_key (
+          pattern, ((const GememHolder *) now->lines->pdata[i])->name);
+      if (g_hash_table_contains (lines, line))
+        return FALSE;
+    }
+  return before->lines->len > 0 && now->lines->len > 0;
+}
+
 GememGateFinding *
 gemem_gate_judge (const GPtrArray *baseline, const GememGateEntry *now, double tolerance,
                   const gboolean *measures)
@@ -154,6 +174,9 @@ gemem_gate_judge (const GPtrArray *baseline, const GememGateEntry *now, double t
     }
   if (finding->before != NULL)
     {
+      finding->other_program = is_other_program (finding->before, now);
+      if (finding->other_program)
+        finding->verdict = GEMEM_GATE_UNKNOWN;
       gemem_diff_match (finding->rows, finding->before->lines, now->lines, TRUE);
       gemem_diff_match_idle (finding->idle, finding->before->idle, now->idle);
     }
@@ -237,7 +260,10 @@ gemem_gate_append (GString *out, const GememGateFinding *finding, double toleran
   char share[G_ASCII_DTOSTR_BUF_SIZE];
 
   g_string_append_printf (line, "%s: %s: ", words[finding->verdict], finding->now->name);
-  if (finding->verdict == GEMEM_GATE_UNKNOWN)
+  if (finding->other_program)
+    g_string_append (line, "no line of code of the baseline is in it: it is of another program; "
+                           "--update takes this one");
+  else if (finding->verdict == GEMEM_GATE_UNKNOWN)
     g_string_append (line, "the baseline does not have it; --update adds it");
   else if (finding->verdict == GEMEM_GATE_WORSE && tolerance > 0)
     g_string_append_printf (line, "over %s %% more than the baseline says",
@@ -277,6 +303,7 @@ gemem_gate_append_json (GString *out, const GememGateFinding *finding)
   g_string_append_c (out, '{');
   gemem_json_append_text_member (out, "trace", finding->now->name);
   gemem_json_append_text_member (out, "verdict", words[finding->verdict]);
+  gemem_json_append_bool_member (out, "other_program", finding->other_program);
   append_values_json (out, "before", finding->before);
   append_values_json (out, "now", finding->now);
   gemem_json_append_name (out, "worse");

@@ -66,13 +66,14 @@ typedef enum
   GEMEM_GATE_SAME,
   GEMEM_GATE_BETTER, /* less, and nothing is worse */
   GEMEM_GATE_WORSE,
-  GEMEM_GATE_UNKNOWN, /* the baseline does not have it */
+  GEMEM_GATE_UNKNOWN, /* the baseline does not have it, or has another program by its name */
 } GememGateVerdict;
 
 typedef struct
 {
   const GememGateEntry *before, *now; /* before: NULL where it is unknown */
   GememGateVerdict verdict;
+  gboolean other_program;           /* both have lines of code, of which none is in both */
   gboolean worse[GEMEM_GATE_COUNT]; /* by more than is allowed */
   GArray *rows, *idle;              /* GememDiffRow: lines that hold more or less; causes */
 } GememGateFinding;

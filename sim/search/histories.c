@@ -47,6 +47,7 @@ add_job (Round *round, GememHistoriesKind kind)
 
   if (round->device != NULL)
     job.device_spec = round->device;
+  job.find_capacity = round->options->finds_capacity;
   g_array_append_val (round->jobs, job);
   g_array_append_val (round->kinds, kind);
   return &g_array_index (round->jobs, GememJob, round->jobs->len - 1);
@@ -78,16 +79,20 @@ add_jobs (Round *round, guint frees)
 }
 
 static void
-count (GememHistoriesSpread *spread, const GememResult *result)
+count (GememHistoriesSpread *spread, const GememResult *result, gboolean capacity)
 {
-  const gboolean failed = result == NULL || !gemem_result_is_complete (result);
+  const gboolean failed =
+      result == NULL || !gemem_result_is_complete (result)
+      || (capacity && (result->least_capacity == 0 || result->least_capacity == G_MAXUINT64));
+  guint64 need;
 
   spread->runs++;
   spread->failed += failed;
   if (failed)
     return;
-  spread->least = MIN (spread->least, result->peak_reserved);
-  spread->most = MAX (spread->most, result->peak_reserved);
+  need = capacity ? result->least_capacity : result->peak_reserved;
+  spread->least = MIN (spread->least, need);
+  spread->most = MAX (spread->most, need);
 }
 
 /* An interrupted round tells nothing. */
@@ -106,8 +111,9 @@ take_results (const Round *round, GememHistories *histories, GError **error)
     gemem_jobs_run ((const GememJob *) round->jobs->data, n, 0, results, errors);
   for (guint i = 0; i < n; i++)
     {
-      count (&histories->kinds[g_array_index (round->kinds, GememHistoriesKind, i)], results[i]);
-      count (&histories->all, results[i]);
+      count (&histories->kinds[g_array_index (round->kinds, GememHistoriesKind, i)], results[i],
+             round->options->finds_capacity);
+      count (&histories->all, results[i], round->options->finds_capacity);
       gemem_result_free (results[i]);
       g_clear_error (&errors[i]);
     }

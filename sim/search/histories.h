@@ -24,8 +24,9 @@ typedef enum
 
 typedef struct
 {
-  guint runs, failed;  /* of which a request failed or could not be served */
-  guint64 least, most; /* peak reserved of those that did not fail; G_MAXUINT64 and 0: of none */
+  guint runs, failed; /* of which a request failed or could not be served */
+  guint64 least,
+      most; /* peak reserved, or the least capacity, of those that did not fail; G_MAXUINT64 and 0: of none */
 } GememHistoriesSpread;
 
 typedef struct

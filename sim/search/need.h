@@ -35,6 +35,7 @@ typedef struct
   const char *device_spec;   /* NULL: that of each recording */
   gboolean ignores_settings; /* those of the recordings do not count */
   gboolean allow_partial;
+  gboolean finds_capacity; /* of histories the least capacity counts, not what they reserve */
   const gint *interrupted;
   /* Runs jobs as gemem_jobs_run() does; NULL: that. */
   void (*run) (const GememJob *jobs, guint n, GememResult **results, GError **errors);

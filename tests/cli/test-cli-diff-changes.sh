@@ -60,6 +60,15 @@ planted "another setting" '^Settings: max_split_size_mb unlimited -> 20MiB\.' ''
 planted "another allocator" '^Settings: allocator pytorch-caching -> tf-bfc\.' '' '# allocator: "tf-bfc"'
 check "nothing of itself" sh -c 'gemem-sim diff base.txt base.txt | grep -q "^Nothing differs" && test "$(gemem-sim diff base.txt base.txt | wc -l)" -eq 2'
 
+# Steps are matched by their numbers, and what has no partner is said.
+program 5 | trace >five.txt; run 0 gemem-sim diff base.txt five.txt; says out '^Without a partner: steps 4 to 5 of the second\.$'
+run 0 gemem-sim diff five.txt base.txt; says out '^Without a partner: steps 4 to 5 of the first\.$'
+program 5 | sed '/^step 1/,/^step 2/{/^step 2/!d}' | trace >late.txt; run 0 gemem-sim diff base.txt late.txt; says out '^Without a partner: step 1 of the first\.$'
+program 3 | sed 's/^step .*/step 0/' | trace >unnumbered.txt; run 0 gemem-sim diff unnumbered.txt base.txt; lacks out 'Without a partner'
+# the recording that begins a step later: its blocks belong to those of the same step, so that the chain tells of the change alone
+sed 's/^ask a34 9 4$/ask a34 90 4/' base.program | sed '/^step 1/,/^step 2/{/^step 2/!d}' | trace >later.txt
+run 0 gemem-sim diff base.txt later.txt; says out '^  90\.00 MiB, in the first 9\.000 MiB, by model\.py:40 layer4 \(event '
+
 # ---- the chain: 30 MiB are asked for while 10 of the segment of 40 are in use; one block more, kept, and the request does not fit there
 cat >fits.program <<'X'
 step 1

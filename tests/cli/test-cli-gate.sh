@@ -67,6 +67,16 @@ damage 's/.*/not a key file/' '.*'; : >bad.ini; run 3 gemem-sim gate step.txt -b
 head -c 100 "$recorded/vit-train.gmt" >cut.gmt; cp first.ini kept.ini; run 3 gemem-sim gate cut.gmt -b kept.ini --update; check "a baseline stays where a recording is damaged" cmp first.ini kept.ini
 run 1 gemem-sim gate step.txt --update -b missing/folder.ini; says err 'missing/folder\.ini'
 
+# ---- a baseline of another program, which needs less: no pass; a function that moved to another folder is the same program
+step 31457280 | sed 's/"model\.py"/"other.py"/' >step.txt; run 5 gemem-sim gate step.txt -b first.ini
+says out '^unknown: step\.txt: no line of code of the baseline is in it: it is of another program; --update$'; lacks out 'worse: '
+run 5 gemem-sim gate step.txt -b first.ini -f json; check "JSON: another program" grep -q '"other_program": true' "$out"
+step 41943040 70 | sed 's|"model\.py"|"/src/new/model.py"|' >step.txt; run 0 gemem-sim gate step.txt -b first.ini
+
+# ---- a clock that jumps back, by an hour and to 0: the same verdict
+step 41943040 | sed '1a # flags: has-time' | awk '/^alloc|^free/ { print $0 " t=" (++n == 2 ? "3600000000000" : n == 3 ? 0 : n * 1000); next } { print }' >step.txt
+for again in 1 2 3; do run 0 gemem-sim gate step.txt -b first.ini; says out '^ok: step\.txt: reserved at most 70\.00 MiB$'; done
+
 # ---- the whole way of doc/ci.md: a dry run, without a GPU, then the gate
 program=$GEMEM_BUILDDIR/tests/programs/dry-memory
 if is_sanitized; then skip "the whole way" "the preloaded libraries are instrumented"; else

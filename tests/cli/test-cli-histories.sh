@@ -53,10 +53,30 @@ says out '^It cannot be told whether it fits: a request fails in 1 of 4 other hi
 says out '^It fails in 1 of 4 other histories: 3 orders of frees 814\.2 MiB, a warm cache 1 fails\.$'
 run 4 gemem-sim quick.txt --capacity 812MiB --histories 3; says out '^It fails in 4 of 4 other histories: 3 orders of frees 3 fail, a warm cache 1 fails\.$'
 
+# ---- a comparison: each row in other histories
+run 0 gemem-sim compare "$recorded/gpt2-train.gmt" "$recorded/vit-train.gmt" -a pytorch-caching -a cuda-async --histories 4
+says out '^allocator .* peak reserved .* histories from +histories to'
+says out '^cuda-async +2\.469 GiB .* 2\.469 GiB +2\.563 GiB'; says out '^pytorch-caching \(now\) +2\.777 GiB .* 2\.777 GiB +2\.777 GiB'
+says out '^gpt2-train\.gmt, cuda-async: It needs 2\.469 GiB to 2\.563 GiB in 5 other histories: 4 orders'
+lacks out 'pytorch-caching: It needs'
+run 0 gemem-sim compare "$recorded/vit-train.gmt" -a pytorch-caching --histories 3; says out '^No row needs more or less in other histories\.$'
+run 0 gemem-sim compare "$recorded/vit-train.gmt" -a pytorch-caching; lacks out 'histories from'
+run 0 gemem-sim compare random.gmt -a gmlake -a pytorch-caching --histories 8 -f json -o compared.json
+check 'the gate finds the same' test "$(jq -r '.results[] | select(.allocator == "gmlake") | .values.histories_most // .histories_most' compared.json)" = "$(peak worst.ini)"
+check 'JSON: how many' jq -e '[.results[] | (.values.histories_runs // .histories_runs)] | min == max and min >= 8' compared.json
+run 0 gemem-sim compare random.gmt -a gmlake --histories 8 -f csv -o compared.csv; check 'CSV' grep -q histories_most compared.csv
+run 0 gemem-sim plot compared.json -f json; check 'and back' test "$(jq -S .results "$out" | md5sum)" = "$(jq -S .results compared.json | md5sum)"
+run 0 gemem-sim compare quick.txt -a umpire-quick -d sim:capacity=815MiB --histories 3; says out '^umpire-quick: It fails in 1 of 4 other histories: 3 orders of frees 814\.2 MiB, a warm cache 1 fails\.$'
+# with --find-capacity the least capacity of each
+run 0 gemem-sim compare random.gmt -a pytorch-caching --histories 6 --find-capacity -f json -o capacity.json
+check 'the least capacity in other histories is that of each' jq -e '.results[0] | ((.values.least_capacity // .least_capacity) > 0) and ((.values.histories_most // .histories_most) >= (.values.histories_least // .histories_least)) and ((.values.histories_least // .histories_least) < (.values.peak_reserved // .peak_reserved))' capacity.json
+run 2 gemem-sim compare random.gmt --histories 3 --measure; says err '^gemem-sim: error: --histories and --measure: leave one of them out$'
+run 2 gemem-sim compare random.gmt random.gmt --histories 3 --share-device; run 2 gemem-sim compare random.gmt --histories 1001; run 2 gemem-sim compare random.gmt --histories 2 -d cuda:0
+
 # ---- on a terminal, which shows how far they are: the paths of shuffled recordings are asked for
 python=$(command -v python3 || echo false)
 if "$python" -c 'import pty; pty.openpty()' 2>/dev/null; then
-  for command in "advise --capacity 16GiB" "gate --update -b shown.ini"; do
+  for command in "advise --capacity 16GiB" "gate --update -b shown.ini" "compare -a pytorch-caching"; do
     # shellcheck disable=SC2086 # words
     "$python" "$GEMEM_SRCDIR/tests/util/on-terminal.py" shown gemem-sim ${command%% *} "$recorded/gpt2-train.gmt" ${command#* } --histories 5
     check "a terminal: $command" sh -c 'read -r got took <shown/status; echo "$got"; test "$got" = 0'

@@ -56,8 +56,10 @@ fails 2 'stands for' 'planned:fallback=[ge-*]'
 fails 2 'write it outside the brackets' 'planned:fallback=[direct:capacity=1GiB]'
 fails 2 "unknown planner 'x'" planned:planner=x
 fails 2 'stands for' "planned:learn=$recorded/gpt2-train.gmt,planner=first-fit*"
-run 0 gemem-sim replay "$recorded/gpt2-train.gmt" -a "planned:learn=$recorded/gpt2-train.gmt"
-says err 'learn: 1294 requests before the steps are planned, and 773 of the step with the largest peak; steps that repeat: 1'
+# ---- which step was learnt, from one reading of the recording
+run 0 gemem-sim replay "$recorded/gpt2-train.gmt" -a "planned:learn=$recorded/gpt2-train.gmt" -v
+says out 'requests_before_steps +1294$'; says out 'requests_of_step +773$'; says out 'steps_alike +1$'
+says out 'learnt_from_request '; says out 'learnt_to_request '
 # ---- the least that is possible, beside it
 run 0 gemem-sim compare "$recorded/resnet50-train.gmt" -a pytorch-caching -a planned:learn="$recorded/resnet50-train.gmt" --optimal
 says out '^plan:planner="optimal:alignment=1" '

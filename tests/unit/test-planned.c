@@ -3,6 +3,8 @@
  * back.  Its parts: test-planned-parts.c. */
 #include "config.h"
 
+#include <glib/gstdio.h>
+
 #include "base/rng.h"
 #include "tests/util/vectors.h"
 
@@ -374,6 +376,50 @@ test_departures (void)
           3);
 }
 
+/* A plan whose places overlap, as nothing in its file forbids: a place that is not free is not given. */
+static void
+test_any_plan (void)
+{
+  const char *spec = "planned:plan=any-plan.txt";
+  GString *text = g_string_new ("\n0 0 40 200 0\n");
+  GememRng rng;
+
+  gemem_rng_init (&rng, 4, "any-plan");
+  for (guint i = 0; i < 240; i++)
+    {
+      const guint64 offset = 512 * gemem_rng_below (&rng, 100000),
+                    size = gemem_rng_range (&rng, 1, 4000000);
+
+      g_string_append_printf (text, "%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n", offset, size);
+    }
+  g_assert_true (g_file_set_contents ("any-plan.txt", text->str, -1, NULL));
+  for (guint run = 0; run < 2; run++)
+    {
+      g_auto (GStrv) lines = g_strsplit (text->str, "\n", -1);
+      Program self;
+
+      program_begin (&self, spec, NULL);
+      for (guint i = 0; i < 20000; i++)
+        {
+          const guint at = i < 240 ? i : 40 + (i - 240) % 200;
+          const guint64 size = g_ascii_strtoull (strchr (lines[at + 2], ' '), NULL, 10);
+
+          if (run == 0 || gemem_rng_below (&rng, 50) > 0)
+            program_alloc (&self, size, run == 1 && gemem_rng_below (&rng, 50) == 0 ? 7 : 0);
+          while (self.live->len > 0 && gemem_rng_below (&rng, 12) < self.live->len)
+            program_free (&self, live_at (&self, (guint) gemem_rng_below (&rng, self.live->len)),
+                          FALSE);
+          if (i % 997 == 0)
+            program_verify (&self);
+        }
+      g_assert_cmpuint (stat_of (&self, "planned_requests"), >, 1000);
+      g_assert_cmpuint (stat_of (&self, "refused_places"), >, 100);
+      program_end (&self);
+    }
+  g_string_free (text, TRUE);
+  g_remove ("any-plan.txt");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -382,6 +428,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planned/shared", test_shared);
   g_test_add_func ("/planned/no-plan", test_no_plan);
   g_test_add_func ("/planned/no-memory", test_no_memory);
+  g_test_add_func ("/planned/any-plan", test_any_plan);
   g_test_add_func ("/planned/departures", test_departures);
   return g_test_run ();
 }

@@ -945,6 +945,33 @@ test_pools_let_go (void)
   expect_released ("t\n" POOLED ("1") "e segment_free 0x10000000 20971520 0 1 d/m 5\n", alone);
 }
 
+/* Before 2.12 events name no pool: what an emptied cache returns behind the default pool's, out of the
+ * order of streams, was of a private one.  Not what the allocator returned by itself. */
+static void
+test_pools_by_order (void)
+{
+#define ON(n, stream) \
+  "e segment_alloc 0x" n "0000000 20971520 " stream " 1 a/m\ne alloc 0x" n \
+  "0000000 20000000 " stream " 1 a/m\ne free_requested 0x" n "0000000 20000000 " stream \
+  " 1 d/m\ne free_completed 0x" n "0000000 20000000 " stream " 1 d/m\n"
+#define BACK_ON(n, stream, stack) "e segment_free 0x" n "0000000 20971520 " stream " 1 " stack "\n"
+  static const char *const stacks[] = { "empty_cache/m", "a/m" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (stacks); i++)
+    {
+      g_autofree char *text = g_strdup_printf (
+          "t\n" ON ("1", "3") ON ("2", "7") ON ("3", "5") BACK_ON ("1", "3", "%s")
+              BACK_ON ("2", "7", "%s") BACK_ON ("3", "5", "%s") SEGMENT ("4", "a/m"),
+          stacks[i], stacks[i], stacks[i]);
+      g_autoptr (GBytes) bytes = snapshot_pickle (text, SNAPSHOT_PYTHON);
+      g_autofree char *read = read_all (bytes, -1, FALSE);
+
+      g_assert_cmpint (strstr (read, "pool-release p1\ntrim\n") != NULL, ==, i == 0);
+      g_assert_cmpint (strstr (read, "alloc #3 30000000:20000000 s5 p1\n") != NULL, ==, i == 0);
+      g_assert_null (strstr (read, "alloc #2 20000000:20000000 s7 p"));
+    }
+}
+
 static void
 test_repeats (void)
 {
@@ -1073,6 +1100,7 @@ main (int argc, char **argv)
   g_test_add_func ("/pytorch-variants/refused-after-a-part", test_refused_after_a_part);
   g_test_add_func ("/pytorch-variants/failed", test_failed);
   g_test_add_func ("/pytorch-variants/pools-let-go", test_pools_let_go);
+  g_test_add_func ("/pytorch-variants/pools-let-go-by-order", test_pools_by_order);
   g_test_add_func ("/pytorch-variants/many-stacks", test_repeats);
   g_test_add_func ("/pytorch-variants/skipped", test_skipped);
   g_test_add_func ("/pytorch-variants/versions", test_versions);

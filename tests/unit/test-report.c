@@ -780,16 +780,17 @@ test_csv (void)
       "ooms_avoidable,retries,least_capacity,allocs,frees,end_live,end_reserved,calls_"
       "malloc,calls_free,calls_reserve,calls_create,calls_map,"
       "calls_unmap,calls_destroy,calls_release,calls_syncs,calls_events,calls_memset,"
-      "calls_info,calls,calls_time,peak_host_backup\n"
+      "calls_info,calls,calls_time,peak_host_backup,histories_least,histories_most,"
+      "histories_failed\n"
       "\"a,b.gmt\",,0,sample,\"p|y_2:a={\"\"q\"\"}\\,b\\012\",sim:capacity=8GiB,no,"
       "cr\\015here,,4294967296,,3355443200,1.280000,0.750000,"
       "3221225472,"
       "3489660928,268435456,268435456,0,0,0.250000,0.138889,201326592,4,2,503,50000,50000,0,"
-      "501500,,,,,,,0,0,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000,\n"
+      "501500,,,,,,,0,0,0,none,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000,,,,\n"
       "x.gmt,,0,sample,direct,sim:capacity=8GiB,no,,,4294967296,,3355443200,1.280000,0."
       "750000,3221225472,"
       "3489660928,268435456,268435456,0,0,0.250000,0.138889,201326592,4,2,503,50000,50000,0,"
-      "501500,,,,,,,0,0,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000,\n");
+      "501500,,,,,,,0,0,0,,5,4,0,0,4,2,0,0,0,0,0,0,0,0,0,0,6,500000,,,,\n");
   free_results (results, 2);
 }
 

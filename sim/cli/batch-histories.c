@@ -1,0 +1,47 @@
+/* batch-histories.c - see batch-histories.h. */
+#include "config.h"
+
+#include "sim/cli/batch-histories.h"
+#include "sim/cli/needs.h"
+
+static gboolean
+try_one (const GememJob *job, GememResult *result, guint frees, GError **error)
+{
+  const GememSourceFile *file = job->source_data;
+  const GememNeed need = { .name = file->path,
+                           .held = file->held,
+                           .spec = job->allocator,
+                           .graph = job->graph,
+                           .result = result };
+  const GememNeedOptions options = { .device_spec = job->device_spec,
+                                     .ignores_settings = !job->use_trace_settings,
+                                     .allow_partial = job->allow_partial,
+                                     .finds_capacity = job->find_capacity,
+                                     .interrupted = job->interrupted,
+                                     .run = gemem_needs_run_jobs };
+  GememHistories histories;
+
+  if (!gemem_histories_try (&need, frees, &options, &histories, error))
+    return FALSE;
+  result->histories_runs = histories.all.runs;
+  result->histories_failed = histories.all.failed;
+  if (histories.all.failed < histories.all.runs)
+    {
+      result->histories_least = histories.all.least;
+      result->histories_most = histories.all.most;
+    }
+  g_free (result->histories);
+  result->histories = gemem_histories_sentence (
+      &histories, job->find_capacity ? result->least_capacity : result->peak_reserved);
+  return TRUE;
+}
+
+gboolean
+gemem_batch_histories (const GArray *list, GememResult *const *results, guint frees, GError **error)
+{
+  for (guint i = 0; frees > 0 && i < list->len; i++)
+    if (results[i] != NULL && gemem_result_is_complete (results[i])
+        && !try_one (&g_array_index (list, GememJob, i), results[i], frees, error))
+      return FALSE;
+  return TRUE;
+}
