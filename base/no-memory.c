@@ -28,6 +28,7 @@ write_log (GLogLevelFlags level, const GLogField *fields, gsize n, gpointer data
       const char *text = fields[i].value, *failed;
       if (strcmp (fields[i].key, "MESSAGE") == 0
           && ((failed = strstr (text, "failed to allocate ")) != NULL
+              || (failed = strstr (text, "Not enough memory for ")) != NULL /* GIO, of zlib */
               || (failed = strstr (text, "creating thread ")) != NULL))
         gemem_end_without_memory (failed, strcspn (failed, "\n"));
     }

@@ -48,7 +48,7 @@ if shared dsa/minimalloc; then
 fi
 
 # Both preorders and capacities can be wrong; what does not fit is said, and whether that is proven.
-run 1 gemem-sim plan a.csv -p minimalloc:alignment=1,capacity=7; says err 'no plan fits into capacity=7; give more'
+run 1 gemem-sim plan a.csv -p minimalloc:alignment=1,capacity=7; says err 'no plan fits into capacity=7: at step 0 8 bytes are in use'
 run 0 gemem-sim plan a.csv -p minimalloc:alignment=1 --no-time; says out '^minimalloc:alignment=1: proven least'
 run 2 gemem-sim plan a.csv -p minimalloc:preorders=XY; says err "preorders='XY'"
 run 0 gemem-sim plan a.csv -p xla-heap -f json; says out '\["spatial", '; says out '"winner": "spatial"'

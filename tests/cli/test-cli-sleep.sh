@@ -44,7 +44,7 @@ says out '^  event 12: waking 1.000 GiB \[kv_cache\] failed with 128.0 MiB live,
 run 4 gemem-sim replay -v engine.txt -a pytorch-caching -d sim:capacity=1128MiB --fail-on-oom
 run 0 gemem-sim replay engine.txt -a pytorch-caching --find-capacity -o r.json
 check 'the least capacity is what is needed at once' grep -q '"least_capacity": 1207959552' r.json
-run 0 gemem-sim compare engine.txt -a pytorch-caching -f csv; says out ',peak_host_backup$'; says out ',41943040$'
+run 0 gemem-sim compare engine.txt -a pytorch-caching -f csv; says out ',peak_host_backup,histories_least,'; says out ',41943040,,,$'
 run 0 gemem-sim plot r.json -f csv --columns peak_host_backup; says out ',41943040$'
 # ---- level 2 keeps only what the program says; pausing copies what the pool asks for
 sed 's/^sleep.*/sleep size=1000/' engine.txt >two.txt

@@ -210,7 +210,7 @@ done
 run 0 gemem-sim host.txt; says out ', cupy-pool .*, 6 events$'
 run 0 gemem-dry-run -o pinned.gmt --json pinned.json "$program" pinned; says err '^  h100 +fits: 0 B'; says err '^  pinned host +4\.000 MiB'
 check "pinned memory alone, in JSON" jq -e '.fits and .processes[0].pinned_host == 4194304 and .needed == 0' pinned.json
-run 3 gemem-sim pinned.gmt; says out ', direct, 1 events of host memory$'; says out "^It needs 4\.000 MiB of the host's memory"
+run 3 gemem-sim pinned.gmt; says out ', direct, 1 event of host memory$'; says out "^It needs 4\.000 MiB of the host's memory"
 
 # ---- several processes, and ends
 run 0 gemem-dry-run -o many.gmt "$program" children
