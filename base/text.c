@@ -62,6 +62,12 @@ gemem_text_is_hidden (gunichar c)
          || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
 }
 
+guint
+gemem_text_columns (gunichar c)
+{
+  return g_unichar_iszerowidth (c) ? 0 : g_unichar_iswide (c) ? 2 : 1;
+}
+
 void
 gemem_text_append_visible (GString *out, const char *text, gssize length, gboolean lines)
 {

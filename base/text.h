@@ -29,6 +29,9 @@ gboolean gemem_text_is_hidden (gunichar c);
 
 GEMEM_BEGIN_DECLS
 
+/* How many columns of a terminal @c takes: 0 to 2. */
+guint gemem_text_columns (gunichar c);
+
 /* Appends the first @length bytes of @text (-1: all), hidden characters and bytes that are no UTF-8 as
  * \033 or \u202e; @lines: line ends and tabs stay.  O(length). */
 void gemem_text_append_visible (GString *out, const char *text, gssize length, gboolean lines);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/io/input.h"
+#include "base/text.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/progress.h"
 
@@ -170,13 +171,6 @@ append_numbers (GString *out, gint64 elapsed)
     append_time (out, elapsed);
 }
 
-/* Columns that @c takes; characters that take none are not worth the trouble. */
-static guint
-columns_of (gunichar c)
-{
-  return g_unichar_iswide (c) ? 2 : 1;
-}
-
 /* Appends what fits of @text into @space columns, "..." in place of the rest. */
 static void
 append_cut (GString *out, const char *text, guint space)
@@ -189,7 +183,7 @@ append_cut (GString *out, const char *text, guint space)
     {
       const gunichar c = g_unichar_isprint (g_utf8_get_char (text)) ? g_utf8_get_char (text) : '?';
 
-      used += columns_of (c);
+      used += gemem_text_columns (c);
       if (used > space)
         {
           g_string_truncate (out, cut);

@@ -48,13 +48,6 @@ gemem_canvas_put (GememCanvas *canvas, guint row, guint column, gunichar c, Geme
   g_array_index (canvas->cells, Cell, row * canvas->columns + column) = (Cell){ c, tint };
 }
 
-/* Columns of @c; a mark that has none of its own is left out. */
-static guint
-columns_of (gunichar c)
-{
-  return g_unichar_iszerowidth (c) ? 0 : g_unichar_iswide (c) ? 2 : 1;
-}
-
 guint
 gemem_canvas_text (GememCanvas *canvas, guint row, guint column, guint width, const char *text,
                    GememTint tint)
@@ -63,11 +56,11 @@ gemem_canvas_text (GememCanvas *canvas, guint row, guint column, guint width, co
   guint at = 0, all = 0;
 
   for (const char *p = line; *p != '\0'; p = g_utf8_next_char (p))
-    all += columns_of (g_utf8_get_char (p));
+    all += gemem_text_columns (g_utf8_get_char (p));
   for (const char *p = line; *p != '\0'; p = g_utf8_next_char (p))
     {
       const gunichar c = g_utf8_get_char (p);
-      const guint wide = columns_of (c);
+      const guint wide = gemem_text_columns (c);
       if (wide == 0)
         continue;
       if (at + wide > width - (all > width ? MIN (width, 1) : 0))
