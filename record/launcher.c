@@ -471,6 +471,9 @@ gemem_launcher_open (const GememJournal *journal, const GememLaunchFacts *facts,
     }
   if (reader != NULL && facts->ended != NULL)
     gemem_trace_info_note (&reader->info, "ended", "%s", facts->ended);
+  if (reader != NULL && facts->host != NULL)
+    gemem_trace_info_note (&reader->info, GEMEM_TRACE_HOST,
+                           "calls of CUDA for pinned memory, in their order, after all else");
   return reader;
 }
 
@@ -499,7 +502,34 @@ is_left_out (First *devices, const GememTraceEvent *event, guint64 size)
   return first->left_out;
 }
 
-/* Writes the events of @reader to @path, as @facts say.  *@count: of them. */
+/* Writes the calls in @journal for pinned memory of the host, all at @last's time and with ids from above @last's. */
+static gboolean
+write_host (GememTraceWriter *writer, const GememJournal *journal, const GememTraceEvent *last,
+            GError **error)
+{
+  const GememLaunchFacts facts = { .format = "journal", .calls_only = TRUE };
+  g_autoptr (GememTraceReader) reader = gemem_launcher_open (journal, &facts, error);
+  const GememTraceEvent *events;
+  gssize n = -1;
+
+  while (reader != NULL && (n = gemem_trace_next (reader, &events, error)) > 0)
+    for (gssize i = 0; i < n; i++)
+      {
+        const GememTraceEvent event = { .kind = events[i].kind,
+                                        .device = GEMEM_DEVICE_HOST,
+                                        .time = last->time,
+                                        .id = last->id + 1 + events[i].id,
+                                        .size = events[i].size };
+
+        if (events[i].device == GEMEM_DEVICE_HOST
+            && (event.kind == GEMEM_EVENT_ALLOC || event.kind == GEMEM_EVENT_FREE)
+            && !writer->write (writer, &event, 1, error))
+          return FALSE;
+      }
+  return n == 0;
+}
+
+/* Writes the events of @reader to @path, as @facts say.  *@count: of them, without those of the host. */
 static gboolean
 copy (GememTraceReader *reader, const GememLaunchFacts *facts, const char *path, guint64 *count,
       GError **error)
@@ -507,6 +537,7 @@ copy (GememTraceReader *reader, const GememLaunchFacts *facts, const char *path,
   GememTraceWriter *writer = gemem_trace_create (path, "native", &reader->info, error);
   g_autoptr (GArray) kept = g_array_new (FALSE, FALSE, sizeof (GememTraceEvent));
   First devices[JOURNAL_MAX_DEVICES + 1] = { 0 };
+  GememTraceEvent last = { 0 };
   const GememTraceEvent *events;
   gssize n;
 
@@ -518,12 +549,18 @@ copy (GememTraceReader *reader, const GememLaunchFacts *facts, const char *path,
     {
       g_array_set_size (kept, 0);
       for (gssize i = 0; i < n; i++)
-        if (facts->left_out == 0 || !is_left_out (devices, &events[i], facts->left_out))
-          g_array_append_val (kept, events[i]);
+        {
+          if (facts->left_out == 0 || !is_left_out (devices, &events[i], facts->left_out))
+            g_array_append_val (kept, events[i]);
+          last.time = events[i].time;
+          last.id = events[i].id != GEMEM_REFUSED_ID ? MAX (last.id, events[i].id) : last.id;
+        }
       if (!writer->write (writer, (gpointer) kept->data, kept->len, error))
         break;
       *count += kept->len;
     }
+  if (n == 0 && facts->host != NULL && !write_host (writer, facts->host, &last, error))
+    n = -1;
   unfinished = NULL;
   const gboolean wanted = *count > 0
                           || (facts->ended != NULL

@@ -110,6 +110,9 @@ typedef struct
    * those of it that are refused before; 0: none is */
   guint64 left_out;
   GememDeviceMemory memory; /* of a journal: which counts */
+  /* its calls for the host's pinned memory follow, at the last moment: the times of the two are those of
+   * different clocks, and no device serves both; NULL: there are none */
+  const GememJournal *host;
 } GememLaunchFacts;
 
 /* Opens @journal (NULL: nothing was recorded), noting the tool and the facts; gemem_trace_close(). */

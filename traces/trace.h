@@ -364,6 +364,8 @@ GememEventKind gemem_event_kind_from_name (const char *name, gsize length);
 
 /* Provenance of a dry run: what its verdict depends on, one each (dry/verdict/judge.c). */
 #define GEMEM_TRACE_ONLY_IF "only if"
+/* Provenance of requests to PyTorch that calls for the host's pinned memory follow. */
+#define GEMEM_TRACE_HOST "host memory"
 /* Provenance of a program whose sizes are not all known: which, and what gives them a number. */
 #define GEMEM_TRACE_OPEN "open"
 /* Provenance of a file that holds a state and no requests: what to do for those. */

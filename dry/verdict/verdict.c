@@ -314,7 +314,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
                                    .managed_on_host = TRUE,
                                    .never_refused = g_strcmp0 (refusals, "0") == 0,
                                    .left_out = left_out,
-                                   .memory = passes_on ? GEMEM_MEMORY_OF_POOLS : GEMEM_MEMORY_ALL };
+                                   .memory = passes_on ? GEMEM_MEMORY_OF_POOLS : GEMEM_MEMORY_ALL,
+                                   .host = snapshot != NULL && pinned > 0 ? journal : NULL };
   if (!gemem_launcher_convert (source, &facts, path, &count))
     {
       g->verdict->lost++;

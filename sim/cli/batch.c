@@ -282,9 +282,10 @@ static gboolean
 append_choices (GPtrArray *specs, GememSourceFile *first)
 {
   GememTraceReader *reader = use_environment ? NULL : gemem_source_file_open (first, NULL);
-  g_autofree char *recorder = reader != NULL
-                                  ? gemem_recorder_text (&reader->info, no_trace_settings)
-                                  : NULL;
+  g_autofree char *recorder = reader != NULL ? gemem_recorder_text (
+                                  &reader->info, gemem_source_is_host (first, &reader->info),
+                                  no_trace_settings)
+                                             : NULL;
   const gboolean known = recorder != NULL && !no_trace_settings
                          && gemem_choices_append (specs, recorder, &reader->info);
 

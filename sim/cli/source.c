@@ -421,13 +421,12 @@ gemem_source_path_of_job (const GememJob *job)
   return ((const GememSourceFile *) job->source_data)->path;
 }
 
-/* Whether the host's memory is to work on, where that matters: a device is not looked for else. */
-static gboolean
-is_on_host (GememSourceFile *file, const GememTraceInfo *info)
+gboolean
+gemem_source_is_host (GememSourceFile *file, const GememTraceInfo *info)
 {
-  g_autoptr (GArray) devices = gemem_trace_info_came_from (info, "journal")
-                                   ? gemem_source_devices (file, NULL)
-                                   : NULL;
+  const gboolean may = gemem_trace_info_came_from (info, "journal")
+                       || gemem_trace_info_said (info, GEMEM_TRACE_HOST) != NULL;
+  g_autoptr (GArray) devices = may ? gemem_source_devices (file, NULL) : NULL;
 
   return devices != NULL && gemem_recorder_is_host (devices);
 }
@@ -442,9 +441,9 @@ gemem_source_recorder (GememSourceFile *file, gboolean ignores_settings, const G
   const gboolean found = reader != NULL
                          && (reader->info.allocator != NULL
                              || gemem_trace_next (reader, &events, error) >= 0)
-                         && gemem_recorder_parse (&reader->info, is_on_host (file, &reader->info),
-                                                  ignores_settings, variables, specs, assumed,
-                                                  error);
+                         && gemem_recorder_parse (
+                             &reader->info, gemem_source_is_host (file, &reader->info),
+                             ignores_settings, variables, specs, assumed, error);
 
   if (found && release != NULL && !ignores_settings)
     *release = gemem_recorder_release_note (&reader->info, specs->pdata[0]);

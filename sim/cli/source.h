@@ -37,6 +37,8 @@ char *gemem_source_file_name (const GememSourceFile *file);
 GememTraceReader *gemem_source_file_open (gpointer file, GError **error); /* a GememTraceSource */
 /* The path of the source file that @job reads. */
 const char *gemem_source_path_of_job (const GememJob *job);
+/* Whether the host's memory is to work on, where @info says that it may be in the file; that is looked for then. */
+gboolean gemem_source_is_host (GememSourceFile *file, const GememTraceInfo *info);
 /* gemem_recorder_parse() of what the file says.  *@release, g_free(): the note on its release, unless that
  * is the one replayed (gemem_recorder_release_note()); @release may be NULL. */
 gboolean gemem_source_recorder (GememSourceFile *file, gboolean ignores_settings,

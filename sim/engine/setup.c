@@ -93,7 +93,8 @@ device_of (const GememTraceInfo *info, int ordinal)
 {
   const gboolean gpu = gemem_trace_info_came_from (info, "journal")
                        || gemem_trace_info_came_from (info, "kineto")
-                       || gemem_trace_info_came_from (info, "nsys");
+                       || gemem_trace_info_came_from (info, "nsys")
+                       || gemem_trace_info_said (info, GEMEM_TRACE_HOST) != NULL;
 
   return gpu && ordinal == GEMEM_DEVICE_HOST ? NULL : info->device;
 }

@@ -10,13 +10,18 @@
 #include "sim/search/recorder.h"
 
 #define ASSUMED "pytorch-caching"
+#define PINNED "pytorch-pinned"
 #define CALLS "direct" /* cudaHostAlloc() and the like, which no allocator serves */
 
 /* The settings of a shorthand choose the class, so they belong to its name; those of a class apply while
  * it is made (gemem_setup_defaults()). */
 char *
-gemem_recorder_text (const GememTraceInfo *info, gboolean ignores_settings)
+gemem_recorder_text (const GememTraceInfo *info, gboolean host, gboolean ignores_settings)
 {
+  if (host && gemem_trace_info_came_from (info, "journal"))
+    return g_strdup (CALLS);
+  if (host && gemem_trace_info_said (info, GEMEM_TRACE_HOST) != NULL)
+    return g_strdup (PINNED);
   for (const GememNamed *const *s = gemem_shorthands (); *s != NULL && info->allocator != NULL; s++)
     if (!ignores_settings && info->settings != NULL
         && gemem_name_is ((*s)->name, (*s)->aliases, info->allocator))
@@ -58,9 +63,7 @@ gemem_recorder_parse (const GememTraceInfo *info, gboolean host, gboolean ignore
                       const GPtrArray *variables, GPtrArray *specs, gboolean *assumed,
                       GError **error)
 {
-  g_autofree char *text = host && gemem_trace_info_came_from (info, "journal")
-                              ? g_strdup (CALLS)
-                              : gemem_recorder_text (info, ignores_settings);
+  g_autofree char *text = gemem_recorder_text (info, host, ignores_settings);
 
   *assumed = text == NULL;
   if (text == NULL)

@@ -11,16 +11,17 @@
 
 GEMEM_BEGIN_DECLS
 
-/* What -a says to mean the allocator that recorded @info, g_free(); NULL: it is not named there. */
-char *gemem_recorder_text (const GememTraceInfo *info, gboolean ignores_settings);
+/* What -a says to mean the allocator that recorded @info, g_free(); NULL: it is not named there.  @host: that of
+ * the host's memory, which is `direct` where calls of CUDA were recorded, whichever allocator served the device, and
+ * PyTorch's own where they stand beside requests to that. */
+char *gemem_recorder_text (const GememTraceInfo *info, gboolean host, gboolean ignores_settings);
 
 /* TRUE if the only one of @ordinals, the devices of a recording, is the host. */
 gboolean gemem_recorder_is_host (const GArray *ordinals);
 
 /* Appends to @specs the allocator that recorded @info, for a program with the environment @variables
- * (NULL: none); *@assumed: it is not named there.  @host: that of the host's memory, which is `direct` where
- * calls of CUDA were recorded, whichever allocator served the device.  @ignores_settings: those of the trace do not choose
- * it.  GEMEM_ERROR_USAGE: it is not among the allocators here. */
+ * (NULL: none); *@assumed: it is not named there.  @host: that of the host's memory.  @ignores_settings: those of
+ * the trace do not choose it.  GEMEM_ERROR_USAGE: it is not among the allocators here. */
 gboolean gemem_recorder_parse (const GememTraceInfo *info, gboolean host, gboolean ignores_settings,
                                const GPtrArray *variables, GPtrArray *specs, gboolean *assumed,
                                GError **error);

@@ -381,8 +381,8 @@ append_pinned (GString *out, const GememAdvice *advice)
   if (events > 0)
     g_string_append_printf (out,
                             "\nNot counted: the host's pinned memory, of which %" G_GUINT64_FORMAT
-                            " events were recorded:\n  gemem-sim %s --trace-device=host\n",
-                            events, name);
+                            " %s recorded:\n  gemem-sim %s --trace-device=host\n",
+                            events, events == 1 ? "event was" : "events were", name);
 }
 
 void

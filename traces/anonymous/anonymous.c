@@ -222,6 +222,8 @@ static const char *const own_keys[] = { "format",
                                         "ended",
                                         "before",
                                         "device",
+                                        GEMEM_TRACE_HOST,
+                                        GEMEM_TRACE_OPEN,
                                         NULL };
 /* Other keys that gemem or the tools around recordings write. */
 static const char *const known_keys[] = { "converted", "graph",   "host",      "hostname", "note",
