@@ -177,6 +177,10 @@ copy_trace (GememSourceFile *file, GememAnonymizer *anonymizer, const char *path
     gemem_note ("%s: %" G_GUINT64_FORMAT
                 " blocks from before the recording had to be inferred; they are marked",
                 file->path, reader->info.ambiguities);
+  if (status == 0 && reader->info.pinned > 0)
+    gemem_note ("%s: %" G_GUINT64_FORMAT " events of the host's pinned memory are left out; "
+                "--trace-device=host writes them",
+                file->path, reader->info.pinned);
   return status;
 }
 

@@ -44,6 +44,9 @@ says out 'recorded allocator +pytorch-caching'; lacks out '^host memory'
 run 0 gemem-sim info "$data/plain-2.15.pickle.gz" --format=json; says out '"pinned": *432'
 run 3 gemem-sim "$data/plain-2.15.pickle.gz"
 says out "^Not counted: the host's pinned memory, of which 432 events were recorded:"; says out 'gemem-sim .*plain-2.15.pickle.gz --trace-device=host$'
+run 0 gemem-sim convert "$data/plain-2.15.pickle.gz" gpu.gmt; says err "432 events of the host's pinned memory are left out; --trace-device=host writes them\$"
+run 0 gemem-sim convert "$data/plain-2.15.pickle.gz" host.gmt --trace-device=host; lacks err 'left out'
+run 3 gemem-sim host.gmt; says out 'pytorch-pinned 2.14 or later, .* events of host memory$'
 
 # ---- the host's: no setting of a GPU's allocator, no promise about bytes that were not recorded
 run 3 gemem-sim "$data/plain-2.15.pickle.gz" --trace-device=host
