@@ -4,6 +4,7 @@
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 
+if is_sanitized; then skip 'a long recording' 'minutes with a sanitizer; other tests of advise run the same code'; done_testing; fi
 left_out='^Not tried, as the recording is long: pairs of settings, other systems; --all does\.$'
 run 0 gemem-sim generate random:events=500100,live=300 -o long.gmt
 run 0 gemem-sim advise long.gmt --for cupy --capacity 16GiB
