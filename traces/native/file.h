@@ -1,5 +1,5 @@
-/* file.h - what the two forms of the native format are written with: the versions, and the life of
- * the file, which is kept whole or not at all. */
+/* file.h - the versions of the native format, and the life of a file that is kept whole or not at all, which its two forms
+ * and other formats (stalloc, pprof) are written with. */
 #pragma once
 
 #include "base/io/output.h"
@@ -16,7 +16,7 @@
 
 typedef struct _NativeFile NativeFile;
 
-/* The first member of both writers. */
+/* The first member of a writer. */
 struct _NativeFile
 {
   GememTraceWriter base;

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/idmap.h"
-#include "base/io/output.h"
+#include "traces/native/file.h"
 #include "traces/pprof/writer.h"
 
 #define GEMEM_PROTO_LIST "traces/pprof/profile.def"
@@ -67,9 +67,7 @@ typedef struct
 
 typedef struct
 {
-  GememTraceWriter base;
-  const GememTraceInfo *info;
-  GememOutput *output;
+  NativeFile file;
   GConverter *zip; /* NULL: as it is */
   GByteArray *bytes;
   GPtrArray *devices;    /* Device, by number */
@@ -79,7 +77,6 @@ typedef struct
   GHashTable *texts;     /* text -> its number in the file */
   GHashTable *functions; /* name and file -> itself, whose place is the number */
   guint8 *located;       /* frames whose location is written */
-  guint64 events;
 } Writer;
 
 /* ---- what is held */
@@ -161,7 +158,7 @@ add_block (Writer *writer, const GememTraceEvent *event)
   if (device->live <= device->peak)
     return;
   device->peak = device->live;
-  device->peak_event = writer->events;
+  device->peak_event = writer->file.events;
   device->peaks++;
 }
 
@@ -190,7 +187,7 @@ pour (Writer *writer, gboolean all, GError **error)
   gboolean ended = writer->zip == NULL;
 
   if (writer->zip == NULL
-      && !gemem_output_write (writer->output, writer->bytes->data, writer->bytes->len, error))
+      && !gemem_output_write (writer->file.output, writer->bytes->data, writer->bytes->len, error))
     return FALSE;
   while (!ended && (all || from < writer->bytes->len))
     {
@@ -199,7 +196,7 @@ pour (Writer *writer, gboolean all, GError **error)
           writer->zip, writer->bytes->data + from, writer->bytes->len - from, packed, BUFFER,
           all ? G_CONVERTER_INPUT_AT_END : G_CONVERTER_NO_FLAGS, &read, &written, error);
       if (result == G_CONVERTER_ERROR
-          || !gemem_output_write (writer->output, packed, written, error))
+          || !gemem_output_write (writer->file.output, packed, written, error))
         return FALSE;
       from += read;
       ended = result == G_CONVERTER_FINISHED;
@@ -260,7 +257,7 @@ put_comment (Writer *writer, const char *text)
 static void
 put_comments (Writer *writer)
 {
-  g_autoptr (GPtrArray) notes = gemem_trace_info_provenance (writer->info);
+  g_autoptr (GPtrArray) notes = gemem_trace_info_provenance (writer->file.info);
 
   for (guint i = 0; i < notes->len; i++)
     put_comment (writer, notes->pdata[i]);
@@ -312,7 +309,7 @@ put_location (Writer *writer, guint32 id, const char *name, const char *file, gu
 static GArray *
 locations_of (Writer *writer, guint32 stack)
 {
-  const GememTraceInfo *info = writer->info;
+  const GememTraceInfo *info = writer->file.info;
   GArray *locations = g_array_new (FALSE, FALSE, sizeof (gint64));
   guint n = 0;
   const guint32 *frames = info->stacks != NULL ? gemem_call_stacks_get (info->stacks, stack, &n)
@@ -356,7 +353,7 @@ put_sample (Writer *writer, Group *group)
   if (group->tag != GEMEM_NO_TAG)
     label[n++] = (PprofLabel){ .key = number_of (writer, PPROF_KIND),
                                .text = number_of (writer,
-                                                  writer->info->strings->pdata[group->tag]) };
+                                                  writer->file.info->strings->pdata[group->tag]) };
   if (group->stream != 0)
     label[n++] = (PprofLabel){ .key = number_of (writer, PPROF_STREAM),
                                .number = (gint64) group->stream };
@@ -370,12 +367,12 @@ put_sample (Writer *writer, Group *group)
 /* ---- the writer */
 
 static gboolean
-write_events (GememTraceWriter *base, const GememTraceEvent *events, gsize n,
+write_events (NativeFile *file, const GememTraceEvent *events, gsize n,
               G_GNUC_UNUSED GError **error)
 {
-  Writer *writer = (Writer *) base;
+  Writer *writer = (Writer *) file;
 
-  for (gsize i = 0; i < n; i++, writer->events++)
+  for (gsize i = 0; i < n; i++, file->events++)
     if (events[i].kind == GEMEM_EVENT_ALLOC && (events[i].flags & GEMEM_EVENT_FAILED) == 0)
       add_block (writer, &events[i]);
     else if (events[i].kind == GEMEM_EVENT_FREE || events[i].kind == GEMEM_EVENT_FREE_COMPLETED)
@@ -383,9 +380,30 @@ write_events (GememTraceWriter *base, const GememTraceEvent *events, gsize n,
   return TRUE;
 }
 
-static void
-writer_free (Writer *writer)
+static gboolean
+write_end (NativeFile *file, GError **error)
 {
+  Writer *writer = (Writer *) file;
+  const GememCallStacks *stacks = file->info->stacks;
+  gboolean ok = TRUE;
+
+  writer->located = g_malloc0 (
+      (gsize) ((stacks != NULL ? gemem_call_stacks_frames (stacks) : 0) + 1) / 8 + 1);
+  put_types (writer);
+  put_comments (writer);
+  for (guint i = 0; ok && i < writer->groups->len; i++)
+    {
+      put_sample (writer, writer->groups->pdata[i]);
+      ok = writer->bytes->len < BUFFER || pour (writer, FALSE, error);
+    }
+  return ok && pour (writer, TRUE, error);
+}
+
+static void
+free_writer (NativeFile *file)
+{
+  Writer *writer = (Writer *) file;
+
   g_clear_object (&writer->zip);
   g_byte_array_unref (writer->bytes);
   g_hash_table_unref (writer->by_key);
@@ -398,53 +416,16 @@ writer_free (Writer *writer)
   g_free (writer);
 }
 
-static void
-discard (GememTraceWriter *base)
-{
-  Writer *writer = (Writer *) base;
-
-  gemem_output_discard (writer->output);
-  writer_free (writer);
-}
-
-static gboolean
-finish (GememTraceWriter *base, GError **error)
-{
-  Writer *writer = (Writer *) base;
-  const GememCallStacks *stacks = writer->info->stacks;
-  gboolean ok = TRUE;
-
-  writer->located = g_malloc0 (
-      (gsize) ((stacks != NULL ? gemem_call_stacks_frames (stacks) : 0) + 1) / 8 + 1);
-  put_types (writer);
-  put_comments (writer);
-  for (guint i = 0; ok && i < writer->groups->len; i++)
-    {
-      put_sample (writer, writer->groups->pdata[i]);
-      ok = writer->bytes->len < BUFFER || pour (writer, FALSE, error);
-    }
-  if (!ok || !pour (writer, TRUE, error))
-    {
-      discard (base);
-      return FALSE;
-    }
-  ok = gemem_output_finish (writer->output, error);
-  writer_free (writer);
-  return ok;
-}
-
 GememTraceWriter *
 gemem_pprof_create (const char *path, const GememTraceInfo *info, GError **error)
 {
-  GememOutput *output = gemem_output_create (path, error);
-  Writer *writer;
+  Writer *writer = gemem_native_file_new (sizeof (Writer), path, info, error);
 
-  if (output == NULL)
+  if (writer == NULL)
     return NULL;
-  writer = g_new0 (Writer, 1);
-  writer->base = (GememTraceWriter){ .write = write_events, .finish = finish, .discard = discard };
-  writer->info = info;
-  writer->output = output;
+  writer->file.add = write_events;
+  writer->file.end = write_end;
+  writer->file.free = free_writer;
   if (!g_str_has_suffix (path, ".pb"))
     writer->zip = G_CONVERTER (g_zlib_compressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP, -1));
   writer->bytes = g_byte_array_new ();
@@ -454,5 +435,5 @@ gemem_pprof_create (const char *path, const GememTraceInfo *info, GError **error
   writer->live = gemem_idmap_new (sizeof (Block));
   writer->texts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   writer->functions = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  return &writer->base;
+  return &writer->file.base;
 }
