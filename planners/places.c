@@ -127,7 +127,7 @@ names_at (const GememLifetimes *lifetimes, const GArray *pieces, guint32 space, 
     }
   if (found->len > NAMED)
     g_string_append_printf (text, " and %u other%s", found->len - NAMED,
-                            found->len - NAMED == 1 ? "" : "s");
+                            gemem_plural (found->len - NAMED));
   return g_string_free (text, FALSE);
 }
 

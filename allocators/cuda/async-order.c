@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "allocators/cuda/async.h"
+#include "base/compare.h"
 
 #define OBSTACLES_MAX 65536 /* of a stream; what comes then takes the place of the newest */
 /* What all streams together know at most; each may know FEWEST streams. */
@@ -400,14 +401,6 @@ gemem_cuda_known_is_of_use (const GememCudaPool *pool, const GememCudaKnown *fac
   return oldest != NULL && oldest->mark <= fact->mark;
 }
 
-static int
-compare_marks (gconstpointer a, gconstpointer b)
-{
-  const guint64 first = *(const guint64 *) a, second = *(const guint64 *) b;
-
-  return first < second ? -1 : first > second;
-}
-
 /* Forgets the oldest facts of @known beyond @max. */
 static void
 forget_oldest (GArray *known, guint max)
@@ -418,7 +411,7 @@ forget_oldest (GArray *known, guint max)
 
   for (guint i = 0; i < known->len; i++)
     marks[i] = g_array_index (known, GememCudaKnown, i).mark;
-  qsort (marks, known->len, sizeof *marks, compare_marks);
+  qsort (marks, known->len, sizeof *marks, gemem_compare_uint64);
   least = marks[known->len - max];
   for (guint i = 0; i < known->len && kept < max; i++)
     if (g_array_index (known, GememCudaKnown, i).mark >= least)

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "allocators/cuda/async.h"
+#include "base/compare.h"
 #include "base/units.h"
 
 #define ROUNDING 512
@@ -519,9 +520,8 @@ release (GememCudaPool *pool, gboolean any)
 static int
 compare_places (gconstpointer a, gconstpointer b)
 {
-  const GememCudaKnown *first = a, *second = b;
-
-  return first->stream < second->stream ? -1 : first->stream > second->stream;
+  return gemem_compare_uint64 (&((const GememCudaKnown *) a)->stream,
+                               &((const GememCudaKnown *) b)->stream);
 }
 
 /* The host knows all of stream number @number up to @mark, but for what is held up, and what @known

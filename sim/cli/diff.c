@@ -100,20 +100,28 @@ draw (const GememDiff *diff, GError **error)
   return TRUE;
 }
 
-static gboolean
-answer_two (const GPtrArray *files, const GPtrArray *specs, const GememNeedOptions *options,
-            gboolean json, GString *out, GError **error)
+/* The difference of the first and the last of @files; NULL with @error. */
+static GememDiff *
+compare (const GPtrArray *files, const GPtrArray *specs, const GememNeedOptions *options,
+         GError **error)
 {
   g_autoptr (GArray) first = NULL, second = NULL;
-  g_autoptr (GememDiff) diff = NULL;
   GememDiffQuestion question = { .by = by, .options = *options, .keeps_timelines = plots != NULL };
 
   if (!gemem_needs_take (&question.inputs[0], files->pdata[0], &first, error)
       || !gemem_needs_take (&question.inputs[1], files->pdata[files->len - 1], &second, error)
-      || !choose_allocators (&question, specs, files->len == 1, error)
-      || (diff = gemem_diff (&question, error)) == NULL)
-    return FALSE;
-  if (plots != NULL && !draw (diff, error))
+      || !choose_allocators (&question, specs, files->len == 1, error))
+    return NULL;
+  return gemem_diff (&question, error);
+}
+
+static gboolean
+answer_two (const GPtrArray *files, const GPtrArray *specs, const GememNeedOptions *options,
+            gboolean json, GString *out, GError **error)
+{
+  g_autoptr (GememDiff) diff = compare (files, specs, options, error);
+
+  if (diff == NULL || (plots != NULL && !draw (diff, error)))
     return FALSE;
   if (json)
     gemem_diff_append_json (out, diff);
@@ -131,17 +139,11 @@ compare_rank (const char *const paths[2], const GPtrArray *specs, const GememNee
 {
   g_autoptr (GPtrArray)
       files = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
-  g_autoptr (GArray) first = NULL, second = NULL;
-  GememDiffQuestion question = { .by = by, .options = *options };
 
   for (guint s = 0; s < 2; s++)
     if (gemem_source_files_add (files, paths[s], error) == 0)
       return NULL;
-  if (!gemem_needs_take (&question.inputs[0], files->pdata[0], &first, error)
-      || !gemem_needs_take (&question.inputs[1], files->pdata[files->len - 1], &second, error)
-      || !choose_allocators (&question, specs, FALSE, error))
-    return NULL;
-  return gemem_diff (&question, error);
+  return compare (files, specs, options, error);
 }
 
 static gboolean

@@ -425,7 +425,7 @@ show (const char *path, const char *format, const GememHoldersOptions *options, 
         append_json (out, file->path, holders, options);
       else if (strcmp (format, "table") == 0)
         append_table (out, file->path, holders, options);
-      else if (strcmp (format, "flame") == 0)
+      else if (drawn)
         append_flames (out, file->path, holders, options, &look);
       else
         for (guint i = 0; i < holders->devices->len; i++)

@@ -58,6 +58,15 @@ static void G_GNUC_PRINTF (3, 4) put_text (Drawing *drawing, guint column, const
                      drawing->columns - MIN (column, drawing->columns), text, GEMEM_TINT_NONE);
 }
 
+/* How many the group leaves out, if any. */
+static void
+put_rest (Drawing *drawing, const GememPlotGroup *group, const char *more)
+{
+  if (group->more > 0)
+    put_text (drawing, 0, "%u more are not drawn%s", group->more, more);
+  drawing->row += group->more > 0;
+}
+
 /* ---- over events */
 
 static guint
@@ -197,9 +206,7 @@ draw_over_events (Drawing *drawing, const GememPlotGroup *all, gboolean shares, 
       draw_panel (drawing, result, shares, top, shares ? "100 %" : gemem_format_size (size, top));
     }
   draw_axis (drawing);
-  if (group->more > 0)
-    put_text (drawing, 0, "%u more are not drawn; name fewer allocators", group->more),
-        drawing->row++;
+  put_rest (drawing, group, "; name fewer allocators");
   gemem_plot_axis_clear (&drawing->axis);
 }
 
@@ -247,8 +254,7 @@ draw_comparison (Drawing *drawing, const GememPlotGroup *group)
       draw_bar (drawing, group->results->pdata[i], names + 1, drawing->columns - names - texts - 2,
                 most);
     }
-  if (group->more > 0)
-    put_text (drawing, 0, "%u more are not drawn", group->more), drawing->row++;
+  put_rest (drawing, group, "");
 }
 
 /* ---- a drawing */

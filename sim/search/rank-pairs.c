@@ -217,7 +217,7 @@ gemem_rank_pairs_append (GString *out, const GememRankPairs *pairs)
   if (shown > SHOWN)
     g_string_append_printf (out, "  and %u more ranks that differ: -f json\n", shown - SHOWN);
   if (same > 0)
-    g_string_append_printf (out, "  nothing differs in %u rank%s\n", same, same == 1 ? "" : "s");
+    g_string_append_printf (out, "  nothing differs in %u rank%s\n", same, gemem_plural (same));
   g_string_append_printf (out, "\nOf rank %" G_GUINT64_FORMAT ", the first difference:\n",
                           most->rank);
   gemem_diff_append_first (out, most->diff);

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "traces/pytorch/state.h"
@@ -497,10 +498,8 @@ gemem_pytorch_state_look (GememPytorchState *state, const GememTraceEvent *event
 static int
 compare_since (gconstpointer a, gconstpointer b)
 {
-  const guint64 x = ((const GememPytorchSegment *) a)->since,
-                y = ((const GememPytorchSegment *) b)->since;
-
-  return (x > y) - (x < y);
+  return gemem_compare_uint64 (&((const GememPytorchSegment *) a)->since,
+                               &((const GememPytorchSegment *) b)->since);
 }
 
 void
