@@ -149,6 +149,9 @@ EOF
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" drawn.py; says out '^randperm 100000 300$'; says err '^  h100 +fits only if'; says err '^  drawn +9 '; lacks err '^  sizes '
 for what in bernoulli bernoulli_ dropout multinomial exponential double distribution; do says out "^$what True\$"; done
 
+# cuDNN asks cuBLASLt for workspaces: 272 bytes, as on an H100
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SHARED/gpu/cases/cublaslt_in_cudnn.py"; says out ', 272\]$'; says err '^  h100 +fits:'; says err '^  libraries .*libcublasLt\.so'
+
 # cuSPARSE reads how many entries a product has
 cat >product.py <<'EOF'
 import torch
