@@ -555,6 +555,7 @@ class Known(object):
             return
         else:
             self.fill(node, op, args, kwargs, i, state)
+            node.assumed |= base in _PRODUCTS  # a GPU adds in another order
             node.void = base in _CLEARED and not self.is_called(base)
         self.put(result, node)
 
