@@ -94,8 +94,8 @@ append_counted (GString *out, const GememIdleRow *row)
       row->count == 1 ? texts[row->cause].one : texts[row->cause].many, texts[row->cause].after);
 }
 
-static void
-append_row (GString *out, const GememIdleRow *row)
+void
+gemem_report_append_idle_row (GString *out, const GememIdleRow *row)
 {
   if (row->cause == GEMEM_IDLE_STREAMS)
     append_streams (out, row);
@@ -127,7 +127,7 @@ gemem_report_idle_rows (GString *out, const GArray *rows, guint max)
           continue;
         }
       g_string_append_printf (line, "  %10s  ", gemem_format_size (size, row->bytes));
-      append_row (line, row);
+      gemem_report_append_idle_row (line, row);
       gemem_text_append_cut (out, line->str);
     }
   if (rest > 0)
@@ -146,7 +146,7 @@ gemem_report_idle_cause (const GArray *rows)
   if (row == NULL)
     return NULL;
   g_string_append_printf (out, "%s ", gemem_format_size (size, row->bytes));
-  append_row (out, row);
+  gemem_report_append_idle_row (out, row);
   return g_strdup (out->str);
 }
 
@@ -201,6 +201,12 @@ static const char *const brief_texts[GEMEM_IDLE_CAUSES] = {
   [GEMEM_IDLE_ROUNDING] = "in the rounding of blocks",
   [GEMEM_IDLE_ALLOCATOR] = "held by the allocator itself",
 };
+
+const char *
+gemem_report_idle_brief (GememIdleCause cause)
+{
+  return brief_texts[cause];
+}
 
 /* The cause with the most bytes that is not in @taken. */
 static GememIdleCause

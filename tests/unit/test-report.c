@@ -853,7 +853,8 @@ test_json_text (void)
       "\n        [0,0,1073741824,1073741824,2147483648,1073741824,1073741824,2147483648,null],\n");
   assert_contains (
       text,
-      "\n        [\"0x40000\",4096,\"0x40000\",16384,\"0x7\",1,\"pending\",\"0x0\",0,0,null],\n");
+      "\n        "
+      "[\"0x40000\",4096,\"0x40000\",16384,\"0x7\",1,\"pending\",\"0x0\",0,0,null,\"waiting\"],\n");
   g_assert_null (strstr (text, ": nan"));
   g_assert_null (strstr (text, ": inf"));
   gemem_result_free (result);
@@ -1225,6 +1226,7 @@ test_altered (void)
       "\"timeline\": {\"columns\": [\"time\", \"seq\"", "column 0 of 'timeline' is not 'seq'" },
     { "[9,4000,0,0,", "[9,4000,0,", "a row of 'timeline' has no good 'largest_free'" },
     { "\"pending\",\"0x0\"", "\"gone\",\"0x0\"", "a row of 'map' has no good 'state'" },
+    { "\"waiting\"]", "\"weary\"]", "a row of 'map' has no good 'cause'" },
     { "\"0x7\",1,\"pending\"", "\"0x7\",4294967296,\"pending\"",
       "a row of 'map' has no good 'pool'" },
     { "\"origin\": null, \"bl", "\"origin\": 7, \"bl", "'origin' in 'oom' is missing" },
