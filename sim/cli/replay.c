@@ -31,6 +31,7 @@ setup (GememJob *job)
   job->record_path = record_path;
   job->stop_at_oom = stop_at_oom;
   job->keep_idle = TRUE;
+  job->keep_pins = gemem_outputs.form == GEMEM_FORMAT_JSON;
 }
 
 static int
