@@ -110,8 +110,12 @@ typedef struct
   /* check that memory returns to the device only after the streams that use it are synchronised:
    * release-order.h */
   gboolean release_order;
-  gboolean touch;           /* blocks are filled and verified on the device: touch.c */
-  gboolean find_capacity;   /* fill result.least_capacity */
+  gboolean touch;         /* blocks are filled and verified on the device: touch.c */
+  gboolean find_capacity; /* fill result.least_capacity */
+  /* with find_capacity: whether all fits in so many bytes is tried first; if not, that ends the job, which
+   * says so in result.least_above, and the rivals are those of that pass; if so, none is alike.  0: it is
+   * not asked */
+  guint64 fits_first;
   gboolean ignore_refusals; /* refuse no request for the reason alone that it was when recorded */
   /* a recorded state that does not fit ends the run as failed, and is not left out */
   gboolean whole_state;

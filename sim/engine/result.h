@@ -302,6 +302,8 @@ struct _GememResult
   guint64 histories_runs, histories_failed, histories_least, histories_most;
   char *histories;            /* NULL: not asked for */
   gboolean capacity_monotone; /* every probed capacity above the answer also fitted */
+  guint64 least_above;   /* more than these bytes are needed: GememJob.fits_first; 0: not known */
+  guint capacity_passes; /* that were made to find these out */
 };
 
 /* All fields 0; gemem_result_free(). */
