@@ -1,6 +1,7 @@
 /* replay.c - `gemem-sim replay`: one trace through one allocator, reported in full. */
 #include "config.h"
 
+#include "sim/cli/batch-results.h"
 #include "sim/cli/batch.h"
 #include "sim/cli/options.h"
 #include "sim/cli/plot-options.h"
