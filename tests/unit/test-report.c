@@ -1239,7 +1239,7 @@ test_altered (void)
     { "\"origin\": null, \"bl", "\"origin\": {\"event\": 1, \"by\": null}, \"bl",
       "'origin' in 'oom' is missing" },
     { "\"largest\": []", "\"largest\": 0", "no array 'largest'" },
-    { "\"id\", \"origin\"]", "\"id\", \"x\"]", "column 10 of 'map' is not 'origin'" },
+    { "\"id\", \"origin\",", "\"id\", \"x\",", "column 10 of 'map' is not 'origin'" },
     { "[\"0x41000\",", "[\"0xzz\",", "a row of 'map' has no good 'address'" },
     { "[\"0x41000\",", "[\"0x-41000\",", "a row of 'map' has no good 'address'" },
     { "\"avoidable\": true", "\"avoidable\": 1",
