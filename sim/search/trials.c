@@ -44,7 +44,7 @@ make_rivals (const GememJob *jobs, guint n)
 
   for (guint i = 0; i < n; i++)
     specs[i] = jobs[i].allocator;
-  return n > 1 ? gemem_rivals_new (&jobs[0], specs, n, NULL) : NULL;
+  return n > 1 ? gemem_rivals_new (&jobs[0], 0, specs, n, NULL) : NULL;
 }
 
 /* The jobs (guint) of the next wave. */
