@@ -3,19 +3,15 @@
  * Segments: what the device's calls obtain and free.  A call may free a part of what others
  * obtained (pages of a range), so an open segment is cut where it is.
  *
- * What lies idle, and why, is taken at the moments asked for, as idle.c tells it.
- *
  * Memory: 64 bytes for each live block, twice that for each rectangle that is kept.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "base/compare.h"
 #include "base/idmap.h"
 #include "sim/engine/engine-private.h"
 #include "sim/engine/history.h"
-#include "sim/engine/idle.h"
 #include "sim/engine/rectangles.h"
 #include "traces/attribution.h"
 
@@ -38,7 +34,6 @@ typedef struct
   GArray *lines;       /* guint: by number of a text, its line of the wish; n_lines: another */
   guint64 *held;       /* bytes of each line now, and of the rest */
   guint64 part;        /* of the run, that is going on */
-  guint moment;        /* of the wish, that is next */
 } History;
 
 /* ---- lines */
@@ -268,82 +263,6 @@ mark (History *self, const GememTraceEvent *event)
   g_array_append_val (self->history->marks, mark);
 }
 
-/* ---- what lies idle */
-
-static void
-add_sums (GArray *idle, const GArray *rows, guint64 seq)
-{
-  guint64 sums[GEMEM_IDLE_CAUSES] = { 0 };
-
-  for (guint i = 0; i < rows->len; i++)
-    sums[g_array_index (rows, GememIdleRow, i).cause] +=
-        g_array_index (rows, GememIdleRow, i).bytes;
-  for (guint32 cause = 0; cause < GEMEM_IDLE_CAUSES; cause++)
-    {
-      const GememHistoryIdle sum = { seq, 0, sums[cause], cause };
-      if (sum.size > 0)
-        g_array_append_val (idle, sum);
-    }
-}
-
-static int
-compare_size (gconstpointer a, gconstpointer b)
-{
-  const GememHistoryIdle *x = a, *y = b;
-
-  return x->size != y->size ? gemem_compare_uint64 (&y->size, &x->size)
-                            : gemem_compare_uint64 (&x->address, &y->address);
-}
-
-static int
-compare_address (gconstpointer a, gconstpointer b)
-{
-  return gemem_compare_uint64 (&((const GememHistoryIdle *) a)->address,
-                               &((const GememHistoryIdle *) b)->address);
-}
-
-/* Adds at most @most parts, the largest. */
-static void
-add_gaps (GArray *gaps, GememRun *run, const GememTraceEvent *event, guint most)
-{
-  g_autoptr (GArray) spans = gemem_spans_of (run->allocator);
-  g_autoptr (GArray) live = gemem_live_rows (&run->live, FALSE);
-  g_autoptr (GArray) causes = gemem_idle_causes (run, event->stream, event->pool, spans, live);
-  g_autoptr (GArray) found = g_array_new (FALSE, FALSE, sizeof (GememHistoryIdle));
-
-  for (guint i = 0; i < spans->len; i++)
-    {
-      const GememSpan *span = &g_array_index (spans, GememSpan, i);
-      const GememIdleCause cause = g_array_index (causes, GememIdleCause, i);
-      const GememHistoryIdle gap = { run->seq, span->address, span->size, cause };
-
-      if (cause != GEMEM_IDLE_CAUSES && span->size > 0)
-        g_array_append_val (found, gap);
-    }
-  g_array_sort (found, compare_size);
-  g_array_set_size (found, MIN (found->len, most));
-  g_array_sort (found, compare_address);
-  g_array_append_vals (gaps, found->data, found->len);
-}
-
-/* After @event: takes what lies idle where it is one of the moments asked for. */
-static void
-look_at_idle (History *self, GememRun *run, const GememTraceEvent *event)
-{
-  const GememHistoryWish *wish = self->wish;
-  g_autoptr (GArray) rows = NULL;
-
-  while (self->moment < wish->n_moments && wish->moments[self->moment] < run->seq)
-    self->moment++;
-  if (self->moment == wish->n_moments || wish->moments[self->moment] != run->seq)
-    return;
-  self->moment++;
-  rows = g_array_new (FALSE, FALSE, sizeof (GememIdleRow));
-  gemem_idle_take (run, event->stream, event->pool, rows, NULL);
-  add_sums (self->history->idle, rows, run->seq);
-  add_gaps (self->history->gaps, run, event, GEMEM_HISTORY_GAPS / wish->n_moments);
-}
-
 /* ---- the probe */
 
 static gboolean
@@ -438,14 +357,6 @@ decided (GememProbe *probe, GememRun *run, const GememDecision *decision)
     }
 }
 
-static gboolean
-after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **error)
-{
-  (void) error;
-  look_at_idle ((History *) probe, run, event);
-  return TRUE;
-}
-
 /* Everything that is still there ends after the last event. */
 static void
 end_all (History *self, guint64 end)
@@ -531,6 +442,5 @@ const GememProbeClass gemem_history_probe = { .size = sizeof (History),
                                               .attach = attach,
                                               .before = before,
                                               .decided = decided,
-                                              .after = after,
                                               .gather = gather,
                                               .clear = clear };

@@ -297,8 +297,12 @@ notes_of (const GememResult *result, const GememMapView *view)
   g_autoptr (GString) idle = g_string_new (NULL), text = g_string_new (NULL);
   char size[GEMEM_FORMAT_MAX];
 
-  if (gemem_report_append_idle (idle, result))
-    gemem_text_wrap (text, idle->str, "");
+  if (result->idle_known && result->idle->len > 0)
+    {
+      g_string_append (idle, "Idle: ");
+      gemem_report_append_idle_causes (idle, result->idle);
+      gemem_text_wrap (text, idle->str, "");
+    }
   if (rest > 0)
     g_string_append_printf (text, "%u smaller segments left out (%s)\n", rest,
                             gemem_format_size (size, view->left_mapped));
