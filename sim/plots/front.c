@@ -184,6 +184,8 @@ gemem_plot_front_script (GString *out, const GememPlotGroup *group, GememPlotPag
   const GememPlotGroup whole = { .title = group->title };
   guint64 least = G_MAXUINT64, most = 0;
 
+  if (sorted->len == 0)
+    return;
   split (sorted, front, others);
   for (guint i = 0; i < sorted->len; i++)
     {
