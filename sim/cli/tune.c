@@ -24,9 +24,10 @@ static const GOptionEntry entries[] = {
     "Whose allocator the program would have (default: the one that made the recording)",
     "pytorch|torch-npu|tensorflow|paddle|ge|rmm|cupy" },
   { "objective", 0, 0, G_OPTION_ARG_STRING, &objective,
-    "What is to become small (default: needs, the bytes it reserves); two, with a comma: the "
-    "settings that are best of both",
-    "needs|device_calls|modelled_time" },
+    "What is to become small (default: needs, the bytes it reserves; least_capacity: the device it "
+    "fits "
+    "in); two, with a comma: the settings that are best of both",
+    "needs|device_calls|modelled_time|least_capacity" },
   { "device", 'd', 0, G_OPTION_ARG_STRING, &device_spec,
     "Device (default: that of each recording), e.g. 16GiB, rtx4090", "SPEC" },
   { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity, "Its memory, e.g. 16GiB", "SIZE" },
@@ -56,7 +57,7 @@ parse_objective (const char *name, GememTuneObjective *found, GError **error)
         return TRUE;
       }
   all = g_strjoin (", ", gemem_tune_objectives[0], gemem_tune_objectives[1],
-                   gemem_tune_objectives[2], NULL);
+                   gemem_tune_objectives[2], gemem_tune_objectives[3], NULL);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE, "--objective=%s: write one of %s, or two",
                name, all);
   return FALSE;
