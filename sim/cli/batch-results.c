@@ -239,6 +239,7 @@ gemem_batch_results_end (GememBatchResults *batch)
     ((GememResult *) batch->rows->pdata[i])->names_device = gemem_source_device () == 0;
   gemem_results_name_devices ((GememResult *const *) batch->rows->pdata, batch->rows->len);
   gemem_results_find_now ((GememResult *const *) batch->rows->pdata, batch->rows->len);
+  gemem_results_find_least ((GememResult *const *) batch->rows->pdata, batch->rows->len);
   if (batch->choices && batch->ended == batch->runs)
     batch->no_choices = gemem_choices_keep (batch->rows, batch->results);
   leave_lone_rows_out (batch);

@@ -52,7 +52,7 @@ const GOptionEntry gemem_rows_entries[] = {
   { "zoo", 0, 0, G_OPTION_ARG_NONE, &zoo, "Every allocator of 'gemem-sim list', of all systems",
     NULL },
   { "optimal", 0, 0, G_OPTION_ARG_NONE, &optimal,
-    "A row for the least that is possible, and what is idle above it", NULL },
+    "A row for the least that is possible, and who keeps what above it", NULL },
   GEMEM_HISTORIES_OPTION (&histories),
   { NULL }
 };
@@ -381,6 +381,7 @@ make_job (GememSourceFile *file, int ordinal, const GememDeviceSpec *device,
     .timeline_points = (guint) points,
     .keep_map = gemem_outputs.map != NULL,
     .keep_idle = optimal && spec->klass->prepare == NULL,
+    .keep_pins = optimal && spec->klass->prepare == NULL,
     .keep_origins = keep_origins,
     .keep_report = gemem_outputs.allocator_report != NULL,
     .measure = measure,

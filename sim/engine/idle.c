@@ -6,8 +6,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "base/compare.h"
 #include "sim/engine/engine-private.h"
 #include "sim/engine/idle.h"
@@ -32,7 +30,7 @@ typedef struct
   GArray *parts;
   GArray *live;           /* rows of the table, by address */
   guint64 in_use, blocks; /* bytes of LIVE spans that no part has, and their number */
-  GArray *pins;           /* GememPin, one for each segment; NULL: nobody asks */
+  GememPins *pins;        /* NULL: nobody asks */
 } Idle;
 
 /* ---- pieces */
@@ -126,13 +124,13 @@ add_free (Idle *idle, const GememSpan *span, gboolean held, guint blocks, const 
   return 0;
 }
 
-/* The place that allocated all blocks in use of the spans [@span, @end); not known: there is no single
- * one. */
-static GememOrigin
-common_origin (const Idle *idle, const GememSpan *span, const GememSpan *end)
+/* The spans [@span, @end) are a segment of which @bytes are kept. */
+static void
+add_pin (Idle *idle, const GememSpan *span, const GememSpan *end, guint64 bytes)
 {
-  GememOrigin common = { 0 };
-
+  if (bytes == 0 || idle->pins == NULL)
+    return;
+  gemem_pins_add_segment (idle->pins, bytes);
   for (; span < end; span++)
     {
       const gboolean used = span->state == GEMEM_SPAN_LIVE || span->state == GEMEM_SPAN_PENDING;
@@ -140,23 +138,10 @@ common_origin (const Idle *idle, const GememSpan *span, const GememSpan *end)
       const GememOrigin origin = row != NULL ? gemem_origins_of_block (idle->run, row->id)
                                              : (GememOrigin){ 0 };
 
-      if (!used)
-        continue;
-      if (origin.by == NULL || (common.known && strcmp (common.by, origin.by) != 0))
-        return (GememOrigin){ 0 };
-      if (!common.known)
-        common = origin;
+      if (row != NULL || span->state == GEMEM_SPAN_LIVE)
+        gemem_pins_add_block (idle->pins, row != NULL ? &row->id : NULL,
+                              row != NULL ? row->live->requested : span->size, &origin);
     }
-  return common;
-}
-
-static void
-add_pin (Idle *idle, const GememSpan *first, const GememSpan *end, guint64 bytes, guint blocks)
-{
-  if (bytes == 0 || idle->pins == NULL)
-    return;
-  const GememPin pin = { common_origin (idle, first, end), bytes, 1, blocks };
-  g_array_append_val (idle->pins, pin);
 }
 
 /* Adds the segment that begins with span @begin; returns the first span behind it. */
@@ -185,7 +170,7 @@ add_segment (Idle *idle, const GArray *spans, guint begin)
       add_pending (idle, span);
     else if (span->state == GEMEM_SPAN_FREE)
       pinned += add_free (idle, span, held, blocks, live);
-  add_pin (idle, first, end, pinned, blocks);
+  add_pin (idle, first, end, pinned);
   return begin + (guint) (end - first);
 }
 
@@ -229,65 +214,6 @@ merge_parts (GArray *parts)
     }
   g_array_set_size (parts, n);
   g_array_sort (parts, compare_bytes);
-}
-
-/* ---- pins */
-
-static int
-compare_places (gconstpointer a, gconstpointer b)
-{
-  return g_strcmp0 (((const GememPin *) a)->origin.by, ((const GememPin *) b)->origin.by);
-}
-
-static int
-compare_pins (gconstpointer a, gconstpointer b)
-{
-  const GememPin *x = a, *y = b;
-
-  return x->bytes != y->bytes ? gemem_compare_uint64 (&y->bytes, &x->bytes) : compare_places (a, b);
-}
-
-static void
-add_to_pin (GememPin *to, const GememPin *pin)
-{
-  to->bytes += pin->bytes;
-  to->segments += pin->segments;
-  to->blocks += pin->blocks;
-}
-
-/* One for each place; those without a place come first in the first sort. */
-static void
-merge_pins (GArray *pins)
-{
-  GememPin several = { { 0 }, 0, 0, 0 };
-  guint n = 0;
-
-  g_array_sort (pins, compare_places);
-  for (guint i = 0; i < pins->len; i++)
-    {
-      const GememPin *pin = &g_array_index (pins, GememPin, i);
-
-      if (n > 0 && compare_places (pin, &g_array_index (pins, GememPin, n - 1)) == 0)
-        add_to_pin (&g_array_index (pins, GememPin, n - 1), pin);
-      else
-        g_array_index (pins, GememPin, n++) = *pin;
-    }
-  g_array_set_size (pins, n);
-  g_array_sort (pins, compare_pins);
-  n = 0;
-  for (guint i = 0; i < pins->len; i++)
-    {
-      const GememPin *pin = &g_array_index (pins, GememPin, i);
-
-      if (pin->origin.by != NULL && n < GEMEM_PINS)
-        g_array_index (pins, GememPin, n++) = *pin;
-      else
-        add_to_pin (&several, pin);
-    }
-  g_array_set_size (pins, n);
-  if (several.bytes > 0)
-    g_array_append_val (pins, several);
-  g_array_sort (pins, compare_pins);
 }
 
 /* ---- rows */
@@ -391,7 +317,7 @@ fill_rows (Idle *idle, guint64 total, GArray *rows)
 }
 
 void
-gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows, GArray *pins)
+gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows, GememPins *pins)
 {
   g_autoptr (GArray) spans = gemem_spans_of (run->allocator);
   g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Part));
@@ -400,22 +326,18 @@ gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows, GArr
   Idle idle = { run, stream, pool, parts, rows_of_live, 0, 0, pins };
 
   g_array_set_size (rows, 0);
-  if (pins != NULL)
-    g_array_set_size (pins, 0);
   for (guint i = 0; i < spans->len;)
     i = add_segment (&idle, spans, i);
   merge_parts (parts);
   fill_rows (&idle, reserved > live ? reserved - live : 0, rows);
-  if (pins != NULL)
-    merge_pins (pins);
 }
 
 void
-gemem_idle_keep (GememRun *run, guint64 stream, guint32 pool)
+gemem_idle_keep (GememRun *run, guint64 stream, guint32 pool, GememPins *pins)
 {
   GememResult *result = run->result;
 
-  gemem_idle_take (run, stream, pool, result->idle, result->pins);
+  gemem_idle_take (run, stream, pool, result->idle, pins);
   result->idle_reserved = run->device->held;
   result->idle_live = run->accounts.live;
   result->idle_stream = stream;

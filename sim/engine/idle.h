@@ -11,11 +11,12 @@
  */
 #pragma once
 
+#include "sim/engine/pins.h"
 #include "sim/engine/run.h"
 
-/* Replaces the contents of @rows, GememIdleRow, and of @pins (GememPin, or NULL) by the state now;
- * @stream and @pool: of the request that cannot use what lies elsewhere. */
-void gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows, GArray *pins);
+/* Replaces the contents of @rows, GememIdleRow, by the state now, and adds what blocks keep to @pins (NULL:
+ * nobody asks); @stream and @pool: of the request that cannot use what lies elsewhere. */
+void gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows, GememPins *pins);
 
 /* The same into the result, where an event of @stream and @pool was the last one. */
-void gemem_idle_keep (GememRun *run, guint64 stream, guint32 pool);
+void gemem_idle_keep (GememRun *run, guint64 stream, guint32 pool, GememPins *pins);

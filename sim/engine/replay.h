@@ -89,6 +89,7 @@ typedef struct
   guint timeline_points; /* at most; 0: no timeline */
   gboolean keep_map;     /* fill result.map; costs a second pass up to the peak */
   gboolean keep_idle;    /* fill result.idle, at the cost of the same pass, and idle_at_failure */
+  gboolean keep_pins;    /* with keep_idle: fill result.pins; that pass goes on until it is known */
   /* with keep_idle: result.idle is of the state after this event instead, at which the run ends; NULL:
    * of the reserved peak */
   const guint64 *idle_event;

@@ -199,6 +199,12 @@ gemem_result_mean_fragmentation (const GememResult *result)
 }
 
 gboolean
+gemem_result_is_optimal (const GememResult *result)
+{
+  return result->label != NULL && g_str_has_prefix (result->label, GEMEM_OPTIMAL_ROW);
+}
+
+gboolean
 gemem_result_is_complete (const GememResult *result)
 {
   return result->ooms == 0 && result->failure == NULL && !result->partial && !result->not_run

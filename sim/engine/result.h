@@ -100,14 +100,21 @@ typedef struct
   GememOrigin origin;
 } GememIdleRow;
 
-/* Free memory of segments that blocks in use keep, by the place that allocated all of these. */
+/* Free memory of segments that blocks in use keep, by the place that allocated those that are freed last
+ * there: until then nothing of a segment goes back. */
 typedef struct
 {
-  GememOrigin origin; /* of one of the blocks; not known: several places, or none that is known */
-  guint64 bytes, segments, blocks;
+  GememOrigin origin; /* of the largest of these; `by` NULL: the place is not known */
+  guint64 bytes;      /* free */
+  guint64 segments;   /* of so many */
+  guint64 blocks,
+      size; /* that the place has in them and that are freed last, and requested bytes of them */
+  guint64 others; /* blocks of other places there that are never freed, as these */
+  guint64 id;     /* of the largest of the blocks; 0: not known */
+  gboolean rest;  /* of several places, each of which keeps less than those that are named */
 } GememPin;
 
-#define GEMEM_PINS 10 /* places in a list, at most; others are with several places */
+#define GEMEM_PINS 10 /* places in a list, at most, and one for all others */
 
 /* A block in a list of the largest. */
 typedef struct
@@ -286,6 +293,9 @@ struct _GememResult
    * the same trace and device reserved, if it served everything; 0: there is none beside this one */
   gboolean as_now;
   guint64 peak_now;
+  /* bytes that the best placement of the same trace reserves (--optimal), on the same device; 0: there is
+   * none beside this one */
+  guint64 least_placement;
   guint64 least_capacity; /* --find-capacity; 0: not asked for; G_MAXUINT64: none found */
   /* --histories: in how many other histories it was replayed, in how many of them a request failed, and
    * peak reserved of the others (with --find-capacity their least capacity); a sentence about them */
@@ -336,6 +346,9 @@ double gemem_result_overhead (const GememResult *result);    /* peak reserved / 
  * (the events, where the trace has no times) between the points of the timeline. */
 double gemem_result_fragmentation (const GememResult *result);
 double gemem_result_mean_fragmentation (const GememResult *result);
+
+/* Whether it is the row of `compare --optimal`. */
+gboolean gemem_result_is_optimal (const GememResult *result);
 
 /* Appends @by in at most 100 characters: the middle of a longer one (a C++ function with its
  * templates) becomes "...". */

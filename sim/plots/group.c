@@ -30,7 +30,7 @@ gemem_plot_optimum (const GememPlotGroup *group)
   for (guint i = 0; i < group->all->len; i++)
     {
       const GememResult *result = group->all->pdata[i];
-      if (g_str_has_prefix (result->label, GEMEM_OPTIMAL_ROW) && gemem_plot_failed (result) == 0)
+      if (gemem_result_is_optimal (result) && gemem_plot_failed (result) == 0)
         return result->peak_reserved;
     }
   return 0;

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "sim/report/above-least.h"
 #include "sim/report/json-fields.h"
 #include "sim/report/measures.h"
 #include "sim/report/notes.h"
@@ -314,6 +315,7 @@ append_result (GString *out, const GememResult *result, gboolean points)
         g_string_append_printf (out, ",\n      \"%s\": ", array->name);
         append_array (out, array, result);
       }
+  gemem_above_append_json (out, result);
   append_programs (out, result, points);
   g_string_append (out, "\n    }");
 }
