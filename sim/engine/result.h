@@ -303,6 +303,7 @@ struct _GememResult
   guint histories_left_out;   /* in how many it was not, as that was interrupted */
   char *histories;            /* NULL: not asked for */
   gboolean capacity_monotone; /* every probed capacity above the answer also fitted */
+  guint more_references;      /* than one */
   guint64 least_above;   /* more than these bytes are needed: GememJob.fits_first; 0: not known */
   guint capacity_passes; /* that were made to find these out */
 };
@@ -313,6 +314,8 @@ GememResult *gemem_result_new (void);
  * where it is one. */
 void gemem_result_set_label (GememResult *result, const char *label);
 void gemem_result_free (GememResult *result);
+/* Another reference: each is given up by gemem_result_free().  Not for threads. */
+GememResult *gemem_result_ref (GememResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememResult, gemem_result_free)
 
 /* TRUE if the run served every request to the end of the trace and broke no rule: only then do its

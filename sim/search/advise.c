@@ -12,6 +12,7 @@
 #include "sim/search/advise.h"
 #include "sim/search/need.h"
 #include "sim/search/recorder.h"
+#include "sim/search/trials.h"
 
 #define BEST_SETTINGS 6 /* that are tried in pairs */
 
@@ -63,17 +64,14 @@ round_add (Round *round, const GememAllocatorSpec *spec, int ordinal)
   return &g_array_index (round->jobs, GememJob, round->jobs->len - 1);
 }
 
+/* Those that need more than @most bytes end early (0: none does). */
 static void
-round_run (Round *round)
+round_run (Round *round, guint64 most)
 {
-  const GememJob *jobs = (const GememJob *) round->jobs->data;
-
   round->results = g_new0 (GememResult *, round->jobs->len + 1);
   round->errors = g_new0 (GError *, round->jobs->len + 1);
-  if (round->question->run != NULL)
-    round->question->run (jobs, round->jobs->len, round->results, round->errors);
-  else
-    gemem_jobs_run (jobs, round->jobs->len, 0, round->results, round->errors);
+  gemem_trials_run ((const GememJob *) round->jobs->data, round->jobs->len, most,
+                    round->question->run, round->results, round->errors);
 }
 
 static void
@@ -191,6 +189,13 @@ is_better (const Tried *tried, guint i, guint j)
   return own_a != own_b ? own_a < own_b : calls_a != calls_b ? calls_a < calls_b : i < j;
 }
 
+/* What a setting must need less than to help; 0: whatever it needs. */
+static guint64
+most_of (const GememAdvice *advice)
+{
+  return advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? 0 : advice->need;
+}
+
 /* Whether @result is worth telling: it needs at least 1 % less, or fits where the program does not. */
 static gboolean
 helps (const GememAdvice *advice, const GememResult *result)
@@ -229,7 +234,7 @@ collect (GememAdvice *advice, Tried *tried, Round *round, guint n)
       const gboolean interrupted = gemem_was_left_out (result, round->errors[i]);
 
       advice->left_out += interrupted;
-      advice->refused += result == NULL && !interrupted;
+      advice->refused += round->errors[i] != NULL && !interrupted;
       advice->approximate += result != NULL && result->approximation != NULL;
       g_ptr_array_add (tried->results, result != NULL && is_proof (result)
                                            ? g_steal_pointer (&round->results[i])
@@ -305,7 +310,7 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
     round_add (&round, others->pdata[i], ordinal);
   if (least)
     round_add (&round, advice->spec, ordinal)->find_capacity = TRUE;
-  round_run (&round);
+  round_run (&round, most_of (advice));
   collect (advice, tried, &round, n);
   advice->tried = n - advice->refused - advice->left_out;
   for (guint i = n; i < n + others->len; i++)
@@ -349,7 +354,7 @@ try_pairs (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal
         g_ptr_array_add (tried->candidates, both);
         round_add (&round, both->spec, ordinal);
       }
-  round_run (&round);
+  round_run (&round, most_of (advice));
   collect (advice, tried, &round, tried->candidates->len - before);
   advice->pairs = tried->candidates->len - before
                   - (advice->refused + advice->left_out - not_tried);
