@@ -163,6 +163,7 @@ typedef struct
   /* device calls, in order; a call without a partner is unequal */
   guint64 segments_compared, segments_equal;
   guint64 first_segment_difference; /* seq; G_MAXUINT64: none */
+  guint64 recorded_peak; /* the most bytes that the recorded calls held at once; 0: it has none */
 } GememFidelity;
 
 /* Peaks and end state of one epoch (--repeat). */

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "sim/search/advise.h"
 #include "sim/search/need.h"
 #include "sim/search/recorder.h"
@@ -140,6 +141,54 @@ judge (GememAdvice *advice, const GememAdviceQuestion *question)
   advice->verdict = advice->doubt != NULL || advice->device_assumed ? GEMEM_ADVICE_UNKNOWN
                                                                     : GEMEM_ADVICE_FITS;
   advice->need = now->peak_reserved;
+}
+
+/* Whether the recorded program held more than 1 % more than @now. */
+static gboolean
+held_more (const GememResult *now)
+{
+  const guint64 held = now->fidelity.recorded_peak;
+
+  return held - held / 100 > now->peak_reserved;
+}
+
+/* FALSE if the program held what its replay does not need: more than there is, so that the replay, which is
+ * not as recorded, proves nothing.  A smaller device may be the reason: then it is replayed on its own. */
+static gboolean
+follows_recording (const GememAdvice *advice, const GememAdviceQuestion *question)
+{
+  const GememResult *now = advice->now;
+  const guint16 ordinal = (guint16) now->device_ordinal;
+  g_autoptr (GArray) ordinals = NULL;
+  GememNeedOptions options = need_options (question);
+  GememNeed need = need_of (question, advice->spec);
+  gboolean follows;
+
+  if (!held_more (now) || (!advice->device_assumed && now->fidelity.recorded_peak <= now->capacity))
+    return TRUE;
+  if (question->device_spec == NULL)
+    return FALSE;
+  ordinals = g_array_new (FALSE, FALSE, sizeof (guint16));
+  g_array_append_val (ordinals, ordinal);
+  need.ordinals = ordinals;
+  options.device_spec = NULL;
+  follows = gemem_needs_find (&need, 1, &options, NULL) && !held_more (need.result);
+  gemem_need_clear (&need);
+  return follows;
+}
+
+static void
+doubt_replay (GememAdvice *advice, const GememAdviceQuestion *question)
+{
+  char held[GEMEM_FORMAT_MAX];
+
+  if (advice->doubt != NULL || advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT
+      || follows_recording (advice, question))
+    return;
+  gemem_format_size (held, advice->now->fidelity.recorded_peak);
+  advice->doubt = g_strdup_printf (
+      "the replay does not follow the recording, in which %s were held", held);
+  advice->verdict = GEMEM_ADVICE_UNKNOWN;
 }
 
 /* The first round: the program as it is, on each device of the trace; then in other histories. */
@@ -540,6 +589,7 @@ gemem_advise (const GememAdviceQuestion *asked, GError **error)
                                      : gemem_recorder_versions (gemem_held_info (advice->held));
   advice->least = advice->now->lower_bound;
   judge (advice, question);
+  doubt_replay (advice, asked);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);
   if (advice->now->allocs + advice->now->graph_loads > 0)
     search (advice, question, ordinal);
