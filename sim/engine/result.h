@@ -61,15 +61,6 @@ typedef struct
   gboolean wake; /* waking so much memory failed (WAKE), no request of a block */
 } GememOom;
 
-/* A block or gap at the moment of the reserved peak (segment map). */
-typedef struct
-{
-  GememSpan span;
-  guint64 requested; /* LIVE: bytes requested */
-  guint64 id;        /* LIVE: of the block */
-  GememOrigin origin;
-} GememMapSpan;
-
 /* Why memory is held and not in use. */
 typedef enum
 {
@@ -84,6 +75,16 @@ typedef enum
   GEMEM_IDLE_ALLOCATOR,  /* everything else */
   GEMEM_IDLE_CAUSES
 } GememIdleCause;
+
+/* A block or gap at the moment of the reserved peak (segment map). */
+typedef struct
+{
+  GememSpan span;
+  guint64 requested; /* LIVE: bytes requested */
+  guint64 id;        /* LIVE: of the block */
+  GememOrigin origin;
+  GememIdleCause cause; /* FREE, PENDING: why; GEMEM_IDLE_CAUSES: in use, or not known */
+} GememMapSpan;
 
 /* Idle memory of one cause: in @count streams, pools, segments or blocks, of which the rest of the row
  * describes the largest one. */
