@@ -1,6 +1,7 @@
 /* replay.c - `gemem-sim replay`: one trace through one allocator, reported in full. */
 #include "config.h"
 
+#include "sim/cli/batch-results.h"
 #include "sim/cli/batch.h"
 #include "sim/cli/options.h"
 #include "sim/cli/plot-options.h"
@@ -31,6 +32,7 @@ setup (GememJob *job)
   job->record_path = record_path;
   job->stop_at_oom = stop_at_oom;
   job->keep_idle = TRUE;
+  job->keep_pins = gemem_outputs.form == GEMEM_FORMAT_JSON;
 }
 
 static int

@@ -26,6 +26,7 @@ typedef struct
 {
   GememJob job;
   gboolean interrupted;
+  guint passes;
 } Search;
 
 /* 1: fits, 0: does not, -1: error.  @unlimited: keep the result. */
@@ -35,6 +36,7 @@ fits (Search *search, guint64 capacity, GememResult **unlimited, GError **error)
   GememResult *result = gemem_run_pass (&search->job, capacity, G_MAXUINT64, error);
   int answer;
 
+  search->passes++;
   if (result == NULL)
     return -1;
   search->interrupted = search->job.interrupted != NULL
@@ -119,25 +121,46 @@ search_between (Search *search, const GememResult *unlimited, GememResult *resul
   return TRUE;
 }
 
+/* @job as each pass of a search makes it. */
+static GememJob
+bare (const GememJob *job)
+{
+  GememJob own = *job;
+
+  own.whole_state = TRUE; /* the program cannot come to where the recording begins with less */
+  own.timeline_points = 0;
+  own.keep_map = own.keep_idle = own.keep_report = own.measure = own.find_capacity =
+      own.keep_origins = FALSE;
+  own.history = NULL;
+  own.repeat = job->warm_up + MAX (job->repeat, 1); /* no request may fail in any epoch */
+  own.warm_up = 0;
+  own.ignore_refusals = TRUE;
+  own.events_path = own.calls_path = own.record_path = NULL;
+  return own;
+}
+
+GememResult *
+gemem_capacity_try (const GememJob *job, GError **error)
+{
+  Search search = { .job = bare (job) };
+  GememResult *result = NULL;
+
+  search.job.stop_at_oom = TRUE;
+  if (fits (&search, job->fits_first, &result, error) == 0 && !search.interrupted)
+    result->least_above = job->fits_first;
+  return result;
+}
+
 gboolean
 gemem_capacity_find (const GememJob *job, GememResult *result, GError **error)
 {
-  Search search = { .job = *job };
+  Search search = { .job = bare (job) };
   GememResult *unlimited = NULL;
   gboolean done;
   int answer;
 
-  search.job.whole_state =
-      TRUE; /* the program cannot come to where the recording begins with less */
+  search.job.rivals = NULL;
   search.job.stop_at_oom = FALSE; /* the lower bound is that of the whole trace */
-  search.job.timeline_points = 0;
-  search.job.keep_map = search.job.keep_idle = search.job.keep_report = search.job.measure =
-      search.job.find_capacity = search.job.keep_origins = FALSE;
-  search.job.history = NULL;
-  search.job.repeat = job->warm_up + MAX (job->repeat, 1); /* no request may fail in any epoch */
-  search.job.warm_up = 0;
-  search.job.ignore_refusals = TRUE;
-  search.job.events_path = search.job.calls_path = search.job.record_path = NULL;
   answer = fits (&search, UNLIMITED, &unlimited, error);
   if (answer == 0 && !search.interrupted && unlimited->lower_bound < VERY_LARGE)
     {
@@ -153,6 +176,7 @@ gemem_capacity_find (const GememJob *job, GememResult *result, GError **error)
       result->least_capacity = G_MAXUINT64;
     }
   gemem_result_free (unlimited);
+  result->capacity_passes += search.passes;
   if (search.interrupted)
     {
       result->partial = TRUE;

@@ -102,3 +102,5 @@ GememResult *gemem_share_pass (const GememJob *job, guint64 capacity, GError **e
 
 /* Fills rivals_alike of the job of @run, which ends. */
 void gemem_rivals_compare (const GememRun *run);
+/* None of the rivals of @job is alike. */
+void gemem_rivals_drop (const GememJob *job);

@@ -6,8 +6,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "base/compare.h"
 #include "sim/engine/engine-private.h"
 #include "sim/engine/idle.h"
@@ -24,6 +22,15 @@ typedef struct
   const GememSpan *live; /* and the largest of these; NULL: none */
 } Part;
 
+/* A segment: the spans [first, end). */
+typedef struct
+{
+  const GememSpan *first, *end;
+  const GememSpan *live; /* the largest block in use; NULL: none */
+  guint blocks;          /* in use */
+  gboolean held;         /* by these, or by what waits */
+} Segment;
+
 typedef struct
 {
   const GememRun *run;
@@ -32,7 +39,7 @@ typedef struct
   GArray *parts;
   GArray *live;           /* rows of the table, by address */
   guint64 in_use, blocks; /* bytes of LIVE spans that no part has, and their number */
-  GArray *pins;           /* GememPin, one for each segment; NULL: nobody asks */
+  GememPins *pins;        /* NULL: nobody asks */
 } Idle;
 
 /* ---- pieces */
@@ -98,41 +105,52 @@ still_live (const Idle *idle, const GememSpan *span)
   return MIN (bytes, span->size);
 }
 
-/* @blocks in use in the segment, @live the largest of them; @held: by these or by what waits.  Returns
- * the bytes that these keep. */
-static guint64
-add_free (Idle *idle, const GememSpan *span, gboolean held, guint blocks, const GememSpan *live)
+/* Why @span is free; @held: blocks in use, or what waits, are in its segment. */
+static GememIdleCause
+cause_of_free (const Idle *idle, const GememSpan *span, gboolean held)
 {
   const guint capabilities = idle->run->klass->capabilities;
-  const guint64 bytes = span->size - still_live (idle, span);
   const gboolean pools = (capabilities & GEMEM_CAP_POOLS) != 0;
 
   if (pools
       && (span->pool != idle->pool
           || (span->pool != 0 && !held && (span->flags & GEMEM_SPAN_RETURNABLE) == 0)))
-    add_part (idle, GEMEM_IDLE_POOLS, span->pool, bytes, span);
-  else if (span->stream != idle->stream && (capabilities & GEMEM_CAP_STREAMS) != 0)
-    add_part (idle, GEMEM_IDLE_STREAMS, span->stream, bytes, span);
-  else if ((span->flags & GEMEM_SPAN_OVERSIZE) != 0)
-    add_part (idle, GEMEM_IDLE_OVERSIZE, span->address, bytes, span);
-  else if ((span->flags & GEMEM_SPAN_RETURNABLE) != 0)
-    add_part (idle, GEMEM_IDLE_RETURNABLE, span->address, bytes, span);
-  else if (held && bytes > 0)
-    {
-      const Part part = { GEMEM_IDLE_PINNED, span->segment, bytes, span, blocks, live };
-      g_array_append_val (idle->parts, part);
-      return bytes;
-    }
-  return 0;
+    return GEMEM_IDLE_POOLS;
+  if (span->stream != idle->stream && (capabilities & GEMEM_CAP_STREAMS) != 0)
+    return GEMEM_IDLE_STREAMS;
+  if ((span->flags & GEMEM_SPAN_OVERSIZE) != 0)
+    return GEMEM_IDLE_OVERSIZE;
+  if ((span->flags & GEMEM_SPAN_RETURNABLE) != 0)
+    return GEMEM_IDLE_RETURNABLE;
+  return held ? GEMEM_IDLE_PINNED : GEMEM_IDLE_ALLOCATOR;
 }
 
-/* The place that allocated all blocks in use of the spans [@span, @end); not known: there is no single
- * one. */
-static GememOrigin
-common_origin (const Idle *idle, const GememSpan *span, const GememSpan *end)
+/* Returns the bytes that blocks of @segment keep. */
+static guint64
+add_free (Idle *idle, const GememSpan *span, const Segment *segment)
 {
-  GememOrigin common = { 0 };
+  const guint64 bytes = span->size - still_live (idle, span);
+  const GememIdleCause cause = cause_of_free (idle, span, segment->held);
+  const Part pinned = { cause, span->segment, bytes, span, segment->blocks, segment->live };
 
+  if (cause == GEMEM_IDLE_PINNED && bytes > 0)
+    g_array_append_val (idle->parts, pinned);
+  else if (cause != GEMEM_IDLE_ALLOCATOR) /* fill_rows() adds what nothing else explains */
+    add_part (idle, cause,
+              cause == GEMEM_IDLE_POOLS     ? span->pool
+              : cause == GEMEM_IDLE_STREAMS ? span->stream
+                                            : span->address,
+              bytes, span);
+  return cause == GEMEM_IDLE_PINNED ? bytes : 0;
+}
+
+/* The spans [@span, @end) are a segment of which @bytes are kept. */
+static void
+add_pin (Idle *idle, const GememSpan *span, const GememSpan *end, guint64 bytes)
+{
+  if (bytes == 0 || idle->pins == NULL)
+    return;
+  gemem_pins_add_segment (idle->pins, bytes);
   for (; span < end; span++)
     {
       const gboolean used = span->state == GEMEM_SPAN_LIVE || span->state == GEMEM_SPAN_PENDING;
@@ -140,53 +158,49 @@ common_origin (const Idle *idle, const GememSpan *span, const GememSpan *end)
       const GememOrigin origin = row != NULL ? gemem_origins_of_block (idle->run, row->id)
                                              : (GememOrigin){ 0 };
 
-      if (!used)
-        continue;
-      if (origin.by == NULL || (common.known && strcmp (common.by, origin.by) != 0))
-        return (GememOrigin){ 0 };
-      if (!common.known)
-        common = origin;
+      if (row != NULL || span->state == GEMEM_SPAN_LIVE)
+        gemem_pins_add_block (idle->pins, row != NULL ? &row->id : NULL,
+                              row != NULL ? row->live->requested : span->size, &origin);
     }
-  return common;
 }
 
-static void
-add_pin (Idle *idle, const GememSpan *first, const GememSpan *end, guint64 bytes, guint blocks)
+/* The segment that begins with span @begin. */
+static Segment
+segment_at (const GArray *spans, guint begin)
 {
-  if (bytes == 0 || idle->pins == NULL)
-    return;
-  const GememPin pin = { common_origin (idle, first, end), bytes, 1, blocks };
-  g_array_append_val (idle->pins, pin);
+  const GememSpan *first = &g_array_index (spans, GememSpan, begin), *span = first;
+  const GememSpan *last = first + (spans->len - begin);
+  Segment segment = { .first = first };
+
+  for (; span < last && span->segment == first->segment; span++)
+    {
+      segment.held |= span->state == GEMEM_SPAN_LIVE || span->state == GEMEM_SPAN_PENDING;
+      if (span->state != GEMEM_SPAN_LIVE)
+        continue;
+      segment.blocks++;
+      if (segment.live == NULL || span->size > segment.live->size)
+        segment.live = span;
+    }
+  segment.end = span;
+  return segment;
 }
 
 /* Adds the segment that begins with span @begin; returns the first span behind it. */
 static guint
 add_segment (Idle *idle, const GArray *spans, guint begin)
 {
-  const GememSpan *first = &g_array_index (spans, GememSpan, begin), *end = first, *live = NULL;
-  const GememSpan *last = first + (spans->len - begin);
-  gboolean held = FALSE;
-  guint blocks = 0;
+  const Segment segment = segment_at (spans, begin);
   guint64 pinned = 0;
 
-  for (; end < last && end->segment == first->segment; end++)
-    {
-      held |= end->state == GEMEM_SPAN_LIVE || end->state == GEMEM_SPAN_PENDING;
-      if (end->state != GEMEM_SPAN_LIVE)
-        continue;
-      blocks++;
-      if (live == NULL || end->size > live->size)
-        live = end;
-    }
-  for (const GememSpan *span = first; span < end; span++)
+  for (const GememSpan *span = segment.first; span < segment.end; span++)
     if (span->state == GEMEM_SPAN_LIVE)
       add_live (idle, span);
     else if (span->state == GEMEM_SPAN_PENDING)
       add_pending (idle, span);
     else if (span->state == GEMEM_SPAN_FREE)
-      pinned += add_free (idle, span, held, blocks, live);
-  add_pin (idle, first, end, pinned, blocks);
-  return begin + (guint) (end - first);
+      pinned += add_free (idle, span, &segment);
+  add_pin (idle, segment.first, segment.end, pinned);
+  return begin + (guint) (segment.end - segment.first);
 }
 
 /* ---- parts */
@@ -229,65 +243,6 @@ merge_parts (GArray *parts)
     }
   g_array_set_size (parts, n);
   g_array_sort (parts, compare_bytes);
-}
-
-/* ---- pins */
-
-static int
-compare_places (gconstpointer a, gconstpointer b)
-{
-  return g_strcmp0 (((const GememPin *) a)->origin.by, ((const GememPin *) b)->origin.by);
-}
-
-static int
-compare_pins (gconstpointer a, gconstpointer b)
-{
-  const GememPin *x = a, *y = b;
-
-  return x->bytes != y->bytes ? gemem_compare_uint64 (&y->bytes, &x->bytes) : compare_places (a, b);
-}
-
-static void
-add_to_pin (GememPin *to, const GememPin *pin)
-{
-  to->bytes += pin->bytes;
-  to->segments += pin->segments;
-  to->blocks += pin->blocks;
-}
-
-/* One for each place; those without a place come first in the first sort. */
-static void
-merge_pins (GArray *pins)
-{
-  GememPin several = { { 0 }, 0, 0, 0 };
-  guint n = 0;
-
-  g_array_sort (pins, compare_places);
-  for (guint i = 0; i < pins->len; i++)
-    {
-      const GememPin *pin = &g_array_index (pins, GememPin, i);
-
-      if (n > 0 && compare_places (pin, &g_array_index (pins, GememPin, n - 1)) == 0)
-        add_to_pin (&g_array_index (pins, GememPin, n - 1), pin);
-      else
-        g_array_index (pins, GememPin, n++) = *pin;
-    }
-  g_array_set_size (pins, n);
-  g_array_sort (pins, compare_pins);
-  n = 0;
-  for (guint i = 0; i < pins->len; i++)
-    {
-      const GememPin *pin = &g_array_index (pins, GememPin, i);
-
-      if (pin->origin.by != NULL && n < GEMEM_PINS)
-        g_array_index (pins, GememPin, n++) = *pin;
-      else
-        add_to_pin (&several, pin);
-    }
-  g_array_set_size (pins, n);
-  if (several.bytes > 0)
-    g_array_append_val (pins, several);
-  g_array_sort (pins, compare_pins);
 }
 
 /* ---- rows */
@@ -391,7 +346,7 @@ fill_rows (Idle *idle, guint64 total, GArray *rows)
 }
 
 void
-gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows, GArray *pins)
+gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows, GememPins *pins)
 {
   g_autoptr (GArray) spans = gemem_spans_of (run->allocator);
   g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (Part));
@@ -400,22 +355,43 @@ gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows, GArr
   Idle idle = { run, stream, pool, parts, rows_of_live, 0, 0, pins };
 
   g_array_set_size (rows, 0);
-  if (pins != NULL)
-    g_array_set_size (pins, 0);
   for (guint i = 0; i < spans->len;)
     i = add_segment (&idle, spans, i);
   merge_parts (parts);
   fill_rows (&idle, reserved > live ? reserved - live : 0, rows);
-  if (pins != NULL)
-    merge_pins (pins);
+}
+
+GArray *
+gemem_idle_causes (GememRun *run, guint64 stream, guint32 pool, const GArray *spans,
+                   GArray *rows_of_live)
+{
+  GArray *causes = g_array_sized_new (FALSE, FALSE, sizeof (GememIdleCause), spans->len);
+  const Idle idle = { .run = run, .stream = stream, .pool = pool, .live = rows_of_live };
+
+  while (causes->len < spans->len)
+    {
+      const Segment segment = segment_at (spans, causes->len);
+
+      for (const GememSpan *span = segment.first; span < segment.end; span++)
+        {
+          GememIdleCause cause = GEMEM_IDLE_CAUSES;
+
+          if (span->state == GEMEM_SPAN_FREE)
+            cause = cause_of_free (&idle, span, segment.held);
+          else if (span->state == GEMEM_SPAN_PENDING && row_of (&idle, span) == NULL)
+            cause = GEMEM_IDLE_WAITING;
+          g_array_append_val (causes, cause);
+        }
+    }
+  return causes;
 }
 
 void
-gemem_idle_keep (GememRun *run, guint64 stream, guint32 pool)
+gemem_idle_keep (GememRun *run, guint64 stream, guint32 pool, GememPins *pins)
 {
   GememResult *result = run->result;
 
-  gemem_idle_take (run, stream, pool, result->idle, result->pins);
+  gemem_idle_take (run, stream, pool, result->idle, pins);
   result->idle_reserved = run->device->held;
   result->idle_live = run->accounts.live;
   result->idle_stream = stream;

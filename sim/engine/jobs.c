@@ -86,8 +86,9 @@ gemem_job_expect (const GememJob *job, guint passes)
     g_atomic_int_set (&job->progress->openings_left, (gint) (passes * openings));
 }
 
-GememResult *
-gemem_job_run (const GememJob *job, GError **error)
+/* All passes of @job but the one with fits_first. */
+static GememResult *
+run_passes (const GememJob *job, GError **error)
 {
   gemem_job_expect (job, 1 + (looks_at_peak (job) ? 1 : 0)
                              + (job->find_capacity ? GEMEM_CAPACITY_PASSES : 0));
@@ -98,6 +99,27 @@ gemem_job_run (const GememJob *job, GError **error)
       && ((looks_at_peak (job) && result->peak_reserved > 0 && !look_at_peak (job, result, error))
           || (job->find_capacity && !gemem_capacity_find (job, result, error))))
     g_clear_pointer (&result, gemem_result_free);
+  return result;
+}
+
+GememResult *
+gemem_job_run (const GememJob *job, GError **error)
+{
+  GememJob own = *job;
+  GememResult *result;
+
+  if (!job->find_capacity || job->fits_first == 0)
+    return run_passes (job, error);
+  result = gemem_capacity_try (job, error);
+  if (result == NULL || result->least_above != 0 || gemem_result_was_interrupted (result))
+    return result;
+  gemem_result_free (result);
+  if (job->rivals != NULL)
+    gemem_rivals_drop (job);
+  own.rivals = NULL;
+  result = run_passes (&own, error);
+  if (result != NULL)
+    result->capacity_passes++;
   return result;
 }
 

@@ -89,6 +89,7 @@ typedef struct
   guint timeline_points; /* at most; 0: no timeline */
   gboolean keep_map;     /* fill result.map; costs a second pass up to the peak */
   gboolean keep_idle;    /* fill result.idle, at the cost of the same pass, and idle_at_failure */
+  gboolean keep_pins;    /* with keep_idle: fill result.pins; that pass goes on until it is known */
   /* with keep_idle: result.idle is of the state after this event instead, at which the run ends; NULL:
    * of the reserved peak */
   const guint64 *idle_event;
@@ -109,8 +110,12 @@ typedef struct
   /* check that memory returns to the device only after the streams that use it are synchronised:
    * release-order.h */
   gboolean release_order;
-  gboolean touch;           /* blocks are filled and verified on the device: touch.c */
-  gboolean find_capacity;   /* fill result.least_capacity */
+  gboolean touch;         /* blocks are filled and verified on the device: touch.c */
+  gboolean find_capacity; /* fill result.least_capacity */
+  /* with find_capacity: whether all fits in so many bytes is tried first; if not, that ends the job, which
+   * says so in result.least_above, and the rivals are those of that pass; if so, none is alike.  0: it is
+   * not asked */
+  guint64 fits_first;
   gboolean ignore_refusals; /* refuse no request for the reason alone that it was when recorded */
   /* a recorded state that does not fit ends the run as failed, and is not left out */
   gboolean whole_state;

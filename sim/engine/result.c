@@ -85,10 +85,17 @@ gemem_result_set_label (GememResult *result, const char *label)
                                NULL);
 }
 
+GememResult *
+gemem_result_ref (GememResult *result)
+{
+  result->more_references++;
+  return result;
+}
+
 void
 gemem_result_free (GememResult *result)
 {
-  if (result == NULL)
+  if (result == NULL || result->more_references-- > 0)
     return;
   g_free (result->allocator);
   g_free (result->label);
@@ -196,6 +203,12 @@ gemem_result_mean_fragmentation (const GememResult *result)
       weight += lasted;
     }
   return weight > 0 ? sum / (double) weight : 0.0;
+}
+
+gboolean
+gemem_result_is_optimal (const GememResult *result)
+{
+  return result->label != NULL && g_str_has_prefix (result->label, GEMEM_OPTIMAL_ROW);
 }
 
 gboolean

@@ -61,15 +61,6 @@ typedef struct
   gboolean wake; /* waking so much memory failed (WAKE), no request of a block */
 } GememOom;
 
-/* A block or gap at the moment of the reserved peak (segment map). */
-typedef struct
-{
-  GememSpan span;
-  guint64 requested; /* LIVE: bytes requested */
-  guint64 id;        /* LIVE: of the block */
-  GememOrigin origin;
-} GememMapSpan;
-
 /* Why memory is held and not in use. */
 typedef enum
 {
@@ -84,6 +75,16 @@ typedef enum
   GEMEM_IDLE_ALLOCATOR,  /* everything else */
   GEMEM_IDLE_CAUSES
 } GememIdleCause;
+
+/* A block or gap at the moment of the reserved peak (segment map). */
+typedef struct
+{
+  GememSpan span;
+  guint64 requested; /* LIVE: bytes requested */
+  guint64 id;        /* LIVE: of the block */
+  GememOrigin origin;
+  GememIdleCause cause; /* FREE, PENDING: why; GEMEM_IDLE_CAUSES: in use, or not known */
+} GememMapSpan;
 
 /* Idle memory of one cause: in @count streams, pools, segments or blocks, of which the rest of the row
  * describes the largest one. */
@@ -100,14 +101,21 @@ typedef struct
   GememOrigin origin;
 } GememIdleRow;
 
-/* Free memory of segments that blocks in use keep, by the place that allocated all of these. */
+/* Free memory of segments that blocks in use keep, by the place that allocated those that are freed last
+ * there: until then nothing of a segment goes back. */
 typedef struct
 {
-  GememOrigin origin; /* of one of the blocks; not known: several places, or none that is known */
-  guint64 bytes, segments, blocks;
+  GememOrigin origin; /* of the largest of these; `by` NULL: the place is not known */
+  guint64 bytes;      /* free */
+  guint64 segments;   /* of so many */
+  guint64 blocks,
+      size; /* that the place has in them and that are freed last, and requested bytes of them */
+  guint64 others; /* blocks of other places there that are never freed, as these */
+  guint64 id;     /* of the largest of the blocks; 0: not known */
+  gboolean rest;  /* of several places, each of which keeps less than those that are named */
 } GememPin;
 
-#define GEMEM_PINS 10 /* places in a list, at most; others are with several places */
+#define GEMEM_PINS 10 /* places in a list, at most, and one for all others */
 
 /* A block in a list of the largest. */
 typedef struct
@@ -156,6 +164,7 @@ typedef struct
   /* device calls, in order; a call without a partner is unequal */
   guint64 segments_compared, segments_equal;
   guint64 first_segment_difference; /* seq; G_MAXUINT64: none */
+  guint64 recorded_peak; /* the most bytes that the recorded calls held at once; 0: it has none */
 } GememFidelity;
 
 /* Peaks and end state of one epoch (--repeat). */
@@ -286,12 +295,19 @@ struct _GememResult
    * the same trace and device reserved, if it served everything; 0: there is none beside this one */
   gboolean as_now;
   guint64 peak_now;
+  /* bytes that the best placement of the same trace reserves (--optimal), on the same device; 0: there is
+   * none beside this one */
+  guint64 least_placement;
   guint64 least_capacity; /* --find-capacity; 0: not asked for; G_MAXUINT64: none found */
   /* --histories: in how many other histories it was replayed, in how many of them a request failed, and
    * peak reserved of the others (with --find-capacity their least capacity); a sentence about them */
   guint64 histories_runs, histories_failed, histories_least, histories_most;
+  guint histories_left_out;   /* in how many it was not, as that was interrupted */
   char *histories;            /* NULL: not asked for */
   gboolean capacity_monotone; /* every probed capacity above the answer also fitted */
+  guint more_references;      /* than one */
+  guint64 least_above;   /* more than these bytes are needed: GememJob.fits_first; 0: not known */
+  guint capacity_passes; /* that were made to find these out */
 };
 
 /* All fields 0; gemem_result_free(). */
@@ -300,6 +316,8 @@ GememResult *gemem_result_new (void);
  * where it is one. */
 void gemem_result_set_label (GememResult *result, const char *label);
 void gemem_result_free (GememResult *result);
+/* Another reference: each is given up by gemem_result_free().  Not for threads. */
+GememResult *gemem_result_ref (GememResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememResult, gemem_result_free)
 
 /* TRUE if the run served every request to the end of the trace and broke no rule: only then do its
@@ -333,6 +351,9 @@ double gemem_result_overhead (const GememResult *result);    /* peak reserved / 
  * (the events, where the trace has no times) between the points of the timeline. */
 double gemem_result_fragmentation (const GememResult *result);
 double gemem_result_mean_fragmentation (const GememResult *result);
+
+/* Whether it is the row of `compare --optimal`. */
+gboolean gemem_result_is_optimal (const GememResult *result);
 
 /* Appends @by in at most 100 characters: the middle of a longer one (a C++ function with its
  * templates) becomes "...". */

@@ -26,6 +26,7 @@ struct _GememRivals
   GememDevice *device; /* of all: who watches takes nothing from it before the first request */
   Rival *rivals;
   guint n;
+  guint64 capacity; /* 0: that of the device */
 };
 
 /* Then nothing is worth the time of a proof. */
@@ -36,17 +37,17 @@ is_interrupted (const GememJob *job)
 }
 
 static GememDevice *
-new_device (const GememJob *job, const GememTraceInfo *info, GError **error)
+new_device (const GememJob *job, guint64 capacity, const GememTraceInfo *info, GError **error)
 {
-  return gemem_setup_device (job, info, MAX (job->device_ordinal, 0), 0, GEMEM_SETUP_AS_TRACE,
-                             error);
+  return gemem_setup_device (job, info, MAX (job->device_ordinal, 0), capacity,
+                             GEMEM_SETUP_AS_TRACE, error);
 }
 
 /* Settings that move the device are only tried: whether they can be run. */
 static void
 try_alone (Rival *rival, const GememJob *job, const GememTraceInfo *info)
 {
-  GememDevice *device = new_device (job, info, &rival->refusal);
+  GememDevice *device = new_device (job, 0, info, &rival->refusal);
   GememAllocator *allocator = device != NULL
                                   ? gemem_allocator_new (job->allocator,
                                                          gemem_setup_defaults (job, info), device,
@@ -68,11 +69,12 @@ make (GememRivals *rivals, Rival *rival, const GememJob *job, const GememTraceIn
 
   if (moved || spec->klass->watch.begin == NULL)
     {
-      try_alone (rival, job, info);
+      if (rivals->capacity == 0) /* with less some would refuse what they take when they are made */
+        try_alone (rival, job, info);
       return;
     }
   if (rivals->device == NULL)
-    rivals->device = new_device (job, info, &rival->refusal);
+    rivals->device = new_device (job, rivals->capacity, info, &rival->refusal);
   if (rivals->device == NULL)
     return;
   rival->alike = gemem_setup_is_alike (job, info, recorded);
@@ -84,8 +86,8 @@ make (GememRivals *rivals, Rival *rival, const GememJob *job, const GememTraceIn
 }
 
 GememRivals *
-gemem_rivals_new (const GememJob *job, const GememAllocatorSpec *const *specs, guint n,
-                  GError **error)
+gemem_rivals_new (const GememJob *job, guint64 capacity, const GememAllocatorSpec *const *specs,
+                  guint n, GError **error)
 {
   GememTraceReader *reader = job->source (job->source_data, error);
   GememSetupRecorded recorded = { NULL };
@@ -96,6 +98,7 @@ gemem_rivals_new (const GememJob *job, const GememAllocatorSpec *const *specs, g
   rivals = g_new0 (GememRivals, 1);
   rivals->rivals = g_new0 (Rival, n);
   rivals->n = n;
+  rivals->capacity = capacity;
   for (guint i = 0; i < n && !is_interrupted (job); i++)
     {
       GememJob own = *job;
@@ -151,4 +154,10 @@ gemem_rivals_compare (const GememRun *run)
                                   && run->klass->watch.alike != NULL
                                   && run->klass->watch.alike (run->allocator, rival->allocator);
     }
+}
+
+void
+gemem_rivals_drop (const GememJob *job)
+{
+  memset (job->rivals_alike, 0, job->rivals->n * sizeof *job->rivals_alike);
 }

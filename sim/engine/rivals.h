@@ -18,12 +18,13 @@ GEMEM_BEGIN_DECLS
 typedef struct _GememRivals GememRivals;
 
 /* The @n @specs on the device and for the trace of @job, whose own allocator is ignored; the specs must
- * outlive them.  Interrupted, the rest are rivals of no run.  NULL with the error of the trace; gemem_rivals_free(). */
-GememRivals *gemem_rivals_new (const GememJob *job, const GememAllocatorSpec *const *specs, guint n,
-                               GError **error);
+ * outlive them.  They are rivals of runs with @capacity bytes; 0: with those of the device.  Interrupted, the rest are
+ * rivals of no run.  NULL with the error of the trace; gemem_rivals_free(). */
+GememRivals *gemem_rivals_new (const GememJob *job, guint64 capacity,
+                               const GememAllocatorSpec *const *specs, guint n, GError **error);
 void gemem_rivals_free (GememRivals *rivals); /* may be NULL */
 
-/* Why settings @i cannot be run at all; NULL: they can. */
+/* Why settings @i cannot be run at all; NULL: they can.  Asked of rivals of @capacity 0. */
 const GError *gemem_rivals_refusal (const GememRivals *rivals, guint i);
 
 GEMEM_END_DECLS

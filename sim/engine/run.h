@@ -232,6 +232,8 @@ gboolean gemem_run_close (GememRun *run, GError **error);
 void gemem_job_expect (const GememJob *job, guint passes);
 
 #define GEMEM_CAPACITY_PASSES 48 /* of gemem_capacity_find(), more or less */
+/* The pass with fits_first of @job, which is set: least_above of the result is too if not all fits. */
+GememResult *gemem_capacity_try (const GememJob *job, GError **error);
 /* Fills least_capacity and capacity_monotone of @result. */
 gboolean gemem_capacity_find (const GememJob *job, GememResult *result, GError **error);
 

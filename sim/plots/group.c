@@ -30,7 +30,7 @@ gemem_plot_optimum (const GememPlotGroup *group)
   for (guint i = 0; i < group->all->len; i++)
     {
       const GememResult *result = group->all->pdata[i];
-      if (g_str_has_prefix (result->label, GEMEM_OPTIMAL_ROW) && gemem_plot_failed (result) == 0)
+      if (gemem_result_is_optimal (result) && gemem_plot_failed (result) == 0)
         return result->peak_reserved;
     }
   return 0;
@@ -228,6 +228,17 @@ gemem_plot_group_first (const GememPlotGroup *group, guint max)
       first->more += !drawn;
     }
   return first;
+}
+
+GememPlotGroup *
+gemem_plot_group_part (const char *title, const char *slug, GPtrArray *results)
+{
+  GememPlotGroup *part = g_new (GememPlotGroup, 1);
+
+  *part = (GememPlotGroup){ g_strdup (title),          g_strdup (slug),
+                            g_ptr_array_ref (results), g_ptr_array_new_with_free_func (g_free),
+                            g_ptr_array_ref (results), 0 };
+  return part;
 }
 
 GPtrArray *

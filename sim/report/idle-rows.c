@@ -10,8 +10,6 @@
 #include "sim/report/notes.h"
 #include "sim/report/report.h"
 
-#define BRIEF_CAUSES 2 /* in a sentence */
-
 /* "the default pool", "private pool 1 (not released)" */
 static void
 append_pool (GString *out, const GememIdleRow *row)
@@ -94,8 +92,8 @@ append_counted (GString *out, const GememIdleRow *row)
       row->count == 1 ? texts[row->cause].one : texts[row->cause].many, texts[row->cause].after);
 }
 
-static void
-append_row (GString *out, const GememIdleRow *row)
+void
+gemem_report_append_idle_row (GString *out, const GememIdleRow *row)
 {
   if (row->cause == GEMEM_IDLE_STREAMS)
     append_streams (out, row);
@@ -127,7 +125,7 @@ gemem_report_idle_rows (GString *out, const GArray *rows, guint max)
           continue;
         }
       g_string_append_printf (line, "  %10s  ", gemem_format_size (size, row->bytes));
-      append_row (line, row);
+      gemem_report_append_idle_row (line, row);
       gemem_text_append_cut (out, line->str);
     }
   if (rest > 0)
@@ -146,7 +144,7 @@ gemem_report_idle_cause (const GArray *rows)
   if (row == NULL)
     return NULL;
   g_string_append_printf (out, "%s ", gemem_format_size (size, row->bytes));
-  append_row (out, row);
+  gemem_report_append_idle_row (out, row);
   return g_strdup (out->str);
 }
 
@@ -189,103 +187,47 @@ gemem_report_idle (GString *out, const GememResult *result, gboolean verbose)
                           result->idle_reserved, result->idle_live, max);
 }
 
-/* ---- in a sentence */
+/* ---- by cause */
 
-static const char *const brief_texts[GEMEM_IDLE_CAUSES] = {
-  [GEMEM_IDLE_STREAMS] = "in caches of other streams",
-  [GEMEM_IDLE_POOLS] = "in other pools",
-  [GEMEM_IDLE_RETURNABLE] = "in whole free segments",
-  [GEMEM_IDLE_OVERSIZE] = "in blocks that are not split",
-  [GEMEM_IDLE_PINNED] = "beside blocks in use",
-  [GEMEM_IDLE_WAITING] = "freed, but not yet by all streams",
-  [GEMEM_IDLE_ROUNDING] = "in the rounding of blocks",
-  [GEMEM_IDLE_ALLOCATOR] = "held by the allocator itself",
-};
-
-/* The cause with the most bytes that is not in @taken. */
-static GememIdleCause
-largest_cause (const guint64 *sums, guint taken)
+const char *
+gemem_report_idle_brief (GememIdleCause cause)
 {
-  GememIdleCause most = GEMEM_IDLE_CAUSES;
+  static const char *const texts[GEMEM_IDLE_CAUSES + 1] = {
+    [GEMEM_IDLE_STREAMS] = "in caches of other streams",
+    [GEMEM_IDLE_POOLS] = "in other pools",
+    [GEMEM_IDLE_RETURNABLE] = "in whole free segments",
+    [GEMEM_IDLE_OVERSIZE] = "in blocks that are not split",
+    [GEMEM_IDLE_PINNED] = "beside blocks in use",
+    [GEMEM_IDLE_WAITING] = "freed, but not yet by all streams",
+    [GEMEM_IDLE_ROUNDING] = "in the rounding of blocks",
+    [GEMEM_IDLE_ALLOCATOR] = "held by the allocator itself",
+    [GEMEM_IDLE_CAUSES] = "given back at once",
+  };
 
-  for (guint c = 0; c < GEMEM_IDLE_CAUSES; c++)
-    if ((taken >> c & 1) == 0 && sums[c] > 0 && (most == GEMEM_IDLE_CAUSES || sums[c] > sums[most]))
-      most = c;
-  return most;
+  return texts[cause];
 }
 
-/* "beside 662 blocks in use (112.5 MiB beside 44 allocated by f.py:3 step)": which blocks keep @pinned bytes, and the
- * place that allocated all of those beside which most lies. */
-static void
-append_pins (GString *out, const GArray *pins, guint64 pinned)
-{
-  const GememPin *most = NULL;
-  guint64 bytes = 0, blocks = 0;
-  char size[GEMEM_FORMAT_MAX];
-
-  for (guint i = 0; i < pins->len; i++)
-    {
-      const GememPin *pin = &g_array_index (pins, GememPin, i);
-      bytes += pin->bytes;
-      blocks += pin->blocks;
-      if (most == NULL && pin->origin.by != NULL && pin->blocks > 0)
-        most = pin;
-    }
-  if (bytes != pinned || blocks == 0)
-    {
-      g_string_append_printf (out, " %s", brief_texts[GEMEM_IDLE_PINNED]);
-      return;
-    }
-  g_string_append_printf (out, " beside %" G_GUINT64_FORMAT " block%s in use", blocks,
-                          gemem_plural (blocks));
-  if (most == NULL)
-    return;
-  g_string_append_printf (out, " (%s beside %" G_GUINT64_FORMAT " allocated",
-                          gemem_format_size (size, most->bytes), most->blocks);
-  gemem_origin_append_by (out, most->origin.by);
-  g_string_append_c (out, ')');
-}
-
-static guint64
-sum_causes (const GArray *rows, guint64 *sums)
-{
-  guint64 all = 0;
-
-  for (guint i = 0; i < rows->len; i++)
-    {
-      const GememIdleRow *row = &g_array_index (rows, GememIdleRow, i);
-      sums[row->cause] += row->bytes;
-      all += row->bytes;
-    }
-  return all;
-}
-
-gboolean
-gemem_report_append_idle (GString *out, const GememResult *result)
+void
+gemem_report_append_idle_causes (GString *out, const GArray *rows)
 {
   guint64 sums[GEMEM_IDLE_CAUSES] = { 0 };
-  guint64 rest = sum_causes (result->idle, sums);
   char size[GEMEM_FORMAT_MAX];
 
-  if (!result->idle_known || rest == 0 || largest_cause (sums, 0) == GEMEM_IDLE_ALLOCATOR)
-    return FALSE;
-  g_string_append_printf (out, "%s lie idle at the peak of %s:", gemem_format_size (size, rest),
-                          result->label);
-  for (guint n = 0, taken = 0; n < BRIEF_CAUSES && rest > 0; n++)
+  for (guint i = 0; i < rows->len; i++)
+    sums[g_array_index (rows, GememIdleRow, i).cause] +=
+        g_array_index (rows, GememIdleRow, i).bytes;
+  for (guint n = 0; n < GEMEM_IDLE_CAUSES; n++)
     {
-      const GememIdleCause cause = largest_cause (sums, taken);
+      guint most = 0;
 
-      taken |= 1u << cause;
-      rest -= sums[cause];
-      g_string_append (out, n > 0 ? "," : "");
-      if (n > 0 || rest > 0)
-        g_string_append_printf (out, " %s", gemem_format_size (size, sums[cause]));
-      if (cause == GEMEM_IDLE_PINNED)
-        append_pins (out, result->pins, sums[cause]);
-      else
-        g_string_append_printf (out, " %s", brief_texts[cause]);
+      for (guint c = 1; c < GEMEM_IDLE_CAUSES; c++)
+        if (sums[c] > sums[most])
+          most = c;
+      if (sums[most] == 0)
+        return;
+      g_string_append_printf (out, "%s%s %s", n > 0 ? ", " : "",
+                              gemem_format_size (size, sums[most]),
+                              gemem_report_idle_brief ((GememIdleCause) most));
+      sums[most] = 0;
     }
-  if (rest > 0)
-    g_string_append_printf (out, ", %s otherwise", gemem_format_size (size, rest));
-  return TRUE;
 }

@@ -111,6 +111,7 @@ const GememJsonField gemem_json_values[] = {
   VALUE (measured_total_ns),
   ADDED (GememResult, as_now, GEMEM_FIELD_BOOL),
   ADDED (GememResult, peak_now, GEMEM_FIELD_NUMBER),
+  ADDED (GememResult, least_placement, GEMEM_FIELD_NUMBER),
   ADDED (GememResult, idle_known, GEMEM_FIELD_BOOL),
   ADDED (GememResult, idle_reserved, GEMEM_FIELD_NUMBER),
   ADDED (GememResult, idle_live, GEMEM_FIELD_NUMBER),
@@ -179,6 +180,7 @@ static const GememJsonField map_fields[] = {
   { "requested", GEMEM_FIELD_NUMBER, G_STRUCT_OFFSET (GememMapSpan, requested) },
   ADDED (GememMapSpan, id, GEMEM_FIELD_NUMBER),
   ADDED (GememMapSpan, origin, GEMEM_FIELD_ORIGIN),
+  ADDED (GememMapSpan, cause, GEMEM_FIELD_WHY),
   END,
 };
 
@@ -203,6 +205,10 @@ static const GememJsonField pin_fields[] = {
   NUMBER (GememPin, bytes),
   NUMBER (GememPin, segments),
   NUMBER (GememPin, blocks),
+  ADDED (GememPin, size, GEMEM_FIELD_NUMBER),
+  ADDED (GememPin, others, GEMEM_FIELD_NUMBER),
+  ADDED (GememPin, id, GEMEM_FIELD_NUMBER),
+  ADDED (GememPin, rest, GEMEM_FIELD_BOOL),
   END,
 };
 

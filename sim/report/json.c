@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "sim/report/above-least.h"
 #include "sim/report/json-fields.h"
 #include "sim/report/measures.h"
 #include "sim/report/notes.h"
@@ -67,6 +68,13 @@ append_field (GString *out, const GememJsonField *field, gconstpointer base)
     case GEMEM_FIELD_STATE:
       g_string_append_printf (out, "\"%s\"", gemem_json_states[*(const GememSpanState *) at]);
       break;
+    case GEMEM_FIELD_WHY:
+      if (*(const GememIdleCause *) at == GEMEM_IDLE_CAUSES)
+        {
+          g_string_append (out, "null");
+          break;
+        }
+      G_GNUC_FALLTHROUGH;
     case GEMEM_FIELD_CAUSE:
       g_string_append_printf (out, "\"%s\"", gemem_json_causes[*(const GememIdleCause *) at]);
       break;
@@ -314,6 +322,7 @@ append_result (GString *out, const GememResult *result, gboolean points)
         g_string_append_printf (out, ",\n      \"%s\": ", array->name);
         append_array (out, array, result);
       }
+  gemem_above_append_json (out, result);
   append_programs (out, result, points);
   g_string_append (out, "\n    }");
 }

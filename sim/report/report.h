@@ -81,6 +81,10 @@ void gemem_results_name_devices (GememResult *const *results, guint n);
  * has the recorded allocator and settings and served every request.  O(n^2). */
 void gemem_results_find_now (GememResult *const *results, guint n);
 
+/* Tells each of @results what the best placement of the same trace and device reserves, if there is a row of
+ * it (gemem_result_is_optimal()).  O(n). */
+void gemem_results_find_least (GememResult *const *results, guint n);
+
 /* Appends @rows (GememIdleRow), which are idle of @reserved - @live bytes @when ("at the first failure"),
  * the first @max and one for all others.  Nothing where there are none.  @stream: of which the caches of
  * others are other ones. */

@@ -75,6 +75,23 @@ gemem_results_find_now (GememResult *const *results, guint n)
     }
 }
 
+void
+gemem_results_find_least (GememResult *const *results, guint n)
+{
+  g_autoptr (GHashTable) best = g_hash_table_new (hash_place, is_same_place);
+
+  for (guint i = 0; i < n; i++)
+    if (gemem_result_is_optimal (results[i]) && gemem_result_is_complete (results[i]))
+      g_hash_table_add (best, results[i]);
+  for (guint i = 0; i < n; i++)
+    {
+      const GememResult *found = g_hash_table_lookup (best, results[i]);
+
+      if (found != NULL && found != results[i])
+        results[i]->least_placement = found->peak_reserved;
+    }
+}
+
 /* @name of the trace of @result, with the device that is meant. */
 static char *
 name_group (const GememResult *result, const char *name)

@@ -15,6 +15,7 @@
 #include "base/compare.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "sim/report/above-least.h"
 #include "sim/report/arrange.h"
 #include "sim/report/notes.h"
 #include "sim/report/report-private.h"
@@ -459,4 +460,6 @@ gemem_report_table (GString *out, GememResult *const *results, guint n,
   append_notes (out, layouts, groups, options);
   if (!gemem_report_overall (out, results, n, options))
     append_verdicts (out, groups, options);
+  for (guint i = 0; i < n && !gemem_report_is_brief (options); i++)
+    gemem_above_append (out, results[i]);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "sim/report/above-least.h"
 #include "sim/report/notes.h"
 
 extern const GememAllocatorClass gemem_direct_class, gemem_rmm_limiting_class;
@@ -353,13 +354,13 @@ append_least (GString *out, const Standings *s, guint64 least)
       gemem_format_size (size, least));
 }
 
-/* Why @result needs more than the least: what it holds and does not use. */
+/* Why @result needs more than the least. */
 static void
 append_why (GString *out, const GememResult *result)
 {
   g_autoptr (GString) why = g_string_new (NULL);
 
-  if (gemem_report_append_idle (why, result))
+  if (gemem_above_append_sentence (why, result))
     g_string_append_printf (out, " %s.", why->str);
 }
 

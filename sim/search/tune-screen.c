@@ -30,11 +30,30 @@ value_text (GememTuneObjective by, guint64 value)
 {
   char text[GEMEM_FORMAT_MAX];
 
-  if (by == GEMEM_TUNE_CALLS)
-    return g_strdup_printf ("%" G_GUINT64_FORMAT " device calls", value);
-  return g_strconcat (by == GEMEM_TUNE_NEEDS ? gemem_format_size (text, value)
-                                             : gemem_format_time (text, value),
-                      by == GEMEM_TUNE_NEEDS ? NULL : " of modelled time", NULL);
+  switch (by)
+    {
+    case GEMEM_TUNE_CALLS:
+      return g_strdup_printf ("%" G_GUINT64_FORMAT " device calls", value);
+    case GEMEM_TUNE_TIME:
+      return g_strconcat (gemem_format_time (text, value), " of modelled time", NULL);
+    case GEMEM_TUNE_NEEDS:
+    case GEMEM_TUNE_CAPACITY:
+    case GEMEM_TUNE_OBJECTIVES:
+    default:
+      return g_strdup (gemem_format_size (text, value));
+    }
+}
+
+static const char *
+verb_of (GememTuneObjective by)
+{
+  return by == GEMEM_TUNE_NEEDS ? "needs" : by == GEMEM_TUNE_CAPACITY ? "fits in" : "takes";
+}
+
+static gboolean
+is_of_bytes (GememTuneObjective by)
+{
+  return by == GEMEM_TUNE_NEEDS || by == GEMEM_TUNE_CAPACITY;
 }
 
 /* "key=value,key=value", "as now", or "NAME" of another allocator with these; g_free(). */
@@ -109,7 +128,7 @@ append_gain (GString *out, const GememTune *tune)
                                 : value_text (by, now->values[by]);
 
   g_string_append_printf (out, "%s %s %s", is_cut_short (tune) ? "As far as recorded, it" : "It",
-                          by == GEMEM_TUNE_NEEDS ? "needs" : "takes", then);
+                          verb_of (by), then);
   if (serves_all (now))
     {
       g_string_append_printf (out, " instead of %s", before);
@@ -145,7 +164,7 @@ append_line (GString *out, const GememTune *tune)
   else
     g_string_append_printf (out, "  %s (as gemem writes it; no line to paste is known for it)\n",
                             setting);
-  if (serves_all (now) && tune->question->objectives[0] == GEMEM_TUNE_NEEDS)
+  if (serves_all (now) && is_of_bytes (tune->question->objectives[0]))
     g_string_append_printf (
         out, "  %" G_GUINT64_FORMAT " device calls instead of %" G_GUINT64_FORMAT "\n",
         best->values[GEMEM_TUNE_CALLS], now->values[GEMEM_TUNE_CALLS]);
@@ -216,11 +235,11 @@ append_none (GString *out, const GememTune *tune)
                           gemem_format_size (size, tune->question->traces[0].result->capacity));
   if (tune->reached == 0)
     return;
-  g_string_append_printf (out, "The least device found on which %s fits: %s, %s%s\n",
-                          is_cut_short (tune) ? "all that was recorded" : "one of them",
-                          gemem_format_size (size, tune->reached),
-                          tune->line != NULL ? "with:\n  " : "as it is now.",
-                          tune->line != NULL ? tune->line : "");
+  g_string_append_printf (
+      out, "The least device%s on which %s fits: %s, %s%s\n", tune->least ? "" : " found so far",
+      is_cut_short (tune) ? "all that was recorded" : "one of them",
+      gemem_format_size (size, tune->reached), tune->line != NULL ? "with:\n  " : "as it is now.",
+      tune->line != NULL ? tune->line : "");
 }
 
 static void
@@ -240,9 +259,9 @@ append_best (GString *out, const GememTune *tune)
     append_none (out, tune);
   else
     {
-      g_string_append_printf (out, "%s no setting %s 1 %% less than the %s now.\n",
-                              tune->counts[GEMEM_TUNE_UNTRIED] > 0 ? "So far" : "As it is:",
-                              by == GEMEM_TUNE_NEEDS ? "needs" : "takes", before);
+      g_string_append_printf (
+          out, "%s no setting %s 1 %% less than the %s now.\n",
+          tune->counts[GEMEM_TUNE_UNTRIED] > 0 ? "So far" : "As it is:", verb_of (by), before);
       append_traces (out, tune);
     }
 }
@@ -252,7 +271,8 @@ append_front (GString *out, const GememTune *tune)
 {
   const GememTuneObjective *by = tune->question->objectives;
 
-  g_string_append_printf (out, "Best of both, %u settings:\n", tune->front->len);
+  g_string_append_printf (out, "Best of both, %u setting%s:\n", tune->front->len,
+                          gemem_plural (tune->front->len));
   for (guint k = 0; k < MIN (tune->front->len, FRONT); k++)
     {
       /* the ends always, the rest evenly */
@@ -277,19 +297,24 @@ append_tried (GString *out, const GememTune *tune)
   static const char *const names[] = { "replayed to the end",      "proven equal to one of these",
                                        "stopped above the best",   "fail",
                                        "refused by the allocator", "not tried" };
+  const gboolean bounded = tune->question->n_objectives == 1
+                           && tune->question->objectives[0] == GEMEM_TUNE_CAPACITY;
   const GememResult *now = tune->question->traces[0].result;
   g_autoptr (GString) text = g_string_new (NULL);
   gboolean first = TRUE;
 
   g_string_append_printf (
-      text, "Tried: %u setting%s of %s: ", tune->rows->len - 1, tune->rows->len == 2 ? "" : "s",
+      text, "Tried: %u setting%s of %s: ", tune->rows->len - 1, gemem_plural (tune->rows->len - 1),
       tune->question->specs->len > 0
           ? ((const GememAllocatorSpec *) tune->question->specs->pdata[0])->klass->name
           : now->allocator);
   for (guint end = 0; end < GEMEM_TUNE_ENDS; end++)
     if (tune->counts[end] > 0)
       {
-        g_string_append_printf (text, "%s%u %s", first ? "" : ", ", tune->counts[end], names[end]);
+        g_string_append_printf (text, "%s%u %s", first ? "" : ", ", tune->counts[end],
+                                bounded && end == GEMEM_TUNE_REPLAYED ? "searched to the byte"
+                                : bounded && end == GEMEM_TUNE_ABOVE  ? "fail in less than the best"
+                                                                      : names[end]);
         first = FALSE;
       }
   g_string_append_printf (text, "; %u replays in all.", tune->replays);
@@ -349,6 +374,15 @@ gemem_tune_append (GString *out, const GememTune *tune)
 
 /* ---- for programs */
 
+/* Only a search for it knows a least capacity, and a bounded replay nothing else. */
+static gboolean
+is_known (const GememTuneRow *row, guint o)
+{
+  return o == GEMEM_TUNE_CAPACITY
+             ? row->values[o] > 0
+             : row->end != GEMEM_TUNE_ABOVE || row->values[GEMEM_TUNE_CAPACITY] == 0;
+}
+
 static void
 append_row_json (GString *out, const GememTune *tune, guint i)
 {
@@ -361,7 +395,8 @@ append_row_json (GString *out, const GememTune *tune, guint i)
   gemem_json_append_text_member (out, "settled", gemem_tune_ends[row->end]);
   gemem_json_append_number_member (out, "by", row->by);
   for (guint o = 0; o < GEMEM_TUNE_OBJECTIVES; o++)
-    gemem_json_append_number_member (out, gemem_tune_objectives[o], row->values[o]);
+    if (is_known (row, o))
+      gemem_json_append_number_member (out, gemem_tune_objectives[o], row->values[o]);
   g_string_append_c (out, '}');
 }
 
@@ -400,7 +435,8 @@ gemem_tune_append_json (GString *out, const GememTune *tune)
 void
 gemem_tune_append_csv (GString *out, const GememTune *tune)
 {
-  g_string_append (out, "row,settings,settled,by,needs,device_calls,modelled_time,why\n");
+  g_string_append (out,
+                   "row,settings,settled,by,needs,device_calls,modelled_time,least_capacity,why\n");
   for (guint i = 0; i < tune->rows->len; i++)
     {
       const GememTuneRow *row = row_at (tune, i);
@@ -410,7 +446,10 @@ gemem_tune_append_csv (GString *out, const GememTune *tune)
       gemem_csv_append_field (out, setting);
       g_string_append_printf (out, ",%s,%u", gemem_tune_ends[row->end], row->by);
       for (guint o = 0; o < GEMEM_TUNE_OBJECTIVES; o++)
-        g_string_append_printf (out, ",%" G_GUINT64_FORMAT, row->values[o]);
+        if (is_known (row, o))
+          g_string_append_printf (out, ",%" G_GUINT64_FORMAT, row->values[o]);
+        else
+          g_string_append_c (out, ',');
       g_string_append_c (out, ',');
       gemem_csv_append_field (out, row->why);
       g_string_append_c (out, '\n');

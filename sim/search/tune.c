@@ -6,6 +6,10 @@
  * once it reserves more than the best so far: it, and all that came so far with it, are not the best.
  * A replay that has to serve everything ends at the first request that fails.
  *
+ * With the least capacity as the only objective each row is replayed with one byte less than the best
+ * needs.  Mostly a request fails there, for it and for all that would have decided alike up to then: they
+ * need no less.  If none fails, the least capacity is looked for, which is the best from then on.
+ *
  * Where only the first replay of a recording, with the settings it has now, fails, it goes on: what it
  * says at the end is what others are compared with.
  */
@@ -20,7 +24,8 @@
 #define WAVE 4
 #define NONE G_MAXUINT
 
-const char *const gemem_tune_objectives[] = { "needs", "device_calls", "modelled_time" };
+const char *const gemem_tune_objectives[] = { "needs", "device_calls", "modelled_time",
+                                              "least_capacity" };
 const char *const gemem_tune_ends[] = {
   "replayed", "equal", "above", "failed", "refused", "untried"
 };
@@ -30,7 +35,8 @@ typedef struct
   GememTune *tune;
   GememTuneQuestion *question;
   const GememAllocatorSpec **specs; /* of the rows but the first */
-  GememRivals **rivals;             /* of each recording */
+  GememRivals **rivals;             /* of each recording, with */
+  guint64 *capacities;              /* bytes for each; 0: those of the device */
 } Search;
 
 static GememTuneRow *
@@ -149,14 +155,20 @@ static GememTuneCell
 cell_of (const GememResult *result, guint by, const GememResult *now)
 {
   const gboolean shares = now != NULL && result->peak_reserved < now->lower_bound;
+  const gboolean found = result->least_capacity != G_MAXUINT64;
   const GememTuneCell cell = {
     .end = result->stopped_above && result->ooms == 0 ? GEMEM_TUNE_ABOVE
-           : is_proof (result) && !shares             ? GEMEM_TUNE_REPLAYED
+           : is_proof (result) && !shares && found    ? GEMEM_TUNE_REPLAYED
                                                       : GEMEM_TUNE_FAILED,
     .by = by,
-    .values = { result->peak_reserved, gemem_result_calls (result), result->modelled_total_ns },
+    .values = { result->peak_reserved, gemem_result_calls (result), result->modelled_total_ns,
+                found ? result->least_capacity : 0 },
   };
-  return cell;
+  const GememTuneCell above = { .end = GEMEM_TUNE_ABOVE,
+                                .by = by,
+                                .values = { 0, 0, 0, result->least_above + 1 } };
+
+  return result->least_above > 0 ? above : cell;
 }
 
 /* Settles @row if its cells allow that. */
@@ -174,6 +186,8 @@ settle (GememTuneRow *row, guint n)
       row->values[GEMEM_TUNE_NEEDS] = MAX (row->values[GEMEM_TUNE_NEEDS], values[GEMEM_TUNE_NEEDS]);
       row->values[GEMEM_TUNE_CALLS] += values[GEMEM_TUNE_CALLS];
       row->values[GEMEM_TUNE_TIME] += values[GEMEM_TUNE_TIME];
+      row->values[GEMEM_TUNE_CAPACITY] = MAX (row->values[GEMEM_TUNE_CAPACITY],
+                                              values[GEMEM_TUNE_CAPACITY]);
     }
   row->end = ends[GEMEM_TUNE_REFUSED] > 0   ? GEMEM_TUNE_REFUSED
              : ends[GEMEM_TUNE_FAILED] > 0  ? GEMEM_TUNE_FAILED
@@ -226,9 +240,127 @@ bound (const Search *search)
   const GememTune *tune = search->tune;
 
   return search->question->n_objectives == 1 && search->question->objectives[0] == GEMEM_TUNE_NEEDS
-                 && tune->best != NONE
+                 && !search->question->whole && tune->best != NONE
              ? row_at (tune, tune->best)->values[GEMEM_TUNE_NEEDS]
              : 0;
+}
+
+/* ---- least capacities */
+
+static gboolean
+wants_capacity (const GememTuneQuestion *question)
+{
+  return question->objectives[0] == GEMEM_TUNE_CAPACITY
+         || (question->n_objectives == 2 && question->objectives[1] == GEMEM_TUNE_CAPACITY);
+}
+
+/* Bytes with which rows are tried on recording @t: one less than the best needs; without one, for two
+ * objectives and for figures, all that the device has.  0: nothing is tried. */
+static guint64
+capacity_tried (const Search *search, guint t)
+{
+  const GememTuneQuestion *question = search->question;
+  const GememTune *tune = search->tune;
+  const guint64 most = question->traces[t].result->capacity;
+
+  if (!wants_capacity (question))
+    return 0;
+  return tune->best == NONE || question->n_objectives == 2 || question->whole
+             ? most
+             : MIN (row_at (tune, tune->best)->values[GEMEM_TUNE_CAPACITY] - 1, most);
+}
+
+/* Of the settings now. */
+static gboolean
+find_capacity_now (Search *search, GError **error)
+{
+  const GememTuneQuestion *question = search->question;
+
+  for (guint t = 0; t < question->n_traces && wants_capacity (question); t++)
+    {
+      const GememNeed *trace = &question->traces[t];
+      GememJob job = gemem_need_job (trace, trace->spec != NULL ? trace->spec : trace->own,
+                                     trace->result->device_ordinal, &question->options);
+      g_autoptr (GememResult) result = NULL;
+
+      if (!gemem_result_is_complete (trace->result))
+        continue;
+      job.find_capacity = TRUE;
+      result = gemem_job_run (&job, error);
+      if (result == NULL)
+        return FALSE;
+      search->tune->replays += 1 + result->capacity_passes;
+      trace->result->least_capacity = result->least_capacity;
+    }
+  return TRUE;
+}
+
+/* ---- rivals */
+
+/* Those of recording @t with @capacity bytes. */
+static GememRivals *
+new_rivals (const Search *search, guint t, guint64 capacity, GError **error)
+{
+  const GememTuneQuestion *question = search->question;
+  const GememNeed *trace = &question->traces[t];
+  const GememJob job = { .device_spec = question->options.device_spec,
+                         .device_ordinal = trace->result->device_ordinal,
+                         .source = gemem_held_open,
+                         .source_data = trace->held,
+                         .use_trace_settings = !question->options.ignores_settings,
+                         .interrupted = question->options.interrupted };
+
+  return gemem_rivals_new (&job, capacity, search->specs, search->tune->rows->len - 1, error);
+}
+
+/* Rivals for each recording; settings that no allocator can be made with are refused. */
+static gboolean
+make_first_rivals (Search *search, GError **error)
+{
+  const GememTuneQuestion *question = search->question;
+  const guint n = search->tune->rows->len - 1;
+
+  search->rivals = g_new0 (GememRivals *, question->n_traces);
+  search->capacities = g_new0 (guint64, question->n_traces);
+  for (guint t = 0; t < question->n_traces; t++)
+    {
+      search->rivals[t] = new_rivals (search, t, 0, error);
+      if (search->rivals[t] == NULL)
+        return FALSE;
+      for (guint i = 0; i < n; i++)
+        {
+          const GError *refusal = gemem_rivals_refusal (search->rivals[t], i);
+          GememTuneRow *row = row_at (search->tune, i + 1);
+
+          if (refusal == NULL)
+            continue;
+          row->cells[t].end = row->end = GEMEM_TUNE_REFUSED;
+          if (row->why == NULL)
+            row->why = g_strdup (refusal->message);
+        }
+    }
+  return TRUE;
+}
+
+/* Those for the capacities that are tried next, where they are others. */
+static gboolean
+make_rivals (Search *search, GError **error)
+{
+  for (guint t = 0; t < search->question->n_traces; t++)
+    {
+      const guint64 capacity = capacity_tried (search, t);
+      GememRivals *rivals;
+
+      if (capacity == search->capacities[t])
+        continue;
+      rivals = new_rivals (search, t, capacity, error);
+      if (rivals == NULL)
+        return FALSE;
+      gemem_rivals_free (search->rivals[t]);
+      search->rivals[t] = rivals;
+      search->capacities[t] = capacity;
+    }
+  return TRUE;
 }
 
 /* ---- waves */
@@ -257,6 +389,7 @@ next_rows (const GememTune *tune)
 typedef struct
 {
   guint row, trace;
+  gboolean whole; /* with all bytes of the device */
 } Place;
 
 typedef struct
@@ -270,12 +403,15 @@ wave_add (const Search *search, Wave *wave, guint i, guint t)
   const GememTuneQuestion *question = search->question;
   const GememNeed *trace = &question->traces[t];
   const guint n = search->tune->rows->len - 1;
-  const Place place = { i, t };
+  const guint64 tried = capacity_tried (search, t);
+  const Place place = { i, t, tried == trace->result->capacity };
   GememJob job = gemem_need_job (trace, row_at (search->tune, i)->spec,
                                  trace->result->device_ordinal, &question->options);
 
   job.stop_at_oom = TRUE;
   job.stop_above = bound (search);
+  job.find_capacity = wants_capacity (question);
+  job.fits_first = tried;
   job.rivals = search->rivals[t];
   job.rivals_alike = g_new0 (gboolean, n);
   for (guint r = 1; r <= n; r++)
@@ -304,8 +440,11 @@ take (Search *search, const Place *place, const GememJob *job, const GememResult
         row->why = g_strdup (error->message);
       return;
     }
+  tune->replays += result->capacity_passes;
   row->cells[place->trace] = cell_of (result, place->row,
                                       search->question->traces[place->trace].result);
+  if (result->least_above > 0 && place->whole)
+    row->cells[place->trace].end = GEMEM_TUNE_FAILED;
   for (guint r = 1; r < tune->rows->len; r++)
     {
       GememTuneCell *cell = &row_at (tune, r)->cells[place->trace];
@@ -360,7 +499,7 @@ run_wave (Search *search)
   g_autoptr (GArray) open = next_rows (tune);
   Wave wave = { g_array_new (FALSE, FALSE, sizeof (GememJob)),
                 g_array_new (FALSE, FALSE, sizeof (Place)) };
-  const guint n = MIN (open->len, WAVE);
+  const guint n = make_rivals (search, NULL) ? MIN (open->len, WAVE) : 0;
 
   for (guint k = 0; k < n; k++)
     {
@@ -392,40 +531,15 @@ add_now (Search *search)
   settle_row (search, 0);
 }
 
-/* Rivals for each recording; settings that no allocator can be made with are refused. */
-static gboolean
-make_rivals (Search *search, GError **error)
+GPtrArray *
+gemem_tune_effect (const GememTune *tune, guint i)
 {
-  const GememTuneQuestion *question = search->question;
-  const guint n = search->tune->rows->len - 1;
+  const GememNeed *first = &tune->question->traces[0];
+  const GememAllocatorSpec *spec = row_at (tune, i)->spec;
 
-  search->rivals = g_new0 (GememRivals *, question->n_traces);
-  for (guint t = 0; t < question->n_traces; t++)
-    {
-      const GememNeed *trace = &question->traces[t];
-      const GememJob job = { .device_spec = question->options.device_spec,
-                             .device_ordinal = trace->result->device_ordinal,
-                             .source = gemem_held_open,
-                             .source_data = trace->held,
-                             .use_trace_settings = !question->options.ignores_settings,
-                             .interrupted = question->options.interrupted };
-
-      search->rivals[t] = gemem_rivals_new (&job, search->specs, n, error);
-      if (search->rivals[t] == NULL)
-        return FALSE;
-      for (guint i = 0; i < n; i++)
-        {
-          const GError *refusal = gemem_rivals_refusal (search->rivals[t], i);
-          GememTuneRow *row = row_at (search->tune, i + 1);
-
-          if (refusal == NULL)
-            continue;
-          row->cells[t].end = row->end = GEMEM_TUNE_REFUSED;
-          if (row->why == NULL)
-            row->why = g_strdup (refusal->message);
-        }
-    }
-  return TRUE;
+  return effect_of (tune->question, spec != NULL          ? spec
+                                    : first->spec != NULL ? first->spec
+                                                          : first->own);
 }
 
 /* ---- the line to paste */
@@ -469,14 +583,16 @@ is_as_good (Search *search, const GememAllocatorSpec *spec, const GememTuneRow *
                              .source_data = trace->held,
                              .graph = trace->graph,
                              .use_trace_settings = !search->question->options.ignores_settings,
-                             .allow_partial = search->question->options.allow_partial };
+                             .allow_partial = search->question->options.allow_partial,
+                             .interrupted = search->question->options.interrupted,
+                             .find_capacity = wants_capacity (search->question) };
       g_autoptr (GememResult) result = gemem_job_run (&job, NULL);
       const GememTuneCell cell = result != NULL ? cell_of (result, 0, trace->result)
                                                 : (GememTuneCell){ 0 };
 
       same = result != NULL && cell.end == GEMEM_TUNE_REPLAYED
              && memcmp (cell.values, row->cells[t].values, sizeof cell.values) == 0;
-      search->tune->replays++;
+      search->tune->replays += 1 + (result != NULL ? result->capacity_passes : 0);
     }
   return same;
 }
@@ -616,9 +732,11 @@ tune_once (GememTuneQuestion *question, GError **error)
   if (!gemem_needs_find (question->traces, question->n_traces, &question->options, error))
     return NULL;
   tune->replays = question->n_traces;
+  if (!find_capacity_now (&search, error))
+    return NULL;
   add_now (&search);
   add_space (&search);
-  ok = make_rivals (&search, error);
+  ok = make_first_rivals (&search, error);
   while (ok && !is_interrupted (question) && run_wave (&search))
     ;
   if (ok)
@@ -630,6 +748,7 @@ tune_once (GememTuneQuestion *question, GError **error)
   for (guint t = 0; t < question->n_traces; t++)
     gemem_rivals_free (search.rivals[t]);
   g_free (search.rivals);
+  g_free (search.capacities);
   g_free (search.specs);
   return ok ? g_steal_pointer (&tune) : NULL;
 }
@@ -648,37 +767,6 @@ larger_device (const GememTuneQuestion *question)
                                 : NULL;
 }
 
-/* The least device on which @spec serves all; 0: none is found. */
-static guint64
-least_of (const GememTuneQuestion *question, const GememAllocatorSpec *spec)
-{
-  guint64 least = 0;
-
-  for (guint t = 0; t < question->n_traces; t++)
-    {
-      const GememNeed *trace = &question->traces[t];
-      const GememJob job = {
-        .allocator = spec != NULL          ? spec
-                     : trace->spec != NULL ? trace->spec
-                                           : trace->own,
-        .device_spec = question->options.device_spec,
-        .device_ordinal = trace->result->device_ordinal,
-        .source = gemem_held_open,
-        .source_data = trace->held,
-        .graph = trace->graph,
-        .use_trace_settings = !question->options.ignores_settings,
-        .interrupted = question->options.interrupted,
-        .find_capacity = TRUE,
-      };
-      g_autoptr (GememResult) result = gemem_job_run (&job, NULL);
-
-      if (result == NULL || result->least_capacity == 0 || result->least_capacity == G_MAXUINT64)
-        return 0;
-      least = MAX (least, result->least_capacity);
-    }
-  return least;
-}
-
 /* The least device that one of the settings is known to do with, and its line. */
 static void
 find_reached (GememTune *tune)
@@ -693,6 +781,8 @@ find_reached (GememTune *tune)
     return;
   larger.traces = traces;
   larger.options.device_spec = device;
+  larger.objectives[0] = GEMEM_TUNE_CAPACITY;
+  larger.n_objectives = 1;
   for (guint t = 0; t < larger.n_traces; t++)
     {
       traces[t].own = NULL;
@@ -701,7 +791,9 @@ find_reached (GememTune *tune)
   again = tune_once (&larger, NULL);
   if (again != NULL && again->best != NONE)
     {
-      tune->reached = least_of (&larger, row_at (again, again->best)->spec);
+      tune->reached = row_at (again, again->best)->values[GEMEM_TUNE_CAPACITY];
+      tune->least = again->counts[GEMEM_TUNE_UNTRIED] == 0;
+      tune->replays += again->replays;
       tune->line = g_steal_pointer (&again->line);
     }
   for (guint t = 0; t < larger.n_traces; t++)

@@ -22,6 +22,7 @@ typedef enum
   GEMEM_TUNE_NEEDS, /* bytes at the reserved peak; over several recordings, the largest */
   GEMEM_TUNE_CALLS, /* of the device; the sum */
   GEMEM_TUNE_TIME,  /* modelled, ns; the sum */
+  GEMEM_TUNE_CAPACITY, /* least bytes of a device that suffices; over several recordings, the largest; 0: unknown */
   GEMEM_TUNE_OBJECTIVES
 } GememTuneObjective;
 
@@ -32,7 +33,9 @@ typedef enum
 {
   GEMEM_TUNE_REPLAYED,
   GEMEM_TUNE_EQUAL, /* decides as the row `by`, which was replayed */
-  GEMEM_TUNE_ABOVE, /* needs more than the best: its replay was stopped, or it decides as one that was */
+  /* needs more than the best: its replay was stopped, or it decides as one that was; of capacities: not less,
+   * as a request failed with less than the best needs */
+  GEMEM_TUNE_ABOVE,
   GEMEM_TUNE_FAILED, /* a request fails on this device, or it is approximated, or shares memory; likewise */
   GEMEM_TUNE_REFUSED, /* no such settings of this version */
   GEMEM_TUNE_UNTRIED, /* interrupted before */
@@ -66,9 +69,10 @@ typedef struct
   guint n_traces;
   const GPtrArray *specs; /* GememAllocatorSpec: the space */
   GememNeedOptions options;
-  GememTuneObjective objectives[2];             /* different ones */
-  guint n_objectives;                           /* 1 or 2 */
-  guint threads;                                /* 0: one per processor */
+  GememTuneObjective objectives[2]; /* different ones */
+  guint n_objectives;               /* 1 or 2 */
+  gboolean whole; /* no replay is stopped above the best: figures show all values */
+  guint threads;  /* 0: one per processor */
   void (*progress) (guint settled, guint rows); /* NULL: nobody looks */
 } GememTuneQuestion;
 
@@ -85,6 +89,7 @@ typedef struct
   guint shared;                  /* rows ABOVE or FAILED by the replay of another */
   /* Where no setting serves every request: bytes of a device on which one is known to; 0: not known. */
   guint64 reached;
+  gboolean least; /* no setting serves every request with less */
   char *
       line; /* to paste, read back and replayed; that of `reached` is as it is; NULL: it cannot be said so, or is now's */
   GememAllocatorSpec *pasted;
@@ -101,6 +106,16 @@ gboolean gemem_tune_helps (const GememTune *tune);
 
 /* The settings of row @i that are not as now, GememSetting; g_ptr_array_unref(). */
 GPtrArray *gemem_tune_changes (const GememTune *tune, guint i);
+
+/* What is in effect with row @i, GememSetting; NULL: the settings contradict each other. */
+GPtrArray *gemem_tune_effect (const GememTune *tune, guint i);
+
+/* ---- tune-results.c */
+
+/* What was found, for figures: for each recording a result of every row that was settled and not refused, with
+ * its settings and the objectives alone; how it is now stands once.  Of a question that is `whole`.
+ * GememResult; g_ptr_array_unref(). */
+GPtrArray *gemem_tune_results (const GememTune *tune);
 
 /* ---- tune-space.c */
 

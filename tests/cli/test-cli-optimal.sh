@@ -61,29 +61,16 @@ gap 3; says err '"3" is no gap; write it as 3-5, or 3-5@0:64'
 
 if shared dsa/minimalloc; then
   run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/D.1048576.csv" -p optimal:alignment=1,effort=quick --no-time
-  says out '^optimal:alignment=1,effort=quick: at most 1[0-9]\.[0-9] % above the least possible$'
+  says out '^optimal:alignment=1,effort=quick: at most [5-7]\.[0-9] % above the least possible$' # 10.2 % without joining boxes
   run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/B.1048576.csv" -p optimal:alignment=1,effort=quick --no-time
-  says out '^optimal:alignment=1,effort=quick: at most 3\.[0-9] % above the least possible$' # 14.6 % without the preference for edges
-  run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/D.1048576.csv" -p optimal:alignment=1,effort=thorough,time=10ms --no-time
+  says out '^optimal:alignment=1,effort=quick: proven least' # 3.3 % without joining boxes
+  run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/J.1048576.csv" -p optimal:alignment=1,effort=thorough,time=10ms --no-time
   says out '^  the time is over: the best so far, not repeatable$'
-  run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/A.1048576.csv" -p optimal:alignment=1 --no-time
+  run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/F.1048576.csv" -p optimal:alignment=1 --no-time
   says out '^optimal:alignment=1 .* 0\.0 %  corner-search'
 fi
 
-# What an allocator holds above the least, and who keeps it: two blocks in a segment of 20 MiB, and 1 MiB that PyTorch does not split off.
-printf '%s\n' '# gemem-trace: 4' 'alloc 1 size=6MiB' 'alloc 2 size=4MiB' 'alloc 3 size=45MiB' '# end: 3' >pins.txt
-run 0 gemem-sim compare pins.txt -a pytorch-caching -a direct --optimal
-says out "no placement needs less than 55\.00 MiB"
-check 'who keeps what' sh -c "tr -s ' \n' ' ' <'$out' | grep -q '11.00 MiB lie idle at the peak of pytorch-caching: 10.00 MiB beside 2 blocks in use, 1.000 MiB in the rounding of blocks\\.'"
-run 0 gemem-sim compare pins.txt -a pytorch-caching -a direct; lacks out 'lie idle'
-recorded=$GEMEM_SRCDIR/traces/recorded/gpt2-train-stacks.gmt
-run 0 gemem-sim compare "$recorded" -a pytorch-caching -a ge-scalable -a tf-bfc --optimal -f json
-check 'pins are what is pinned' jq -e '[.results[] | select((.pins | length) > 0)] | length > 1 and all(([.pins[].bytes] | add) == ([.idle[] | select(.cause == "pinned").bytes] | add))' "$out"
-check 'a place is named where all blocks of a segment come from it' jq -e '.results[0].pins | any(.origin.by | strings | test("record.py:34 run"))' "$out"
-run 0 gemem-sim compare "$recorded" -a pytorch-caching -a tf-bfc --optimal
-check 'in the sentence, too' sh -c "tr -s ' \n' ' ' <'$out' | grep -q '209.9 MiB beside 662 blocks in use (112.5 MiB beside 44 allocated after record.py:34 run), 15.83 MiB otherwise\\.'"
-
-run 2 gemem-sim compare pins.txt -a 'plan:planner="optimal:time=1s"'; says err 'a replay must be repeatable'
+run 2 gemem-sim compare "$GEMEM_SRCDIR/traces/recorded/gpt2-train-short.gmt" -a 'plan:planner="optimal:time=1s"'; says err 'a replay must be repeatable'
 
 run 2 gemem-sim plan small.csv -p optimal:effort=much; says err "effort='much'"
 done_testing

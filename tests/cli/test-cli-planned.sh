@@ -63,7 +63,7 @@ says out 'learnt_from_request '; says out 'learnt_to_request '
 # ---- the least that is possible, beside it
 run 0 gemem-sim compare "$recorded/resnet50-train.gmt" -a pytorch-caching -a planned:learn="$recorded/resnet50-train.gmt" --optimal
 says out '^plan:planner="optimal:alignment=1" '
-check "how far the best is from the least" sh -c 'tr "\n" " " <"$1" | tr -s " " | grep -q "It is at most 0\.6 % above the least possible: no placement needs less than 1\.049 GiB\. 337\.5 MiB lie idle at the peak of pytorch-caching: "' sh "$out"
+check "how far the best is from the least" sh -c 'tr "\n" " " <"$1" | tr -s " " | grep -q "It is at most 0\.6 % above the least possible: no placement needs less than 1\.049 GiB\. [0-9.]* MiB of the peak of pytorch-caching are above the best placement: "' sh "$out"
 run 0 gemem-sim compare "$recorded/llama-train.gmt" -a pytorch-caching -a direct; lacks out 'least possible'
 run 0 gemem-sim compare "$GEMEM_SRCDIR/graphs/bundled/resnet50-train.json.gz" -a pytorch-caching -a ge-expandable --optimal
 says out 'above the least possible'

@@ -48,12 +48,32 @@ Tried: 2 settings of pytorch-caching: 2 replayed to the end; 4 replays in all.
 Sure: all were settled.
 END
 
+# ---- the least capacity, to the byte
+screen 0 gemem-sim tune $recorded/gpt2-train.gmt --objective least_capacity -a 'pytorch-caching:expandable_segments=*,max_split_size_mb=unlimited|64|96' <<'END'
+It fits in 2.426 GiB instead of 2.535 GiB (4.3 % less) with:
+  export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+  255 device calls instead of 89
+Tried: 6 settings of pytorch-caching: 1 searched to the byte, 5 fail in less than the best; 123
+  replays in all.
+Sure: all were settled, and the line was replayed as it will be read.
+END
+run 0 gemem-sim tune $recorded/gpt2-train.gmt --objective least_capacity -a 'pytorch-caching:expandable_segments=*' -f csv
+says out '^1,as now,above,1,,,,2722103296,$'; says out '^2,expandable_segments=yes,replayed,2,2604662784,255,12458600,2604662784,$'
+gemem-sim compare $recorded/gpt2-train.gmt -a pytorch-caching --find-capacity -f csv --columns least_capacity >least.csv
+check "compare finds the same byte" grep -q '\b2722103296$' least.csv
+screen 0 gemem-sim tune $recorded/gpt2-train.gmt --objective needs,least_capacity -a 'pytorch-caching:expandable_segments=*' <<'END'
+Best of both, 1 setting:
+           2.426 GiB           2.426 GiB  expandable_segments=yes
+Tried: 2 settings of pytorch-caching: 2 replayed to the end; 159 replays in all.
+Sure: all were settled.
+END
+
 # ---- a device on which none fits: the least that one reaches, which does fit
 screen 4 gemem-sim tune $recorded/gpt2-train.gmt --capacity 2GiB -a 'pytorch-caching:expandable_segments=*,max_split_size_mb=unlimited|64' <<'END'
 It does not fit: with each of these settings a request fails in 2.000 GiB.
-The least device found on which one of them fits: 2.426 GiB, with:
+The least device on which one of them fits: 2.426 GiB, with:
   export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
-Tried: 4 settings of pytorch-caching: 4 fail; 5 replays in all.
+Tried: 4 settings of pytorch-caching: 4 fail; 126 replays in all.
 Sure: all were settled.
 END
 run 0 gemem-sim replay $recorded/gpt2-train.gmt -a pytorch-caching:expandable_segments=yes --find-capacity; says out '^  least capacity +2\.426 GiB '

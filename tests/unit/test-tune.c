@@ -12,7 +12,7 @@ check (const char *name, const char *specs, const char *device, guint most)
   guint rows, replays;
 
   full = test_source_path (path);
-  replays = gemem_check_tune (full, specs, device, &rows);
+  replays = gemem_check_tune (full, specs, device, GEMEM_TUNE_NEEDS, &rows);
   g_test_message ("%s: %u replays for %u rows", name, replays, rows);
   g_assert_cmpuint (replays, <=, most);
 }
@@ -42,7 +42,8 @@ check_made (const char *events, const char *specs, const char *device)
   guint rows;
 
   g_assert_true (g_file_set_contents (path, text, -1, NULL));
-  gemem_check_tune (path, specs, device, &rows);
+  gemem_check_tune (path, specs, device, GEMEM_TUNE_NEEDS, &rows);
+  gemem_check_tune (path, specs, device, GEMEM_TUNE_CAPACITY, &rows);
 }
 
 static void
@@ -88,6 +89,31 @@ test_limits (void)
 }
 
 static void
+check_capacity (const char *name, const char *specs, const char *device)
+{
+  g_autofree char *path = g_strconcat ("traces/recorded/", name, NULL),
+                  *full = test_source_path (path);
+  guint rows;
+
+  gemem_check_tune (full, specs, device, GEMEM_TUNE_CAPACITY, &rows);
+}
+
+static void
+test_capacity (void)
+{
+  check_capacity ("vit-train.gmt",
+                  "pytorch-caching:expandable_segments=*,max_split_size_mb=unlimited|20|32|64",
+                  NULL);
+  check_capacity ("resnet50-train.gmt",
+                  "pytorch-caching:max_split_size_mb=unlimited|40|200,"
+                  "garbage_collection_threshold=0|0.6,per_process_memory_fraction=0.5|1",
+                  NULL);
+  check_capacity ("vit-train.gmt", "pytorch-caching:max_split_size_mb=unlimited|32|64",
+                  "sim:capacity=1850MiB");
+  check_capacity ("vit-train.gmt", "paddle-auto-growth:auto_growth_chunk_size_in_mb=0|4|64", NULL);
+}
+
+static void
 test_others (void)
 {
   /* no proofs are known for these: each is replayed, some not to the end */
@@ -105,6 +131,7 @@ main (int argc, char **argv)
   g_test_add_func ("/tune/made", test_made);
   g_test_add_func ("/tune/segments", test_segments);
   g_test_add_func ("/tune/limits", test_limits);
+  g_test_add_func ("/tune/capacity", test_capacity);
   g_test_add_func ("/tune/others", test_others);
   return g_test_run ();
 }

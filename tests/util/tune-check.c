@@ -36,9 +36,16 @@ replay (const GememTuneQuestion *question, const GememTuneRow *row)
                          .device_ordinal = trace->result->device_ordinal,
                          .source = gemem_held_open,
                          .source_data = trace->held,
-                         .use_trace_settings = TRUE };
+                         .use_trace_settings = TRUE,
+                         .find_capacity = question->objectives[0] == GEMEM_TUNE_CAPACITY };
 
   return gemem_job_run (&job, NULL);
+}
+
+static guint64
+value_of (const GememResult *result, GememTuneObjective by)
+{
+  return by == GEMEM_TUNE_CAPACITY ? result->least_capacity : result->peak_reserved;
 }
 
 static gboolean
@@ -47,9 +54,9 @@ serves_all (const GememResult *result)
   return result != NULL && gemem_result_is_complete (result) && result->approximation == NULL;
 }
 
-/* What is said of @row is what @result shows; @best: bytes that the best needs. */
+/* What is said of @row is what @result shows; @best: what the best has of the objective @by. */
 static void
-check_row (const GememTuneRow *row, const GememResult *result, guint64 best)
+check_row (const GememTuneRow *row, const GememResult *result, GememTuneObjective by, guint64 best)
 {
   switch (row->end)
     {
@@ -59,10 +66,14 @@ check_row (const GememTuneRow *row, const GememResult *result, guint64 best)
       g_assert_cmpuint (row->values[GEMEM_TUNE_NEEDS], ==, result->peak_reserved);
       g_assert_cmpuint (row->values[GEMEM_TUNE_CALLS], ==, gemem_result_calls (result));
       g_assert_cmpuint (row->values[GEMEM_TUNE_TIME], ==, result->modelled_total_ns);
+      g_assert_cmpuint (row->values[GEMEM_TUNE_CAPACITY], ==, result->least_capacity);
       break;
     case GEMEM_TUNE_ABOVE:
-      g_assert_true (!serves_all (result) || result->peak_reserved > best);
-      g_assert_cmpuint (result->peak_reserved, >=, row->values[GEMEM_TUNE_NEEDS]);
+      g_assert_true (!serves_all (result) || by == GEMEM_TUNE_CAPACITY
+                     || result->peak_reserved > best);
+      g_assert_true (!serves_all (result) || by == GEMEM_TUNE_NEEDS
+                     || result->least_capacity >= best);
+      g_assert_cmpuint (value_of (result, by), >=, row->values[by]);
       break;
     case GEMEM_TUNE_FAILED:
       g_assert_false (serves_all (result));
@@ -76,14 +87,14 @@ check_row (const GememTuneRow *row, const GememResult *result, guint64 best)
     }
 }
 
-/* Checks every row of @tune; the least bytes that any of them needs. */
-static guint64
+/* Checks every row of @tune, and that none is better than the best. */
+static void
 check_rows (const GememTune *tune)
 {
-  const guint64 said =
-      tune->best != G_MAXUINT
-          ? g_array_index (tune->rows, GememTuneRow, tune->best).values[GEMEM_TUNE_NEEDS]
-          : G_MAXUINT64;
+  const GememTuneObjective by = tune->question->objectives[0];
+  const guint64 said = tune->best != G_MAXUINT
+                           ? g_array_index (tune->rows, GememTuneRow, tune->best).values[by]
+                           : G_MAXUINT64;
   guint64 least = G_MAXUINT64;
 
   for (guint i = 0; i < tune->rows->len; i++)
@@ -91,16 +102,16 @@ check_rows (const GememTune *tune)
       const GememTuneRow *row = &g_array_index (tune->rows, GememTuneRow, i);
       g_autoptr (GememResult) result = replay (tune->question, row);
 
-      check_row (row, result, said);
+      check_row (row, result, by, said);
       if (serves_all (result))
-        least = MIN (least, result->peak_reserved);
+        least = MIN (least, value_of (result, by));
     }
   g_assert_cmpuint (said, ==, least);
-  return least;
 }
 
 guint
-gemem_check_tune (const char *path, const char *specs, const char *device, guint *rows)
+gemem_check_tune (const char *path, const char *specs, const char *device,
+                  GememTuneObjective objective, guint *rows)
 {
   g_autoptr (GPtrArray) space = parse (specs);
   g_autoptr (GememHeld) held = hold (path);
@@ -114,6 +125,7 @@ gemem_check_tune (const char *path, const char *specs, const char *device, guint
                                      .n_traces = 1,
                                      .specs = space,
                                      .options.device_spec = device,
+                                     .objectives = { objective },
                                      .n_objectives = 1,
                                      .threads = k == 0 ? 1 : 3 };
       g_autoptr (GError) error = NULL;

@@ -6,9 +6,10 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "sim/search/tune.h"
 
 /* Asserts it for the space @specs ("NAME:key=a|b,...") on the recording in the file @path and the
- * @device ("sim:capacity=4GiB"; NULL: the recorded one).  Returns the number of replays that were made,
+ * @device ("sim:capacity=4GiB"; NULL: the recorded one); @objective: of bytes.  Returns the number of replays that were made,
  * and that of the rows in *@rows. */
-guint gemem_check_tune (const char *path, const char *specs, const char *device, guint *rows);
+guint gemem_check_tune (const char *path, const char *specs, const char *device,
+                        GememTuneObjective objective, guint *rows);
