@@ -61,15 +61,6 @@ typedef struct
   gboolean wake; /* waking so much memory failed (WAKE), no request of a block */
 } GememOom;
 
-/* A block or gap at the moment of the reserved peak (segment map). */
-typedef struct
-{
-  GememSpan span;
-  guint64 requested; /* LIVE: bytes requested */
-  guint64 id;        /* LIVE: of the block */
-  GememOrigin origin;
-} GememMapSpan;
-
 /* Why memory is held and not in use. */
 typedef enum
 {
@@ -84,6 +75,16 @@ typedef enum
   GEMEM_IDLE_ALLOCATOR,  /* everything else */
   GEMEM_IDLE_CAUSES
 } GememIdleCause;
+
+/* A block or gap at the moment of the reserved peak (segment map). */
+typedef struct
+{
+  GememSpan span;
+  guint64 requested; /* LIVE: bytes requested */
+  guint64 id;        /* LIVE: of the block */
+  GememOrigin origin;
+  GememIdleCause cause; /* FREE, PENDING: why; GEMEM_IDLE_CAUSES: in use, or not known */
+} GememMapSpan;
 
 /* Idle memory of one cause: in @count streams, pools, segments or blocks, of which the rest of the row
  * describes the largest one. */
@@ -301,6 +302,7 @@ struct _GememResult
   /* --histories: in how many other histories it was replayed, in how many of them a request failed, and
    * peak reserved of the others (with --find-capacity their least capacity); a sentence about them */
   guint64 histories_runs, histories_failed, histories_least, histories_most;
+  guint histories_left_out;   /* in how many it was not, as that was interrupted */
   char *histories;            /* NULL: not asked for */
   gboolean capacity_monotone; /* every probed capacity above the answer also fitted */
   guint more_references;      /* than one */
