@@ -6,8 +6,8 @@
 #include "config.h"
 
 #include "base/compare.h"
+#include "sim/cli/batch-known.h"
 #include "sim/cli/batch-page.h"
-#include "sim/cli/needs.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/source.h"
 #include "sim/report/rows.h"
@@ -42,15 +42,26 @@ advise (GememSourceFile *file, const char *device, GError **error)
     .ordinals = ordinals,
     .allow_partial = gemem_source_allow_partial (),
     .interrupted = &gemem_interrupted,
-    .run = gemem_needs_try_settings,
+    .run = gemem_batch_known_run,
   };
 
   return ordinals != NULL ? gemem_advise (&question, error) : NULL;
 }
 
+/* Of the settings in the table the advice knows what they came to. */
 static void
-take_answers (Making *making, const char *device)
+take_answers (Making *making, const GArray *jobs, const gboolean *left_out, const char *device)
 {
+  g_autofree GememResult **kept = g_new0 (GememResult *, jobs->len);
+
+  for (guint r = 0; r < making->rows->len; r++)
+    {
+      const gint job = g_array_index (making->row_jobs, gint, r);
+
+      if (job >= 0)
+        kept[job] = g_array_index (making->rows, GememPageRow, r).result;
+    }
+  gemem_batch_known_begin ((const GememJob *) jobs->data, jobs->len, kept, left_out);
   for (guint i = 0; i < making->files->len; i++)
     {
       GError *refused = NULL;
@@ -59,6 +70,7 @@ take_answers (Making *making, const char *device)
       g_ptr_array_add (making->errors, refused != NULL ? g_strdup (refused->message) : NULL);
       g_clear_error (&refused);
     }
+  gemem_batch_known_end ();
   gemem_progress_end ();
 }
 
@@ -288,7 +300,8 @@ free_advice (gpointer advice)
 
 gboolean
 gemem_batch_page_write (const GememBatchResults *batch, const GPtrArray *files, const GArray *jobs,
-                        GememResult *const *results, const char *device, GError **error)
+                        GememResult *const *results, const gboolean *left_out, const char *device,
+                        GError **error)
 {
   g_autoptr (GPtrArray) advices = g_ptr_array_new_with_free_func (free_advice);
   g_autoptr (GPtrArray) errors = g_ptr_array_new_with_free_func (g_free);
@@ -300,7 +313,7 @@ gemem_batch_page_write (const GememBatchResults *batch, const GPtrArray *files, 
 
   take_rows (&making, batch, jobs, results);
   chosen = choose_rows (&making, jobs);
-  take_answers (&making, device);
+  take_answers (&making, jobs, left_out, device);
   take_histories (&making, jobs, chosen);
   gemem_progress_end ();
   return write_page (&making, error);

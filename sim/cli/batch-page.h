@@ -5,8 +5,8 @@
 #include "sim/page/page.h"
 
 /* Asks for advice about each of @files (GememSourceFile), replays the rows that are looked at once more for
- * their history, and writes the page.  @jobs: GememJob, with the @results that they had; @device: about
- * which advice is asked, NULL: the recorded one.  FALSE with @error. */
+ * their history, and writes the page.  @jobs: GememJob, with the @results that they had, or
+ * @left_out as no choice; @device: about which advice is asked, NULL: the recorded one.  FALSE with @error. */
 gboolean gemem_batch_page_write (const GememBatchResults *batch, const GPtrArray *files,
                                  const GArray *jobs, GememResult *const *results,
-                                 const char *device, GError **error);
+                                 const gboolean *left_out, const char *device, GError **error);

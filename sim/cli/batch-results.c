@@ -174,6 +174,13 @@ gemem_batch_collect (GememBatchResults *batch, const GememJob *job, GememResult 
     batch->status = status;
 }
 
+void
+gemem_batch_leave_out (GememBatchResults *batch)
+{
+  batch->ended++;
+  batch->no_choices++;
+}
+
 /* Removes the rows of traces of which no run began: their messages were printed.  After an
  * interruption each run has its row. */
 static void
@@ -241,7 +248,7 @@ gemem_batch_results_end (GememBatchResults *batch)
   gemem_results_find_now ((GememResult *const *) batch->rows->pdata, batch->rows->len);
   gemem_results_find_least ((GememResult *const *) batch->rows->pdata, batch->rows->len);
   if (batch->choices && batch->ended == batch->runs)
-    batch->no_choices = gemem_choices_keep (batch->rows, batch->results);
+    batch->no_choices += gemem_choices_keep (batch->rows, batch->results);
   leave_lone_rows_out (batch);
   blame_refused (batch);
 }

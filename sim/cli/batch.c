@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "sim/cli/batch-choices.h"
 #include "sim/cli/batch-histories.h"
 #include "sim/cli/batch-page.h"
 #include "sim/cli/batch-results.h"
@@ -633,6 +634,24 @@ first_device (const GPtrArray *devices)
              : NULL;
 }
 
+/* Runs the jobs of @list; @choices: so many for each trace and device are what its program could choose, 0:
+ * they are not, and each is a row. */
+static void
+run_all (const GArray *list, guint choices, GememResult **results, GError **errors)
+{
+  /* then every run counts, or is more than a replay that may end early */
+  const gboolean whole = choices < 2 || find_capacity || gemem_outputs.fail_on_oom || measure
+                         || repeat > 1 || warm_up > 0 || threads > 1 || full_checks || touch
+                         || gemem_device_spec_gpu (g_array_index (list, GememJob, 0).device_spec)
+                                >= 0;
+
+  if (whole)
+    gemem_progress_run_jobs ("replaying", (const GememJob *) list->data, list->len, (guint) jobs,
+                             gemem_source_path_of_job, results, errors);
+  else
+    gemem_batch_choices_run (list, choices, (guint) jobs, results, errors);
+}
+
 static GememBatchResults *
 run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gboolean details,
            GError **error)
@@ -672,14 +691,17 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   gemem_catch_interrupts ();
   g_autofree GememResult **results = g_new0 (GememResult *, list->len);
   g_autofree GError **errors = g_new0 (GError *, list->len);
-  gemem_progress_run_jobs ("replaying", (const GememJob *) list->data, list->len, (guint) jobs,
-                           gemem_source_path_of_job, results, errors);
+  run_all (list, choices ? specs->len : 0, results, errors);
   tried = gemem_batch_histories (list, results, (guint) histories, &interrupted);
   gemem_progress_end ();
   gemem_interrupts_over ();
   GememBatchResults *batch = gemem_batch_results_new (list->len, choices);
+  g_autofree gboolean *left_out = g_new0 (gboolean, list->len);
   for (guint i = 0; i < list->len; i++)
-    gemem_batch_collect (batch, &g_array_index (list, GememJob, i), results[i], errors[i]);
+    if ((left_out[i] = results[i] == NULL && errors[i] == NULL))
+      gemem_batch_leave_out (batch);
+    else
+      gemem_batch_collect (batch, &g_array_index (list, GememJob, i), results[i], errors[i]);
   gemem_batch_results_end (batch);
   if (!tried)
     {
@@ -687,7 +709,8 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
       batch->status = gemem_error_exit_status (interrupted);
     }
   if (gemem_outputs.page != NULL
-      && !gemem_batch_page_write (batch, files, list, results, first_device (devices), error))
+      && !gemem_batch_page_write (batch, files, list, results, left_out, first_device (devices),
+                                  error))
     g_clear_pointer (&batch, gemem_batch_results_free);
   return batch;
 }

@@ -31,6 +31,7 @@ typedef struct
   GememDeviceObserver observer;
   GQueue recorded, simulated; /* Call; at most one of them is not empty */
   guint64 seq;                /* of the last event */
+  guint64 held;               /* bytes, by the calls of the recording */
   gboolean compares_calls;    /* the recording has calls, and the two sides still match */
 } Ledger;
 
@@ -263,6 +264,17 @@ decided (GememProbe *probe, GememRun *run, const GememDecision *decision)
     compare (ledger->fidelity, run, decision);
 }
 
+/* What the recording holds after its @call of @size bytes. */
+static void
+count_held (Ledger *ledger, GememDeviceCall call, guint64 size)
+{
+  if (call == GEMEM_CALL_MALLOC || call == GEMEM_CALL_MAP)
+    ledger->held += MIN (size, G_MAXUINT64 - ledger->held);
+  else
+    ledger->held -= MIN (size, ledger->held); /* it may be from before the recording */
+  ledger->fidelity->recorded_peak = MAX (ledger->fidelity->recorded_peak, ledger->held);
+}
+
 /* A SEGMENT_* event of the recording.  The simulated allocator makes no calls for initial ones. */
 static gboolean
 after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **error)
@@ -274,6 +286,8 @@ after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **
   };
 
   (void) error;
+  if (call >= 0)
+    count_held (ledger, (GememDeviceCall) call, event->size);
   if (call >= 0 && ledger->compares_calls && (run->attention & GEMEM_RUN_ADOPTING) == 0)
     meet (ledger, &ledger->recorded, &ledger->simulated, &entry);
   return TRUE;

@@ -279,6 +279,8 @@ history_new (const GememHistoryWish *wish)
   history->texts = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_add (history->texts, g_strdup (""));
   history->marks = g_array_new (FALSE, FALSE, sizeof (GememHistoryMark));
+  history->idle = g_array_new (FALSE, FALSE, sizeof (GememHistoryIdle));
+  history->gaps = g_array_new (FALSE, FALSE, sizeof (GememHistoryIdle));
   history->series = g_array_new (FALSE, FALSE, sizeof (guint64));
   history->stride = wish->events / MAX (wish->parts, 1) + 1;
   history->n_lines = wish->n_lines;
@@ -429,6 +431,8 @@ gemem_history_free (GememHistory *history)
   g_clear_pointer (&history->segments, g_array_unref);
   g_ptr_array_unref (history->texts);
   g_array_unref (history->marks);
+  g_array_unref (history->idle);
+  g_array_unref (history->gaps);
   g_array_unref (history->series);
   g_free (history);
 }

@@ -44,6 +44,14 @@ typedef struct
   guint32 text;   /* of the phase, in `texts`; 0: a step */
 } GememHistoryMark;
 
+/* Memory that lay idle after event @seq: @size bytes of one GememIdleCause, all of them or at @address. */
+typedef struct
+{
+  guint64 seq, address, size;
+  guint32 cause;
+} GememHistoryIdle;
+
+#define GEMEM_HISTORY_GAPS 20000 /* that are kept, the largest of each moment */
 #define GEMEM_HISTORY_MARKS 2000 /* that are kept, the first ones */
 
 typedef struct
@@ -52,6 +60,8 @@ typedef struct
   guint64 blocks_left_out, segments_left_out;
   gboolean crowded; /* not even all that were there at the moments asked for are kept */
   GArray *marks;    /* GememHistoryMark */
+  GArray *idle;     /* GememHistoryIdle at each of the moments asked for: a sum for each cause, */
+  GArray *gaps;     /* and the parts that are free or wait, by moment and address */
   GPtrArray *texts; /* lines of the program; [0] is "" */
   GArray *series; /* guint64: for each part the bytes of each line of the wish, then of the rest */
   guint64 stride; /* events of a part */

@@ -22,6 +22,15 @@ typedef struct
   const GememSpan *live; /* and the largest of these; NULL: none */
 } Part;
 
+/* A segment: the spans [first, end). */
+typedef struct
+{
+  const GememSpan *first, *end;
+  const GememSpan *live; /* the largest block in use; NULL: none */
+  guint blocks;          /* in use */
+  gboolean held;         /* by these, or by what waits */
+} Segment;
+
 typedef struct
 {
   const GememRun *run;
@@ -96,32 +105,43 @@ still_live (const Idle *idle, const GememSpan *span)
   return MIN (bytes, span->size);
 }
 
-/* @blocks in use in the segment, @live the largest of them; @held: by these or by what waits.  Returns
- * the bytes that these keep. */
-static guint64
-add_free (Idle *idle, const GememSpan *span, gboolean held, guint blocks, const GememSpan *live)
+/* Why @span is free; @held: blocks in use, or what waits, are in its segment. */
+static GememIdleCause
+cause_of_free (const Idle *idle, const GememSpan *span, gboolean held)
 {
   const guint capabilities = idle->run->klass->capabilities;
-  const guint64 bytes = span->size - still_live (idle, span);
   const gboolean pools = (capabilities & GEMEM_CAP_POOLS) != 0;
 
   if (pools
       && (span->pool != idle->pool
           || (span->pool != 0 && !held && (span->flags & GEMEM_SPAN_RETURNABLE) == 0)))
-    add_part (idle, GEMEM_IDLE_POOLS, span->pool, bytes, span);
-  else if (span->stream != idle->stream && (capabilities & GEMEM_CAP_STREAMS) != 0)
-    add_part (idle, GEMEM_IDLE_STREAMS, span->stream, bytes, span);
-  else if ((span->flags & GEMEM_SPAN_OVERSIZE) != 0)
-    add_part (idle, GEMEM_IDLE_OVERSIZE, span->address, bytes, span);
-  else if ((span->flags & GEMEM_SPAN_RETURNABLE) != 0)
-    add_part (idle, GEMEM_IDLE_RETURNABLE, span->address, bytes, span);
-  else if (held && bytes > 0)
-    {
-      const Part part = { GEMEM_IDLE_PINNED, span->segment, bytes, span, blocks, live };
-      g_array_append_val (idle->parts, part);
-      return bytes;
-    }
-  return 0;
+    return GEMEM_IDLE_POOLS;
+  if (span->stream != idle->stream && (capabilities & GEMEM_CAP_STREAMS) != 0)
+    return GEMEM_IDLE_STREAMS;
+  if ((span->flags & GEMEM_SPAN_OVERSIZE) != 0)
+    return GEMEM_IDLE_OVERSIZE;
+  if ((span->flags & GEMEM_SPAN_RETURNABLE) != 0)
+    return GEMEM_IDLE_RETURNABLE;
+  return held ? GEMEM_IDLE_PINNED : GEMEM_IDLE_ALLOCATOR;
+}
+
+/* Returns the bytes that blocks of @segment keep. */
+static guint64
+add_free (Idle *idle, const GememSpan *span, const Segment *segment)
+{
+  const guint64 bytes = span->size - still_live (idle, span);
+  const GememIdleCause cause = cause_of_free (idle, span, segment->held);
+  const Part pinned = { cause, span->segment, bytes, span, segment->blocks, segment->live };
+
+  if (cause == GEMEM_IDLE_PINNED && bytes > 0)
+    g_array_append_val (idle->parts, pinned);
+  else if (cause != GEMEM_IDLE_ALLOCATOR) /* fill_rows() adds what nothing else explains */
+    add_part (idle, cause,
+              cause == GEMEM_IDLE_POOLS     ? span->pool
+              : cause == GEMEM_IDLE_STREAMS ? span->stream
+                                            : span->address,
+              bytes, span);
+  return cause == GEMEM_IDLE_PINNED ? bytes : 0;
 }
 
 /* The spans [@span, @end) are a segment of which @bytes are kept. */
@@ -144,34 +164,43 @@ add_pin (Idle *idle, const GememSpan *span, const GememSpan *end, guint64 bytes)
     }
 }
 
+/* The segment that begins with span @begin. */
+static Segment
+segment_at (const GArray *spans, guint begin)
+{
+  const GememSpan *first = &g_array_index (spans, GememSpan, begin), *span = first;
+  const GememSpan *last = first + (spans->len - begin);
+  Segment segment = { .first = first };
+
+  for (; span < last && span->segment == first->segment; span++)
+    {
+      segment.held |= span->state == GEMEM_SPAN_LIVE || span->state == GEMEM_SPAN_PENDING;
+      if (span->state != GEMEM_SPAN_LIVE)
+        continue;
+      segment.blocks++;
+      if (segment.live == NULL || span->size > segment.live->size)
+        segment.live = span;
+    }
+  segment.end = span;
+  return segment;
+}
+
 /* Adds the segment that begins with span @begin; returns the first span behind it. */
 static guint
 add_segment (Idle *idle, const GArray *spans, guint begin)
 {
-  const GememSpan *first = &g_array_index (spans, GememSpan, begin), *end = first, *live = NULL;
-  const GememSpan *last = first + (spans->len - begin);
-  gboolean held = FALSE;
-  guint blocks = 0;
+  const Segment segment = segment_at (spans, begin);
   guint64 pinned = 0;
 
-  for (; end < last && end->segment == first->segment; end++)
-    {
-      held |= end->state == GEMEM_SPAN_LIVE || end->state == GEMEM_SPAN_PENDING;
-      if (end->state != GEMEM_SPAN_LIVE)
-        continue;
-      blocks++;
-      if (live == NULL || end->size > live->size)
-        live = end;
-    }
-  for (const GememSpan *span = first; span < end; span++)
+  for (const GememSpan *span = segment.first; span < segment.end; span++)
     if (span->state == GEMEM_SPAN_LIVE)
       add_live (idle, span);
     else if (span->state == GEMEM_SPAN_PENDING)
       add_pending (idle, span);
     else if (span->state == GEMEM_SPAN_FREE)
-      pinned += add_free (idle, span, held, blocks, live);
-  add_pin (idle, first, end, pinned);
-  return begin + (guint) (end - first);
+      pinned += add_free (idle, span, &segment);
+  add_pin (idle, segment.first, segment.end, pinned);
+  return begin + (guint) (segment.end - segment.first);
 }
 
 /* ---- parts */
@@ -330,6 +359,31 @@ gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows, Geme
     i = add_segment (&idle, spans, i);
   merge_parts (parts);
   fill_rows (&idle, reserved > live ? reserved - live : 0, rows);
+}
+
+GArray *
+gemem_idle_causes (GememRun *run, guint64 stream, guint32 pool, const GArray *spans,
+                   GArray *rows_of_live)
+{
+  GArray *causes = g_array_sized_new (FALSE, FALSE, sizeof (GememIdleCause), spans->len);
+  const Idle idle = { .run = run, .stream = stream, .pool = pool, .live = rows_of_live };
+
+  while (causes->len < spans->len)
+    {
+      const Segment segment = segment_at (spans, causes->len);
+
+      for (const GememSpan *span = segment.first; span < segment.end; span++)
+        {
+          GememIdleCause cause = GEMEM_IDLE_CAUSES;
+
+          if (span->state == GEMEM_SPAN_FREE)
+            cause = cause_of_free (&idle, span, segment.held);
+          else if (span->state == GEMEM_SPAN_PENDING && row_of (&idle, span) == NULL)
+            cause = GEMEM_IDLE_WAITING;
+          g_array_append_val (causes, cause);
+        }
+    }
+  return causes;
 }
 
 void

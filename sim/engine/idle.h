@@ -18,5 +18,11 @@
  * nobody asks); @stream and @pool: of the request that cannot use what lies elsewhere. */
 void gemem_idle_take (GememRun *run, guint64 stream, guint32 pool, GArray *rows, GememPins *pins);
 
-/* The same into the result, where an event of @stream and @pool was the last one. */
+/* The cause (GememIdleCause) of each of @spans, those of the allocator now (gemem_spans_of()), by which
+ * what is free or waits there counts above; GEMEM_IDLE_CAUSES: it does neither.  @rows_of_live: of
+ * gemem_live_rows(). */
+GArray *gemem_idle_causes (GememRun *run, guint64 stream, guint32 pool, const GArray *spans,
+                           GArray *rows_of_live);
+
+/* The same as gemem_idle_take() into the result, where an event of @stream and @pool was the last one. */
 void gemem_idle_keep (GememRun *run, guint64 stream, guint32 pool, GememPins *pins);

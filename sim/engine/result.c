@@ -85,10 +85,17 @@ gemem_result_set_label (GememResult *result, const char *label)
                                NULL);
 }
 
+GememResult *
+gemem_result_ref (GememResult *result)
+{
+  result->more_references++;
+  return result;
+}
+
 void
 gemem_result_free (GememResult *result)
 {
-  if (result == NULL)
+  if (result == NULL || result->more_references-- > 0)
     return;
   g_free (result->allocator);
   g_free (result->label);

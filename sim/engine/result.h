@@ -61,15 +61,6 @@ typedef struct
   gboolean wake; /* waking so much memory failed (WAKE), no request of a block */
 } GememOom;
 
-/* A block or gap at the moment of the reserved peak (segment map). */
-typedef struct
-{
-  GememSpan span;
-  guint64 requested; /* LIVE: bytes requested */
-  guint64 id;        /* LIVE: of the block */
-  GememOrigin origin;
-} GememMapSpan;
-
 /* Why memory is held and not in use. */
 typedef enum
 {
@@ -84,6 +75,16 @@ typedef enum
   GEMEM_IDLE_ALLOCATOR,  /* everything else */
   GEMEM_IDLE_CAUSES
 } GememIdleCause;
+
+/* A block or gap at the moment of the reserved peak (segment map). */
+typedef struct
+{
+  GememSpan span;
+  guint64 requested; /* LIVE: bytes requested */
+  guint64 id;        /* LIVE: of the block */
+  GememOrigin origin;
+  GememIdleCause cause; /* FREE, PENDING: why; GEMEM_IDLE_CAUSES: in use, or not known */
+} GememMapSpan;
 
 /* Idle memory of one cause: in @count streams, pools, segments or blocks, of which the rest of the row
  * describes the largest one. */
@@ -163,6 +164,7 @@ typedef struct
   /* device calls, in order; a call without a partner is unequal */
   guint64 segments_compared, segments_equal;
   guint64 first_segment_difference; /* seq; G_MAXUINT64: none */
+  guint64 recorded_peak; /* the most bytes that the recorded calls held at once; 0: it has none */
 } GememFidelity;
 
 /* Peaks and end state of one epoch (--repeat). */
@@ -302,6 +304,7 @@ struct _GememResult
   guint64 histories_runs, histories_failed, histories_least, histories_most;
   char *histories;            /* NULL: not asked for */
   gboolean capacity_monotone; /* every probed capacity above the answer also fitted */
+  guint more_references;      /* than one */
   guint64 least_above;   /* more than these bytes are needed: GememJob.fits_first; 0: not known */
   guint capacity_passes; /* that were made to find these out */
 };
@@ -312,6 +315,8 @@ GememResult *gemem_result_new (void);
  * where it is one. */
 void gemem_result_set_label (GememResult *result, const char *label);
 void gemem_result_free (GememResult *result);
+/* Another reference: each is given up by gemem_result_free().  Not for threads. */
+GememResult *gemem_result_ref (GememResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememResult, gemem_result_free)
 
 /* TRUE if the run served every request to the end of the trace and broke no rule: only then do its

@@ -17,15 +17,17 @@ typedef struct
 } MapProbe;
 
 static void
-take_map (GememRun *run, GArray *out)
+take_map (const MapProbe *probe, GememRun *run, GArray *out)
 {
   g_autoptr (GArray) spans = gemem_spans_of (run->allocator);
   g_autoptr (GArray) rows = gemem_live_rows (&run->live, FALSE);
+  g_autoptr (GArray) causes = gemem_idle_causes (run, probe->stream, probe->pool, spans, rows);
 
   g_array_set_size (out, 0);
   for (guint i = 0; i < spans->len; i++)
     {
-      GememMapSpan entry = { .span = g_array_index (spans, GememSpan, i) };
+      GememMapSpan entry = { .span = g_array_index (spans, GememSpan, i),
+                             .cause = g_array_index (causes, GememIdleCause, i) };
       const guint64 address = gemem_span_user (&entry.span);
       const GememLiveRow *row = gemem_live_row_from (rows, address);
 
@@ -46,7 +48,7 @@ take (MapProbe *probe, GememRun *run)
     return;
   probe->taken = TRUE;
   if (run->job->keep_map)
-    take_map (run, run->result->map);
+    take_map (probe, run, run->result->map);
   if (run->job->keep_pins)
     probe->pins = gemem_pins_new ();
   if (run->job->keep_idle)

@@ -77,6 +77,24 @@ append_marks (GString *out, const GArray *marks)
   g_string_append_c (out, '}');
 }
 
+/* What lay idle at the moments of @history: "idle" by cause, "gaps" by address. */
+static void
+append_idle (GString *out, const char *name, const GArray *rows)
+{
+  static const GememColumn columns[] = {
+    { "seq", G_STRUCT_OFFSET (GememHistoryIdle, seq), FALSE },
+    { "address", G_STRUCT_OFFSET (GememHistoryIdle, address), FALSE },
+    { "size", G_STRUCT_OFFSET (GememHistoryIdle, size), FALSE },
+    { "cause", G_STRUCT_OFFSET (GememHistoryIdle, cause), TRUE },
+    { NULL, 0, FALSE },
+  };
+
+  gemem_json_append_name (out, name);
+  g_string_append_c (out, '{');
+  gemem_columns_append (out, columns, rows);
+  g_string_append_c (out, '}');
+}
+
 static void
 append_texts (GString *out, const GPtrArray *texts)
 {
@@ -126,6 +144,8 @@ gemem_film_append_history (GString *out, const GememHistory *history, GememPageS
   append_rectangles (out, "blocks", blocks, history->blocks_left_out);
   append_rectangles (out, "segments", history->segments, history->segments_left_out);
   append_marks (out, history->marks);
+  append_idle (out, "idle", history->idle);
+  append_idle (out, "gaps", history->gaps);
   append_texts (out, history->texts);
   append_series (out, history);
   g_string_append_c (out, '}');

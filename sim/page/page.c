@@ -12,6 +12,7 @@
 #include "sim/page/page-image.h"
 #include "sim/page/page.h"
 #include "sim/report/measures.h"
+#include "sim/report/notes.h"
 #include "sim/report/rows.h"
 
 #define LONGEST 2000 /* bytes of one text of a result */
@@ -91,6 +92,17 @@ append_measures (GString *out)
   g_string_append_c (out, ']');
 }
 
+/* What the numbers of causes in films mean. */
+static void
+append_causes (GString *out)
+{
+  gemem_json_append_name (out, "causes");
+  g_string_append_c (out, '[');
+  for (GememIdleCause cause = 0; cause < GEMEM_IDLE_CAUSES; cause++)
+    gemem_json_append_text_member (out, NULL, gemem_report_idle_brief (cause));
+  g_string_append_c (out, ']');
+}
+
 static void
 append_answer (GString *out, const GememPageAnswer *answer)
 {
@@ -133,6 +145,7 @@ facts_of (const GememReportPage *page)
 
   gemem_json_append_text_member (out, "version", PACKAGE_VERSION);
   append_measures (out);
+  append_causes (out);
   gemem_json_append_name (out, "answers");
   g_string_append_c (out, '[');
   for (guint i = 0; i < page->n_answers; i++)

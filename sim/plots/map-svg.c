@@ -5,17 +5,20 @@
  * equal bytes.  Every piece has a <title>, which browsers show under the mouse.  Pieces narrower
  * than half a pixel are merged with their neighbours into one, coloured by the state of most of its
  * bytes; its title says how many blocks it stands for.  A block that is wide enough is labelled with
- * the line of code that asked for it, where that is known.  The colours are distinct for colour-blind
+ * the line of code that asked for it, where that is known, and a free part with the cause for which it
+ * lies idle.  The colours are distinct for colour-blind
  * readers (Okabe and Ito), and differ in lightness. */
 #include "config.h"
 
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "sim/plots/map.h"
 #include "sim/plots/picture.h"
 #include "sim/plots/plots.h"
 #include "sim/plots/script.h"
+#include "sim/report/notes.h"
 #include "sim/report/report.h"
 #include "sim/report/rows.h"
 
@@ -82,17 +85,38 @@ append_piece_title (GString *out, const GememMapSegment *segment, const MapPiece
       gemem_origin_describe (origin, ", ", &piece->only->origin);
       gemem_svg_append_text (out, origin->str);
     }
+  else
+    {
+      g_autoptr (GString) cause = g_string_new (", ");
+      if (gemem_map_append_cause (cause, segment, piece->only))
+        gemem_svg_append_text (out, cause->str);
+    }
   g_string_append (out, "</title>");
 }
 
-/* The line of code that asked for the block @piece, as much of it as fits @width. */
+/* What stands in @piece: the line of code that asked for the block, the cause of a free part; NULL:
+ * neither is known. */
+static const char *
+name_of (const MapPiece *piece)
+{
+  const GememMapSpan *only = piece->spans == 1 ? piece->only : NULL;
+
+  if (only != NULL && only->span.state == GEMEM_SPAN_FREE && only->cause != GEMEM_IDLE_CAUSES)
+    return gemem_report_idle_brief (only->cause);
+  return only != NULL ? only->origin.by : NULL;
+}
+
+/* As much of it as fits @width. */
 static void
 append_name (GString *out, const MapPiece *piece, guint64 x, guint64 width, guint row)
 {
-  if (piece->spans != 1 || piece->only->origin.by == NULL || width < MIN_NAMED)
+  const char *text = name_of (piece);
+
+  if (text == NULL || width < MIN_NAMED)
     return;
-  g_autofree char *name = gemem_plot_shorten (piece->only->origin.by, (guint) (width / CHARACTER));
-  g_string_append (out, "<text class=\"name\"");
+  g_autofree char *name = gemem_plot_shorten (text, (guint) (width / CHARACTER));
+  g_string_append_printf (out, "<text class=\"%s\"",
+                          piece->only->span.state == GEMEM_SPAN_FREE ? "why" : "name");
   append_pixels (out, "x", x + 400);
   g_string_append_printf (out, " y=\"%u\">", TOP + row * PITCH + 12);
   gemem_svg_append_text (out, name);
@@ -247,7 +271,7 @@ append_head (GString *out, const GememResult *result, const GememMapView *view, 
            "\"DejaVu Sans Mono\",monospace}"
            ".tick,.middle{text-anchor:middle}line.tick{stroke:#ddd}.head{font-size:"
            "17px;font-weight:bold}.segment{fill:none;stroke:#555}.name{font-size:11px;fill:#fff;"
-           "pointer-events:none}");
+           "pointer-events:none}.why{font-size:11px;fill:#555;pointer-events:none}");
   for (guint s = 0; s < G_N_ELEMENTS (states); s++)
     g_string_append_printf (out, ".%s{fill:%s}", states[s].name, states[s].colour);
   g_string_append_printf (out,
@@ -265,14 +289,37 @@ append_head (GString *out, const GememResult *result, const GememMapView *view, 
       gemem_plural (view->total), live / 10, live % 10);
 }
 
+/* What is said below the axis: a text for each line, and NULL. */
+static GStrv
+notes_of (const GememResult *result, const GememMapView *view)
+{
+  const guint rest = view->total - view->segments->len;
+  g_autoptr (GString) idle = g_string_new (NULL), text = g_string_new (NULL);
+  char size[GEMEM_FORMAT_MAX];
+
+  if (result->idle_known && result->idle->len > 0)
+    {
+      g_string_append (idle, "Idle: ");
+      gemem_report_append_idle_causes (idle, result->idle);
+      gemem_text_wrap (text, idle->str, "");
+    }
+  if (rest > 0)
+    g_string_append_printf (text, "%u smaller segments left out (%s)\n", rest,
+                            gemem_format_size (size, view->left_mapped));
+  if (text->len > 0)
+    g_string_truncate (text, text->len - 1);
+  return g_strsplit (text->str, "\n", -1);
+}
+
 void
 gemem_map_svg (GString *out, const GememResult *result)
 {
-  char size[GEMEM_FORMAT_MAX];
+  g_auto (GStrv) notes = NULL;
   GememMapView view;
   gemem_map_view_init (&view, result, MAX_BARS);
-  const guint bars = view.segments->len, rest = view.total - bars;
-  append_head (out, result, &view, TOP + bars * PITCH + (rest > 0 ? 74 : 54));
+  const guint bars = view.segments->len;
+  notes = notes_of (result, &view);
+  append_head (out, result, &view, TOP + bars * PITCH + 54 + 20 * g_strv_length (notes));
   if (bars > 0)
     {
       append_legend (out, result);
@@ -281,10 +328,13 @@ gemem_map_svg (GString *out, const GememResult *result)
         append_bar (out, result, &g_array_index (view.segments, GememMapSegment, i), view.widest,
                     i);
     }
-  if (rest > 0)
-    g_string_append_printf (
-        out, "<text x=\"%u\" y=\"%u\">%u smaller segments left out (%s)</text>\n", LEFT,
-        TOP + bars * PITCH + 60, rest, gemem_format_size (size, view.left_mapped));
+  for (guint i = 0; notes[i] != NULL; i++)
+    {
+      g_string_append_printf (out, "<text x=\"%u\" y=\"%u\">", LEFT,
+                              TOP + bars * PITCH + 60 + 20 * i);
+      gemem_svg_append_text (out, notes[i]);
+      g_string_append (out, "</text>\n");
+    }
   g_string_append (out, "</svg>\n");
   gemem_map_view_clear (&view);
 }

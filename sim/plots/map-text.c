@@ -4,12 +4,14 @@
  * A page is the smallest power of two for which the widest segment fits the line, so all rows have
  * one scale.  '#' is a page full of live blocks, a digit a page that is that many tenths full, '.'
  * cached free memory.  At most MAX_ROWS segments, the largest, are shown; the last line counts the
- * others.  Where origins are known, the largest blocks with theirs follow.
+ * others.  The largest blocks follow where their origins are known, and the largest free parts with the
+ * cause for which they lie idle.
  */
 #include "config.h"
 
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "sim/plots/map.h"
 #include "sim/plots/plots.h"
@@ -20,6 +22,7 @@
 #define ROW_PREFIX 44 /* columns before the pages */
 #define MIN_PAGES 16
 #define MAX_BLOCKS GEMEM_NAMED_BLOCKS
+#define MAX_FREE 5 /* parts in the list */
 
 typedef struct
 {
@@ -102,8 +105,8 @@ append_legend (GString *out, guint64 size)
 {
   char text[GEMEM_FORMAT_MAX];
   g_string_append_printf (out,
-                          "  one character is %s: # live, 1-9 tenths live, . free, p freed but in "
-                          "use by a stream, x overhead, blank unmapped\n",
+                          "  one character is %s: # live, 1-9 tenths live, . free,\n"
+                          "  p freed but in use by a stream, x overhead, blank unmapped\n",
                           gemem_format_size_exact (text, size));
 }
 
@@ -141,6 +144,53 @@ append_blocks (GString *out, const GememResult *result)
     }
 }
 
+/* The segment of @segments, all of them in the order of addresses, that has span @i of the map. */
+static const GememMapSegment *
+segment_of (const GArray *segments, guint i)
+{
+  guint low = 0, high = segments->len - 1;
+
+  while (low < high)
+    {
+      const guint middle = low + (high - low + 1) / 2;
+      if (g_array_index (segments, GememMapSegment, middle).first <= i)
+        low = middle;
+      else
+        high = middle - 1;
+    }
+  return &g_array_index (segments, GememMapSegment, low);
+}
+
+/* Where the allocator tells why memory is free. */
+static void
+append_free (GString *out, const GememResult *result)
+{
+  const GememMapSpan *first = (const GememMapSpan *) (gconstpointer) result->map->data;
+  g_autoptr (GPtrArray) parts = g_ptr_array_new ();
+  GememMapView all;
+
+  for (guint i = 0; i < result->map->len; i++)
+    if (first[i].span.state == GEMEM_SPAN_FREE && first[i].cause != GEMEM_IDLE_ALLOCATOR)
+      g_ptr_array_add (parts, &g_array_index (result->map, GememMapSpan, i));
+  if (parts->len == 0)
+    return;
+  gemem_map_view_init (&all, result, 0);
+  g_ptr_array_sort (parts, compare_blocks);
+  g_string_append (out, "\n  largest free parts    size  why\n");
+  for (guint i = 0; i < MIN (parts->len, MAX_FREE); i++)
+    {
+      const GememMapSpan *part = parts->pdata[i];
+      g_autoptr (GString) line = g_string_new (NULL);
+      char size[GEMEM_FORMAT_MAX];
+
+      g_string_append_printf (line, "  0x%012" G_GINT64_MODIFIER "x  %10s  ", part->span.address,
+                              gemem_format_size (size, part->span.size));
+      gemem_map_append_cause (line, segment_of (all.segments, (guint) (part - first)), part);
+      gemem_text_append_cut (out, line->str);
+    }
+  gemem_map_view_clear (&all);
+}
+
 void
 gemem_map_text (GString *out, const GememResult *result, guint width)
 {
@@ -176,6 +226,7 @@ gemem_map_text (GString *out, const GememResult *result, guint width)
         }
       append_legend (out, size);
       append_blocks (out, result);
+      append_free (out, result);
     }
   gemem_map_view_clear (&view);
 }

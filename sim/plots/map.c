@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "sim/plots/map.h"
+#include "sim/report/notes.h"
 
 static guint64
 clipped_end (const GememSpan *span, guint64 start)
@@ -19,8 +20,12 @@ add_span (GememMapSegment *segment, const GememMapSpan *piece)
     return;
   segment->extent = MAX (segment->extent, clipped_end (span, segment->start));
   segment->mapped += span->size;
-  if (span->state == GEMEM_SPAN_LIVE)
-    segment->live += span->size;
+  if (span->state != GEMEM_SPAN_LIVE)
+    return;
+  segment->live += span->size;
+  segment->blocks++;
+  if (segment->keeper == NULL || span->size > segment->keeper->span.size)
+    segment->keeper = piece;
 }
 
 static GArray *
@@ -96,6 +101,33 @@ gemem_map_place (const GememMapSegment *segment, const GememSpan *span, guint64 
   *from = MIN (span->address > segment->start ? span->address - segment->start : 0,
                segment->extent);
   *to = MIN (clipped_end (span, segment->start), segment->extent);
+}
+
+gboolean
+gemem_map_append_cause (GString *out, const GememMapSegment *segment, const GememMapSpan *piece)
+{
+  const GememSpan *span = &piece->span;
+  GememIdleRow row = { .cause = piece->cause,
+                       .pool = span->pool,
+                       .bytes = span->size,
+                       .count = 1,
+                       .largest = span->size,
+                       .stream = span->stream,
+                       .used = (span->flags & GEMEM_SPAN_POOL_IN_USE) != 0,
+                       .released = (span->flags & GEMEM_SPAN_POOL_RELEASED) != 0 };
+
+  if (piece->cause == GEMEM_IDLE_CAUSES
+      || (span->state != GEMEM_SPAN_FREE && span->state != GEMEM_SPAN_PENDING))
+    return FALSE;
+  if (segment->keeper != NULL)
+    {
+      row.blocks = segment->blocks;
+      row.id = segment->keeper->id;
+      row.size = segment->keeper->span.size;
+      row.origin = segment->keeper->origin;
+    }
+  gemem_report_append_idle_row (out, &row);
+  return TRUE;
 }
 
 guint

@@ -12,6 +12,8 @@ typedef struct
   guint first, n;       /* its spans in result->map */
   guint64 stream;
   guint32 pool;
+  guint blocks;               /* live */
+  const GememMapSpan *keeper; /* the largest of these; NULL: none */
 } GememMapSegment;
 
 typedef struct
@@ -30,6 +32,10 @@ void gemem_map_view_clear (GememMapView *view);
 /* The bytes of @span from the start of @segment, clipped to the segment's extent. */
 void gemem_map_place (const GememMapSegment *segment, const GememSpan *span, guint64 *from,
                       guint64 *to);
+
+/* Whether @piece lies idle for a cause that is known; then appends it to @out, as `info --idle` says it. */
+gboolean gemem_map_append_cause (GString *out, const GememMapSegment *segment,
+                                 const GememMapSpan *piece);
 
 /* Tenths of a percent; exact for any size. */
 guint gemem_map_permille (guint64 part, guint64 whole);

@@ -19,18 +19,6 @@ static const GememIdleCause order[] = { GEMEM_IDLE_CAUSES,   GEMEM_IDLE_RETURNAB
                                         GEMEM_IDLE_OVERSIZE, GEMEM_IDLE_PINNED,
                                         GEMEM_IDLE_ROUNDING };
 
-static const char *const brief_texts[GEMEM_IDLE_CAUSES + 1] = {
-  [GEMEM_IDLE_STREAMS] = "in caches of other streams",
-  [GEMEM_IDLE_POOLS] = "in other pools",
-  [GEMEM_IDLE_RETURNABLE] = "in whole free segments",
-  [GEMEM_IDLE_OVERSIZE] = "in blocks that are not split",
-  [GEMEM_IDLE_PINNED] = "beside blocks in use",
-  [GEMEM_IDLE_WAITING] = "freed, but not yet by all streams",
-  [GEMEM_IDLE_ROUNDING] = "in the rounding of blocks",
-  [GEMEM_IDLE_ALLOCATOR] = "held by the allocator itself",
-  [GEMEM_IDLE_CAUSES] = "given back at once",
-};
-
 static GememIdleCause
 cause_of (const GememAboveRow *row)
 {
@@ -247,7 +235,7 @@ append_causes (GString *out, const GememAbove *above, guint64 *sums)
       g_string_append (out, n > 0 ? ";" : "");
       g_string_append_printf (out, " %s %s",
                               n > 0 || rest > 0 ? gemem_format_size (size, bytes) : "all",
-                              brief_texts[cause]);
+                              gemem_report_idle_brief (cause));
       if (cause == GEMEM_IDLE_PINNED)
         append_main_pin (out, above->rows, bytes);
     }
@@ -305,11 +293,11 @@ append_line (GString *out, const GememAboveRow *row)
   if (row->all != row->bytes)
     g_string_append_printf (line, "of %s ", gemem_format_size (size, row->all));
   if (row->idle == NULL)
-    g_string_append (line, brief_texts[GEMEM_IDLE_CAUSES]);
+    g_string_append (line, gemem_report_idle_brief (GEMEM_IDLE_CAUSES));
   else if (row->pin != NULL)
     append_pin (line, row->pin);
   else if (row->idle->cause == GEMEM_IDLE_PINNED)
-    g_string_append (line, brief_texts[GEMEM_IDLE_PINNED]);
+    g_string_append (line, gemem_report_idle_brief (GEMEM_IDLE_PINNED));
   else
     gemem_report_append_idle_row (line, row->idle);
   gemem_text_wrap (out, line->str, "              ");

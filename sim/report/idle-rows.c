@@ -10,8 +10,6 @@
 #include "sim/report/notes.h"
 #include "sim/report/report.h"
 
-#define BRIEF_CAUSES 2 /* in a sentence */
-
 /* "the default pool", "private pool 1 (not released)" */
 static void
 append_pool (GString *out, const GememIdleRow *row)
@@ -187,4 +185,49 @@ gemem_report_idle (GString *out, const GememResult *result, gboolean verbose)
   if (result->idle_known && (verbose || oom == NULL))
     gemem_report_idle_at (out, "at the reserved peak", result->idle, result->idle_stream,
                           result->idle_reserved, result->idle_live, max);
+}
+
+/* ---- by cause */
+
+const char *
+gemem_report_idle_brief (GememIdleCause cause)
+{
+  static const char *const texts[GEMEM_IDLE_CAUSES + 1] = {
+    [GEMEM_IDLE_STREAMS] = "in caches of other streams",
+    [GEMEM_IDLE_POOLS] = "in other pools",
+    [GEMEM_IDLE_RETURNABLE] = "in whole free segments",
+    [GEMEM_IDLE_OVERSIZE] = "in blocks that are not split",
+    [GEMEM_IDLE_PINNED] = "beside blocks in use",
+    [GEMEM_IDLE_WAITING] = "freed, but not yet by all streams",
+    [GEMEM_IDLE_ROUNDING] = "in the rounding of blocks",
+    [GEMEM_IDLE_ALLOCATOR] = "held by the allocator itself",
+    [GEMEM_IDLE_CAUSES] = "given back at once",
+  };
+
+  return texts[cause];
+}
+
+void
+gemem_report_append_idle_causes (GString *out, const GArray *rows)
+{
+  guint64 sums[GEMEM_IDLE_CAUSES] = { 0 };
+  char size[GEMEM_FORMAT_MAX];
+
+  for (guint i = 0; i < rows->len; i++)
+    sums[g_array_index (rows, GememIdleRow, i).cause] +=
+        g_array_index (rows, GememIdleRow, i).bytes;
+  for (guint n = 0; n < GEMEM_IDLE_CAUSES; n++)
+    {
+      guint most = 0;
+
+      for (guint c = 1; c < GEMEM_IDLE_CAUSES; c++)
+        if (sums[c] > sums[most])
+          most = c;
+      if (sums[most] == 0)
+        return;
+      g_string_append_printf (out, "%s%s %s", n > 0 ? ", " : "",
+                              gemem_format_size (size, sums[most]),
+                              gemem_report_idle_brief ((GememIdleCause) most));
+      sums[most] = 0;
+    }
 }

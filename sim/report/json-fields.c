@@ -180,6 +180,7 @@ static const GememJsonField map_fields[] = {
   { "requested", GEMEM_FIELD_NUMBER, G_STRUCT_OFFSET (GememMapSpan, requested) },
   ADDED (GememMapSpan, id, GEMEM_FIELD_NUMBER),
   ADDED (GememMapSpan, origin, GEMEM_FIELD_ORIGIN),
+  ADDED (GememMapSpan, cause, GEMEM_FIELD_WHY),
   END,
 };
 

@@ -21,6 +21,7 @@ typedef enum
   GEMEM_FIELD_BOOL,   /* gboolean */
   GEMEM_FIELD_STATE,  /* GememSpanState by name */
   GEMEM_FIELD_CAUSE,  /* GememIdleCause by name */
+  GEMEM_FIELD_WHY,    /* the same, or null: GEMEM_IDLE_CAUSES */
   /* GememOrigin: {"event", "initial", "by"}, or null if it is unknown */
   GEMEM_FIELD_ORIGIN
 } GememJsonType;

@@ -173,6 +173,8 @@ read_field (const ResultReading *reading, const GememJsonField *field, guint32 e
   gpointer at = (char *) base + field->offset;
   guint64 wide;
   guint index;
+  if (field->type == GEMEM_FIELD_WHY)
+    *(GememIdleCause *) at = GEMEM_IDLE_CAUSES;
   if (entry == 0 && field->added)
     return TRUE;
   switch (field->type)
@@ -186,6 +188,10 @@ read_field (const ResultReading *reading, const GememJsonField *field, guint32 e
         return FALSE;
       *(GememSpanState *) at = (GememSpanState) index;
       return TRUE;
+    case GEMEM_FIELD_WHY:
+      if (holds (reading, entry, GEMEM_JSON_NULL))
+        return TRUE;
+      G_GNUC_FALLTHROUGH;
     case GEMEM_FIELD_CAUSE:
       if (!choice (reading, entry, gemem_json_causes, &index))
         return FALSE;

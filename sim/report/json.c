@@ -68,6 +68,13 @@ append_field (GString *out, const GememJsonField *field, gconstpointer base)
     case GEMEM_FIELD_STATE:
       g_string_append_printf (out, "\"%s\"", gemem_json_states[*(const GememSpanState *) at]);
       break;
+    case GEMEM_FIELD_WHY:
+      if (*(const GememIdleCause *) at == GEMEM_IDLE_CAUSES)
+        {
+          g_string_append (out, "null");
+          break;
+        }
+      G_GNUC_FALLTHROUGH;
     case GEMEM_FIELD_CAUSE:
       g_string_append_printf (out, "\"%s\"", gemem_json_causes[*(const GememIdleCause *) at]);
       break;

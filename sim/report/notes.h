@@ -62,6 +62,11 @@ void gemem_report_idle (GString *out, const GememResult *result, gboolean verbos
 void gemem_report_idle_rows (GString *out, const GArray *rows, guint max);
 /* Appends "free in 3 whole segments, returned by emptying the cache". */
 void gemem_report_append_idle_row (GString *out, const GememIdleRow *row);
+/* The same of any memory of @cause, in a few words: "in whole free segments"; of GEMEM_IDLE_CAUSES, of what was
+ * held during an event alone. */
+const char *gemem_report_idle_brief (GememIdleCause cause);
+/* Appends "360.0 MiB in whole free segments, 2.000 MiB in other pools": @rows by cause, the largest first. */
+void gemem_report_append_idle_causes (GString *out, const GArray *rows);
 /* "2.000 GiB free in the cache of another stream, 0x7": the first row; g_free().  NULL: there is
  * none. */
 char *gemem_report_idle_cause (const GArray *rows);

@@ -9,9 +9,11 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "sim/search/advise.h"
 #include "sim/search/need.h"
 #include "sim/search/recorder.h"
+#include "sim/search/trials.h"
 
 #define BEST_SETTINGS 6 /* that are tried in pairs */
 
@@ -63,17 +65,14 @@ round_add (Round *round, const GememAllocatorSpec *spec, int ordinal)
   return &g_array_index (round->jobs, GememJob, round->jobs->len - 1);
 }
 
+/* Those that need more than @most bytes end early (0: none does). */
 static void
-round_run (Round *round)
+round_run (Round *round, guint64 most)
 {
-  const GememJob *jobs = (const GememJob *) round->jobs->data;
-
   round->results = g_new0 (GememResult *, round->jobs->len + 1);
   round->errors = g_new0 (GError *, round->jobs->len + 1);
-  if (round->question->run != NULL)
-    round->question->run (jobs, round->jobs->len, round->results, round->errors);
-  else
-    gemem_jobs_run (jobs, round->jobs->len, 0, round->results, round->errors);
+  gemem_trials_run ((const GememJob *) round->jobs->data, round->jobs->len, most,
+                    round->question->run, round->results, round->errors);
 }
 
 static void
@@ -144,6 +143,54 @@ judge (GememAdvice *advice, const GememAdviceQuestion *question)
   advice->need = now->peak_reserved;
 }
 
+/* Whether the recorded program held more than 1 % more than @now. */
+static gboolean
+held_more (const GememResult *now)
+{
+  const guint64 held = now->fidelity.recorded_peak;
+
+  return held - held / 100 > now->peak_reserved;
+}
+
+/* FALSE if the program held what its replay does not need: more than there is, so that the replay, which is
+ * not as recorded, proves nothing.  A smaller device may be the reason: then it is replayed on its own. */
+static gboolean
+follows_recording (const GememAdvice *advice, const GememAdviceQuestion *question)
+{
+  const GememResult *now = advice->now;
+  const guint16 ordinal = (guint16) now->device_ordinal;
+  g_autoptr (GArray) ordinals = NULL;
+  GememNeedOptions options = need_options (question);
+  GememNeed need = need_of (question, advice->spec);
+  gboolean follows;
+
+  if (!held_more (now) || (!advice->device_assumed && now->fidelity.recorded_peak <= now->capacity))
+    return TRUE;
+  if (question->device_spec == NULL)
+    return FALSE;
+  ordinals = g_array_new (FALSE, FALSE, sizeof (guint16));
+  g_array_append_val (ordinals, ordinal);
+  need.ordinals = ordinals;
+  options.device_spec = NULL;
+  follows = gemem_needs_find (&need, 1, &options, NULL) && !held_more (need.result);
+  gemem_need_clear (&need);
+  return follows;
+}
+
+static void
+doubt_replay (GememAdvice *advice, const GememAdviceQuestion *question)
+{
+  char held[GEMEM_FORMAT_MAX];
+
+  if (advice->doubt != NULL || advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT
+      || follows_recording (advice, question))
+    return;
+  gemem_format_size (held, advice->now->fidelity.recorded_peak);
+  advice->doubt = g_strdup_printf (
+      "the replay does not follow the recording, in which %s were held", held);
+  advice->verdict = GEMEM_ADVICE_UNKNOWN;
+}
+
 /* The first round: the program as it is, on each device of the trace; then in other histories. */
 static gboolean
 replay_now (GememAdvice *advice, const GememAdviceQuestion *question, int *ordinal, GError **error)
@@ -191,6 +238,13 @@ is_better (const Tried *tried, guint i, guint j)
   return own_a != own_b ? own_a < own_b : calls_a != calls_b ? calls_a < calls_b : i < j;
 }
 
+/* What a setting must need less than to help; 0: whatever it needs. */
+static guint64
+most_of (const GememAdvice *advice)
+{
+  return advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? 0 : advice->need;
+}
+
 /* Whether @result is worth telling: it needs at least 1 % less, or fits where the program does not. */
 static gboolean
 helps (const GememAdvice *advice, const GememResult *result)
@@ -227,7 +281,7 @@ collect (GememAdvice *advice, Tried *tried, Round *round, guint n)
     {
       GememResult *result = round->results[i];
 
-      advice->refused += result == NULL;
+      advice->refused += round->errors[i] != NULL;
       advice->approximate += result != NULL && result->approximation != NULL;
       g_ptr_array_add (tried->results, result != NULL && is_proof (result)
                                            ? g_steal_pointer (&round->results[i])
@@ -303,7 +357,7 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
     round_add (&round, others->pdata[i], ordinal);
   if (least)
     round_add (&round, advice->spec, ordinal)->find_capacity = TRUE;
-  round_run (&round);
+  round_run (&round, most_of (advice));
   collect (advice, tried, &round, n);
   advice->tried = n - advice->refused;
   for (guint i = n; i < n + others->len; i++)
@@ -347,7 +401,7 @@ try_pairs (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal
         g_ptr_array_add (tried->candidates, both);
         round_add (&round, both->spec, ordinal);
       }
-  round_run (&round);
+  round_run (&round, most_of (advice));
   collect (advice, tried, &round, tried->candidates->len - before);
   advice->pairs = tried->candidates->len - before - (advice->refused - refused);
   round_end (&round);
@@ -532,6 +586,7 @@ gemem_advise (const GememAdviceQuestion *asked, GError **error)
                                      : gemem_recorder_versions (gemem_held_info (advice->held));
   advice->least = advice->now->lower_bound;
   judge (advice, question);
+  doubt_replay (advice, asked);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);
   if (advice->now->allocs + advice->now->graph_loads > 0)
     search (advice, question, ordinal);

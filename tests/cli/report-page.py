@@ -105,6 +105,8 @@ def test_use(page):
     page.frame()
     ok(page.run("document.getElementById('moment-live').textContent") == page.run("bytes(resultOf(state.film).values.peak_live)"), "the live peak is a moment")
     test_blocks(page)
+    test_causes(page)
+    test_step_names(page)
 
 
 def test_blocks(page):
@@ -122,6 +124,39 @@ def test_blocks(page):
     ok(page.run("state.held && state.held.i") == block, "a click holds it")
     ok(page.run("count(state.film.history.blocks.requested[%d])" % block) in page.run("document.getElementById('held').textContent"), "what is held is described")
     key(page, "Escape")
+
+
+def test_causes(page):
+    """Why memory is free: at the peak of what is reserved, as a sum, and where the pointer is."""
+    page.run("document.getElementById('jump-reserved').click(), 1")
+    page.frame()
+    ok(page.run("""(() => { const rows = state.film.history.idle, [from, to] = rowsAt(rows, state.moment), s = state.alive;
+      return s.segments.length === 0 || state.film.history.segments.left_out > 0 || d3.sum(d3.range(from, to), i => rows.size[i]) === s.reserved - s.live; })()"""), "what is idle has its causes")
+    gap = page.run("""(() => { const g = state.film.history.gaps, [from, to] = rowsAt(g, state.moment), b = state.film.history.blocks;
+      const i = d3.greatest(d3.range(from, to), i => g.size[i]), chart = charts.find(c => c.canvas.getAttribute('aria-label') === 'Segments at this moment');
+      if (i === undefined) return null;
+      const { rows, x } = segmentRows(chart.box), row = rows.findIndex(s => s.start <= g.address[i] && g.address[i] < s.end);
+      return row < 0 ? null : [DATA.causes[g.cause[i]], bytes(g.size[i]) + " free", x(g.address[i] + g.size[i] / 2 - rows[row].start), chart.box.y0 + (row + .5) * ROW]; })()""")
+    if not gap:
+        return
+    left, top, _, _ = place(page, "canvas[aria-label='Segments at this moment']")
+    page.mouse("mouseMoved", left + gap[2], top + gap[3])
+    page.frame()
+    tip = page.run("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent")
+    ok(gap[0] in tip and gap[1] in tip, "hover says why memory is free", [gap, tip])
+
+
+def test_step_names(page):
+    """Names of steps and phases in a chart never lie on each other, however long they are."""
+    ok(page.run("""(() => { const n = 60, text = 'forward of the layer with a name that is long ', names = [];
+      const film = { history: { marks: { n, seq: d3.range(n).map(i => i * i), text: d3.range(n).map(i => i + 1), number: [] }, texts: d3.range(n + 1).map(i => text.repeat(i % 3 + 1) + i) } };
+      const context = document.createElement('canvas').getContext('2d'), domain = state.domain;
+      context.font = '12px system-ui, sans-serif';
+      context.fillText = (text, x) => names.push([x, x + context.measureText(text).width]);
+      state.domain = [0, n * n];
+      drawSteps(context, { x0: 78, x1: 1134, y0: 18, y1: 226 }, { of: d3.scaleLinear([0, n * n], [78, 1134]) }, film);
+      state.domain = domain;
+      return names.length > 3 && names.every((name, i) => name[1] <= 1134 && (i === 0 || name[0] >= names[i - 1][1])); })()"""), "names of steps do not overlap")
 
 
 def test_other_runs(page):

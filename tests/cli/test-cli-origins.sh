@@ -52,6 +52,11 @@ says out '\{"id": 4, "size": 1048576, "origin": \{"event": 3, "initial": false, 
 run 0 gemem-sim replay "$GEMEM_SRCDIR/traces/recorded/gpt2-train-stacks.gmt" --map named.svg -o /dev/null
 check 'the map: large blocks are labelled with their line' grep -q '<text class="name" [^>]*>after record.py:34 run</text>' named.svg
 check 'small ones are not' test "$(grep -c '<text class="name"' named.svg)" = 8
+check 'free parts are labelled with their cause' grep -q '<text class="why" [^>]*>in whole free segments</text>' named.svg
+check 'and what lies idle is summed up' grep -q '>Idle: 360.0 MiB in whole free segments, 209.9 MiB beside blocks in use, 15.83 MiB in the rounding of' named.svg
+run 0 gemem-sim replay "$GEMEM_SRCDIR/traces/recorded/gpt2-train-stacks.gmt" --map - -o report.txt
+says out '^  0x7fadcc000000   100.0 MiB  free in 1 whole segment, returned by emptying the cache$'
+says out '^  0x[0-9a-f]+   68.00 MiB  free rest of the segment of block 384 .32.00 MiB after record.py:34'
 run 0 gemem-sim replay "$GEMEM_SRCDIR/traces/recorded/gpt2-train.gmt" --map plain.svg -o /dev/null
 check 'none without lines' sh -c '! grep -q "class=.name" plain.svg'
 run 0 gemem-sim plot c.json -o plots -f json

@@ -339,6 +339,40 @@ test_verdict (void)
   trace.allocator = trace.settings = NULL;
 }
 
+#define SEGMENT(bytes, at) \
+  { \
+    .kind = GEMEM_EVENT_SEGMENT_ALLOC, .size = (bytes), .address = (at) \
+  }
+
+/* What a program held and its replay does not need is never called fitting where there is less. */
+static void
+test_not_followed (void)
+{
+  /* nothing in the recording says why it took the last segment */
+  static const GememTraceEvent odd[] = { SEGMENT (30 * GEMEM_MIB, 0x10000000),
+                                         TEST_ALLOC (1, 30 * GEMEM_MIB),
+                                         SEGMENT (100 * GEMEM_MIB, 0x20000000), TEST_FREE (1) };
+  /* what was freed is kept, unless the device is full */
+  static const GememTraceEvent kept[] = {
+    SEGMENT (30 * GEMEM_MIB, 0x10000000), TEST_ALLOC (1, 30 * GEMEM_MIB), TEST_FREE (1),
+    SEGMENT (40 * GEMEM_MIB, 0x20000000), TEST_ALLOC (2, 40 * GEMEM_MIB), TEST_FREE (2),
+    SEGMENT (50 * GEMEM_MIB, 0x30000000), TEST_ALLOC (3, 50 * GEMEM_MIB), TEST_FREE (3)
+  };
+  TestTrace trace = TEST_TRACE (odd);
+
+  trace.allocator = "pytorch-caching";
+  trace.flags = GEMEM_TRACE_HAS_SEGMENTS;
+  assert_verdict (&trace, NULL, GEMEM_ADVICE_UNKNOWN,
+                  "the replay does not follow the recording, in which 130.0 MiB were held");
+  assert_verdict (&trace, "sim:capacity=100MiB", GEMEM_ADVICE_UNKNOWN, "does not follow");
+  assert_verdict (&trace, "sim:capacity=130MiB", GEMEM_ADVICE_FITS, "It fits");
+  assert_verdict (&trace, "sim:capacity=20MiB", GEMEM_ADVICE_DOES_NOT_FIT, "It does not fit");
+  trace.events = kept;
+  trace.n = G_N_ELEMENTS (kept);
+  assert_verdict (&trace, NULL, GEMEM_ADVICE_UNKNOWN, "It needs 120.0 MiB");
+  assert_verdict (&trace, "sim:capacity=100MiB", GEMEM_ADVICE_FITS, "It fits: it needs");
+}
+
 /* A freed block of 30 MiB cannot serve 40 MiB; pages can. */
 static void
 test_saves (void)
@@ -386,6 +420,7 @@ main (int argc, char **argv)
   g_test_add_func ("/advise/candidates", test_candidates);
   g_test_add_func ("/advise/instead", test_instead);
   g_test_add_func ("/advise/verdict", test_verdict);
+  g_test_add_func ("/advise/not-followed", test_not_followed);
   g_test_add_func ("/advise/saves", test_saves);
   g_test_add_func ("/advise/other-system", test_other_system);
   return g_test_run ();

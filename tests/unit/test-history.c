@@ -9,10 +9,12 @@
 
 #define KIB G_GUINT64_CONSTANT (1024)
 
+extern const GememAllocatorClass gemem_pytorch_caching_class;
+
 static GememHistory *
-history_of (TestTrace *trace, const GememHistoryWish *wish)
+history_through (const GememAllocatorClass *klass, TestTrace *trace, const GememHistoryWish *wish)
 {
-  g_autoptr (GememAllocatorSpec) spec = test_spec (test_direct_class ());
+  g_autoptr (GememAllocatorSpec) spec = test_spec (klass);
   GememJob job = test_job (spec, trace);
   g_autoptr (GememResult) result = NULL;
 
@@ -21,6 +23,12 @@ history_of (TestTrace *trace, const GememHistoryWish *wish)
   result = test_job_run (&job);
   g_assert_nonnull (result->history);
   return g_steal_pointer (&result->history);
+}
+
+static GememHistory *
+history_of (TestTrace *trace, const GememHistoryWish *wish)
+{
+  return history_through (test_direct_class (), trace, wish);
 }
 
 static const GememHistoryBlock *
@@ -124,6 +132,49 @@ test_bounded (void)
 }
 
 static void
+assert_idle (const GArray *rows, guint i, guint64 seq, guint64 size, GememIdleCause cause)
+{
+  const GememHistoryIdle *row = &g_array_index (rows, GememHistoryIdle, i);
+
+  g_assert_cmpuint (i, <, rows->len);
+  g_assert_cmpuint (row->seq, ==, seq);
+  g_assert_cmpuint (row->size, ==, size);
+  g_assert_cmpuint (row->cause, ==, cause);
+}
+
+/* At the moments asked for, and at these alone: a segment of 2 MiB of which a block has one, a segment of
+ * 12 MiB that is free, and one of another stream. */
+static void
+test_idle (void)
+{
+  const GememTraceEvent events[] = {
+    TEST_ALLOC (1, 1024 * KIB),
+    TEST_ALLOC (2, 12 * 1024 * KIB),
+    { .kind = GEMEM_EVENT_ALLOC, .id = 3, .size = 30 * 1024 * KIB, .stream = 7 },
+    { .kind = GEMEM_EVENT_FREE, .id = 3, .stream = 7 },
+    TEST_FREE (2),
+    TEST_FREE (1),
+  };
+  TestTrace trace = TEST_TRACE (events);
+  const guint64 moments[] = { 0, 4, 4, 99 };
+  const GememHistoryWish wish = {
+    .most = 10, .events = 6, .parts = 1, .moments = moments, .n_moments = 4
+  };
+  g_autoptr (GememHistory) history = history_through (&gemem_pytorch_caching_class, &trace, &wish);
+
+  g_assert_cmpuint (history->idle->len, ==, 4);
+  assert_idle (history->idle, 0, 0, 1024 * KIB, GEMEM_IDLE_PINNED);
+  assert_idle (history->idle, 1, 4, 30 * 1024 * KIB, GEMEM_IDLE_STREAMS);
+  assert_idle (history->idle, 2, 4, 12 * 1024 * KIB, GEMEM_IDLE_RETURNABLE);
+  assert_idle (history->idle, 3, 4, 1024 * KIB, GEMEM_IDLE_PINNED);
+  g_assert_cmpuint (history->gaps->len, ==, 4);
+  assert_idle (history->gaps, 0, 0, 1024 * KIB, GEMEM_IDLE_PINNED);
+  for (guint i = 2; i < 4; i++)
+    g_assert_cmpuint (g_array_index (history->gaps, GememHistoryIdle, i).address, >,
+                      g_array_index (history->gaps, GememHistoryIdle, i - 1).address);
+}
+
+static void
 test_nothing (void)
 {
   const GememTraceEvent events[] = { TEST_EVENT (STEP, 1) };
@@ -182,6 +233,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/history/rectangles", test_rectangles);
   g_test_add_func ("/history/bounded", test_bounded);
+  g_test_add_func ("/history/idle", test_idle);
   g_test_add_func ("/history/nothing", test_nothing);
   g_test_add_func ("/history/columns", test_columns);
   return g_test_run ();

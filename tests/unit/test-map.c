@@ -48,8 +48,11 @@ static void
 add_span (GememResult *result, guint64 segment, guint64 segment_size, guint64 offset, guint64 size,
           GememSpanState state)
 {
-  const GememMapSpan span = { { segment + offset, size, segment, segment_size, 0, 0, state, 0 },
-                              state == GEMEM_SPAN_LIVE ? size : 0 };
+  const GememMapSpan span = {
+    .span = { segment + offset, size, segment, segment_size, 0, 0, state, 0 },
+    .requested = state == GEMEM_SPAN_LIVE ? size : 0,
+    .cause = state == GEMEM_SPAN_FREE ? GEMEM_IDLE_PINNED : GEMEM_IDLE_CAUSES,
+  };
   g_array_append_val (result->map, span);
 }
 
@@ -68,15 +71,19 @@ test_text (void)
 {
   GememResult *result = test_sample_result ("x.gmt", "direct");
   g_autofree char *text = text_of (result, 80), *unlimited = text_of (result, 0);
-  g_assert_cmpstr (text, ==,
-                   "x.gmt through direct: memory at the reserved peak, after event 5\n"
-                   "  72.00 KiB reserved in 2 segments, 44.4 % live\n"
-                   "\n"
-                   "  address               size     live  pages\n"
-                   "  0x000000010000   64.00 KiB   50.0 %  |################................|\n"
-                   "  0x000000040000   8.000 KiB    0.0 %  |ppxx|\n"
-                   "  one character is 2KiB: # live, 1-9 tenths live, . free, p freed but in use "
-                   "by a stream, x overhead, blank unmapped\n");
+  g_assert_cmpstr (
+      text, ==,
+      "x.gmt through direct: memory at the reserved peak, after event 5\n"
+      "  72.00 KiB reserved in 2 segments, 44.4 % live\n"
+      "\n"
+      "  address               size     live  pages\n"
+      "  0x000000010000   64.00 KiB   50.0 %  |################................|\n"
+      "  0x000000040000   8.000 KiB    0.0 %  |ppxx|\n"
+      "  one character is 2KiB: # live, 1-9 tenths live, . free,\n"
+      "  p freed but in use by a stream, x overhead, blank unmapped\n"
+      "\n"
+      "  largest free parts    size  why\n"
+      "  0x000000018000   32.00 KiB  free rest of the segment of block 0 (32.00 KiB)\n");
   assert_contains (unlimited,
                    "  |################################................................|\n");
   assert_contains (unlimited, "  one character is 1KiB: ");
@@ -136,7 +143,7 @@ test_text_many (void)
         add_span (result, i << 32, size, GEMEM_MIB, GEMEM_MIB, GEMEM_SPAN_FREE);
     }
   g_autofree char *text = text_of (result, 100);
-  g_assert_cmpuint (count (text, "\n  0x"), ==, 40);
+  g_assert_cmpuint (count (text, " %  |"), ==, 40);
   assert_contains (text, "  150.0 MiB reserved in 100 segments, 66.6 % live\n");
   /* 10 of 2 MiB, 50 of 1 MiB */
   assert_contains (text, "  ... and 60 smaller segments left out: 70.00 MiB, 85.7 % live\n");
@@ -173,13 +180,57 @@ test_origins (void)
                          "  0x000000300000   1.000 MiB           103  <a&b>.py:3 f\n"
                          "  0x000000500000   1.000 MiB           106  unknown\n");
   /* six of 1 MiB, the first being unknown, and four of 512 KiB */
-  g_assert_true (g_str_has_suffix (text, "  0x000000200000   512.0 KiB           101  unknown\n"
-                                         "  0x000000400000   512.0 KiB           104  unknown\n"
-                                         "  0x000000600000   512.0 KiB           107  unknown\n"
-                                         "  0x000000800000   512.0 KiB           110  unknown\n"));
+  assert_contains (text, "  0x000000200000   512.0 KiB           101  unknown\n"
+                         "  0x000000400000   512.0 KiB           104  unknown\n"
+                         "  0x000000600000   512.0 KiB           107  unknown\n"
+                         "  0x000000800000   512.0 KiB           110  unknown\n\n");
   assert_contains (svg, "<title>0x100000: 1.000 MiB live, 1.000 MiB asked for</title>");
   assert_contains (
       svg, "1.000 MiB asked for, allocated at event 103 by &#60;a&#38;b&#62;.py:3 f</title>");
+  gemem_result_free (result);
+}
+
+/* Why the largest free parts are free: in words of `info --idle`, with what keeps them. */
+static void
+test_causes (void)
+{
+  GememResult *result = empty_map ();
+  GememMapSpan *spans;
+
+  for (guint64 i = 1; i <= 7; i++)
+    {
+      add_span (result, i << 24, 8 * GEMEM_MIB, 0, i * GEMEM_MIB, GEMEM_SPAN_FREE);
+      add_span (result, i << 24, 8 * GEMEM_MIB, i * GEMEM_MIB, (8 - i) * GEMEM_MIB,
+                GEMEM_SPAN_LIVE);
+    }
+  spans = (GememMapSpan *) (gpointer) result->map->data;
+  spans[12].cause = GEMEM_IDLE_RETURNABLE;
+  spans[10].cause = GEMEM_IDLE_STREAMS;
+  spans[10].span.stream = 7;
+  spans[8].cause = GEMEM_IDLE_POOLS;
+  spans[8].span.pool = 3;
+  spans[8].span.flags = GEMEM_SPAN_POOL_RELEASED;
+  spans[7].origin = (GememOrigin){ TRUE, FALSE, 5, "<a&b>.py:3 f" };
+  spans[7].id = 9;
+  g_autofree char *text = text_of (result, 80), *svg = svg_of (result);
+  g_assert_true (g_str_has_suffix (
+      text,
+      "\n  largest free parts    size  why\n"
+      "  0x000007000000   7.000 MiB  free in 1 whole segment, returned by emptying the cache\n"
+      "  0x000006000000   6.000 MiB  free in the cache of another stream, 0x7\n"
+      "  0x000005000000   5.000 MiB  free in private pool 3 (released by the program)\n"
+      "  0x000004000000   4.000 MiB  free rest of the segment of block 9 (4.000 MiB by "
+      "<a&b>.py:3 f)\n"
+      "  0x000003000000   3.000 MiB  free rest of the segment of block 0 (5.000 MiB)\n"));
+  assert_contains (svg, "<title>0x4000000: 4.000 MiB free (cached), free rest of the segment of "
+                        "block 9 (4.000 MiB by &#60;a&#38;b&#62;.py:3 f)</title>");
+  assert_contains (svg, ">in caches of other streams</text>");
+  assert_contains (svg, "<text class=\"why\"");
+  /* nothing is said where the allocator tells nothing */
+  for (guint i = 0; i < result->map->len; i++)
+    spans[i].cause = GEMEM_IDLE_ALLOCATOR;
+  g_autofree char *silent = text_of (result, 80);
+  g_assert_null (strstr (silent, "free parts"));
   gemem_result_free (result);
 }
 
@@ -241,11 +292,13 @@ test_svg (void)
                         "height=\"16\"><title>0x10000: 32.00 KiB live, 31.75 KiB asked "
                         "for</title></rect>\n"
                         "<rect class=\"free\" x=\"600.00\" y=\"96\" width=\"450.00\" "
-                        "height=\"16\"><title>0x18000: 32.00 KiB free (cached)</title></rect>\n");
+                        "height=\"16\"><title>0x18000: 32.00 KiB free (cached), free rest of the "
+                        "segment of block 0 (32.00 KiB)</title></rect>\n"
+                        "<text class=\"why\" x=\"604.00\" y=\"108\">beside blocks in use</text>\n");
   assert_contains (
       svg, "<rect class=\"pending\" x=\"150.00\" y=\"117\" width=\"56.25\" "
            "height=\"16\"><title>0x40000: 4.000 KiB freed, in use by a "
-           "stream</title></rect>\n"
+           "stream, in 1 freed block that streams may still use</title></rect>\n"
            "<rect class=\"overhead\" x=\"206.25\" y=\"117\" width=\"56.25\" "
            "height=\"16\"><title>0x41000: 4.000 KiB overhead</title></rect>\n"
            "<rect class=\"segment\" x=\"150.00\" y=\"117\" width=\"112.50\" height=\"16\"/>\n");
@@ -322,6 +375,7 @@ main (int argc, char **argv)
   g_test_add_func ("/map/text-unmapped", test_text_unmapped);
   g_test_add_func ("/map/text-many", test_text_many);
   g_test_add_func ("/map/origins", test_origins);
+  g_test_add_func ("/map/causes", test_causes);
   g_test_add_func ("/map/empty", test_empty);
   g_test_add_func ("/map/odd-spans", test_odd_spans);
   g_test_add_func ("/map/svg", test_svg);

@@ -853,7 +853,8 @@ test_json_text (void)
       "\n        [0,0,1073741824,1073741824,2147483648,1073741824,1073741824,2147483648,null],\n");
   assert_contains (
       text,
-      "\n        [\"0x40000\",4096,\"0x40000\",16384,\"0x7\",1,\"pending\",\"0x0\",0,0,null],\n");
+      "\n        "
+      "[\"0x40000\",4096,\"0x40000\",16384,\"0x7\",1,\"pending\",\"0x0\",0,0,null,\"waiting\"],\n");
   g_assert_null (strstr (text, ": nan"));
   g_assert_null (strstr (text, ": inf"));
   gemem_result_free (result);
@@ -948,6 +949,8 @@ test_complete (void)
   cover (bytes, G_STRUCT_OFFSET (GememResult, texts), sizeof (GStringChunk *));
   /* written to a file of its own (--allocator-report) */
   cover (bytes, G_STRUCT_OFFSET (GememResult, report), sizeof (char *));
+  /* of a search that ends at the first capacity that is not enough (tune) */
+  cover (bytes, G_STRUCT_OFFSET (GememResult, least_above), sizeof (guint64) + sizeof (guint));
   /* written to a page (sim/page) */
   cover (bytes, G_STRUCT_OFFSET (GememResult, history), sizeof (GememHistory *));
   /* written where programs share a device */
@@ -1091,13 +1094,15 @@ test_round_trip_origins (void)
   assert_same_origin (&g_array_index (read->oom, GememOom, 0).blocking_origin,
                       &g_array_index (result->oom, GememOom, 0).blocking_origin);
 
-  /* the file as it was before: no origins of requests, no lists, two columns less */
+  /* the file as it was before: no origins of requests, no lists, three columns less */
   gemem_result_free (result);
   result = test_sample_result ("x.gmt", "direct");
+  for (guint i = 0; i < result->map->len; i++)
+    g_array_index (result->map, GememMapSpan, i).cause = GEMEM_IDLE_CAUSES;
   g_autofree char *plain = report (GEMEM_FORMAT_JSON, &result, 1, FALSE, 0);
   static const char *const added[] = { ", \"origin\": null, \"blocking_origin\": null",
                                        "      \"largest\": [],\n      \"leaked\": [],\n",
-                                       ", \"id\", \"origin\"", ",0,null" };
+                                       ", \"id\", \"origin\", \"cause\"", ",0,null,null" };
   g_autoptr (GString) old = g_string_new (plain);
   for (gsize i = 0; i < G_N_ELEMENTS (added); i++)
     g_assert_cmpuint (g_string_replace (old, added[i], "", 0), >, 0);
@@ -1225,6 +1230,7 @@ test_altered (void)
       "\"timeline\": {\"columns\": [\"time\", \"seq\"", "column 0 of 'timeline' is not 'seq'" },
     { "[9,4000,0,0,", "[9,4000,0,", "a row of 'timeline' has no good 'largest_free'" },
     { "\"pending\",\"0x0\"", "\"gone\",\"0x0\"", "a row of 'map' has no good 'state'" },
+    { "\"waiting\"]", "\"weary\"]", "a row of 'map' has no good 'cause'" },
     { "\"0x7\",1,\"pending\"", "\"0x7\",4294967296,\"pending\"",
       "a row of 'map' has no good 'pool'" },
     { "\"origin\": null, \"bl", "\"origin\": 7, \"bl", "'origin' in 'oom' is missing" },
@@ -1233,7 +1239,7 @@ test_altered (void)
     { "\"origin\": null, \"bl", "\"origin\": {\"event\": 1, \"by\": null}, \"bl",
       "'origin' in 'oom' is missing" },
     { "\"largest\": []", "\"largest\": 0", "no array 'largest'" },
-    { "\"id\", \"origin\"]", "\"id\", \"x\"]", "column 10 of 'map' is not 'origin'" },
+    { "\"id\", \"origin\",", "\"id\", \"x\",", "column 10 of 'map' is not 'origin'" },
     { "[\"0x41000\",", "[\"0xzz\",", "a row of 'map' has no good 'address'" },
     { "[\"0x41000\",", "[\"0x-41000\",", "a row of 'map' has no good 'address'" },
     { "\"avoidable\": true", "\"avoidable\": 1",

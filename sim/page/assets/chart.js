@@ -129,10 +129,20 @@ function drawTime (context, box, x) {
   drawAxisX (context, box, x.at, x.ticks, x.format, x.title);
 }
 
+/* As much of a text as fits `room`; "": too little. */
+function fitted (context, text, room) {
+  if (context.measureText (text).width <= room)
+    return text;
+  let n = text.length;
+  while (n > 0 && context.measureText (text.slice (0, n) + "\u2026").width > room)
+    n = Math.min (n - 1, Math.floor (n * .9));
+  return n > 2 ? text.slice (0, n) + "\u2026" : "";
+}
+
 /* Where steps and phases begin, as far as there is room; named where there is more of it. */
 function drawSteps (context, box, x, film) {
   const marks = film.history ? film.history.marks : { n: 0 };
-  let last = -1e9;
+  let last = -1e9, free = -1e9;
   context.save ();
   context.strokeStyle = context.fillStyle = colourOf ("soft");
   context.setLineDash ([1, 4]);
@@ -146,8 +156,11 @@ function drawSteps (context, box, x, film) {
     context.moveTo (at, box.y0);
     context.lineTo (at, box.y1);
     context.stroke ();
-    if (at - last > 60 && box.x1 - at > 60)
-      context.fillText (shown (name).slice (0, 16), at + 3, 2);
+    if (at >= free) {
+      const cut = fitted (context, shown (name), Math.min (box.x1 - at, 180) - 6);
+      context.fillText (cut, at + 3, 2);
+      free = cut ? at + context.measureText (cut).width + 12 : free;
+    }
     last = at;
   }
   context.restore ();

@@ -3,7 +3,7 @@
 function viewMap (parent) {
   parent.append (make ("h2", { id: "map" }, "Memory map"), make ("p.soft", null,
     "Addresses upwards, events to the right. Grey is held from the device and free. Gaps between segments take no space. "
-    + "Hover names a block, a click holds it; Shift and wheel zoom addresses."));
+    + "Hover names a block, or why memory is free; a click holds it; Shift and wheel zoom addresses."));
   const colours = make ("select", { "aria-label": "Colour by", onchange: e => set ({ colour: e.target.value }) },
     (state.film.lines || []).length > 0 && make ("option", { value: "line" }, "colour: line"), make ("option", { value: "size" }, "colour: size"), make ("option", { value: "life" }, "colour: lifetime"));
   const held = make ("div.held.small", { id: "held", "aria-live": "polite" });
@@ -110,10 +110,37 @@ function clickMap (film, chart, event, py) {
 }
 
 function hoverMap (film, chart, event, px, py, e) {
-  const i = px >= chart.box.x0 && py <= chart.box.y1 ? blockAt (film, chart, event, py) : -1;
-  if (i < 0)
+  const inside = px >= chart.box.x0 && py <= chart.box.y1, i = inside ? blockAt (film, chart, event, py) : -1;
+  if (i >= 0)
+    return showTip (e, ...describe (film, i, 8));
+  const free = inside ? freeAt (aliveAt (film, event), addressOf (film.islands, scaleAddresses (film, chart.box).invert (py))) : null;
+  if (!free)
     return hideTip ();
-  showTip (e, ...describe (film, i, 8));
+  showTip (e, ...describeFree (film, event, free));
+}
+
+/* The free part at an address, of what is there after an event (of `aliveAt`); null: no segment is there. */
+function freeAt (alive, address) {
+  const blocks = alive.film.history.blocks, segment = alive.segments.find (s => s.start <= address && address < s.end);
+  if (!segment)
+    return null;
+  const inside = alive.blocks.filter (i => blocks.address[i] >= segment.start && blocks.address[i] < segment.end);
+  const ends = inside.map (i => blocks.address[i] + blocks.size[i]).filter (end => end <= address);
+  const starts = inside.map (i => blocks.address[i]).filter (start => start > address);
+  return { start: Math.max (segment.start, ...ends.slice (-1)), end: Math.min (segment.end, ...starts.slice (0, 1)), segment, inside,
+           largest: d3.greatest (inside, i => blocks.size[i]), whole: alive.whole, address };
+}
+
+/* What is known of a free part, as elements: its cause where the moment has one. */
+function describeFree (film, event, free) {
+  const { blocks, texts } = film.history, cause = causeAt (film, event, free.address);
+  const beside = free.inside.length === 0 ? "a whole segment, in which no block lies"
+    : "of a segment of " + bytes (free.segment.end - free.segment.start) + " with " + count (free.inside.length) + (free.inside.length > 1 ? " blocks, the largest " : " block, ")
+      + bytes (blocks.size[free.largest]) + " of " + (texts[blocks.text[free.largest]] || "an unknown line");
+  return [
+    make ("div", null, make ("b", null, bytes (free.end - free.start) + " free"), cause ? "  " + cause : ""),
+    make ("div", null, beside),
+    !free.whole && make ("div.soft", null, "Small and short blocks that the page leaves out may lie here.")].filter (e => e);
 }
 
 /* What is known of block i of a film, as elements. */

@@ -8,7 +8,7 @@ const ROW = 16; /* pixels of a segment */
 function viewMoment (parent) {
   const slider = make ("input", { type: "range", min: 0, max: endOfFilm () - 1, step: 1, "aria-label": "Event", id: "slider",
     oninput: e => setMoment (Number (e.target.value)) });
-  const facts = make ("div", { id: "moment-facts" }), failure = make ("div"), holders = make ("div", { id: "holders" }), flame = make ("div", { id: "flame" });
+  const facts = make ("div", { id: "moment-facts" }), failure = make ("div"), idle = make ("div", { id: "idle" }), holders = make ("div", { id: "holders" }), flame = make ("div", { id: "flame" });
   parent.append (make ("h2", { id: "moment" }, "One moment"), make ("div.bar", null,
     make ("button", { onclick: () => setMoment (state.moment - 1), "aria-label": "Event before" }, "\u2190"), slider,
     make ("button", { onclick: () => setMoment (state.moment + 1), "aria-label": "Next event" }, "\u2192")), jumps (), facts, failure);
@@ -16,6 +16,7 @@ function viewMoment (parent) {
   chart.canvas.addEventListener ("pointermove", e => hoverSegments (chart, e));
   chart.canvas.addEventListener ("pointerleave", hideTip);
   chart.canvas.addEventListener ("click", e => { const i = segmentHit (chart, e); set ({ held: i >= 0 ? { film: state.film, i } : null }); });
+  parent.append (idle);
   parent.append (make ("h3", null, "Live bytes by stack, outermost above; a click opens a part"), flame, make ("h3", null, "By line"), holders);
   let last = null;
   views.unshift (() => {
@@ -28,6 +29,7 @@ function viewMoment (parent) {
     chart.height = 56 + Math.min (40, alive.segments.length) * ROW;
     chart.canvas.style.height = chart.height + "px";
     if (last !== state.film.row + ":" + state.moment) {
+      idle.replaceChildren (idleAt (state.film, state.moment));
       holders.replaceChildren (holdersAt (alive));
       flame.replaceChildren (flameOf (alive, 0));
     }
@@ -111,6 +113,16 @@ function failureAt (event) {
       + (oom.blocking_origin && oom.blocking_origin.by ? " of " + oom.blocking_origin.by : ""))));
 }
 
+/* What lies idle after an event, by cause. */
+function idleAt (film, event) {
+  const rows = film.history.idle, [from, to] = rowsAt (rows, event);
+  if (from === to)
+    return make ("p.soft.small", null, rows.n > 0 ? "Why memory is free is known at both peaks and at the failures." : "Nothing lies idle at the peaks.");
+  const order = d3.range (from, to).sort ((a, b) => rows.size[b] - rows.size[a]);
+  return make ("div", null, make ("h3", null, bytes (d3.sum (order, i => rows.size[i])) + " idle, by cause"),
+    make ("div.scroll", null, make ("table", null, make ("tbody", null, order.map (i => make ("tr", null, make ("td", null, DATA.causes[rows.cause[i]]), make ("td", null, bytes (rows.size[i]))))))));
+}
+
 /* ---- the segments, a row each */
 
 function segmentRows (box) {
@@ -145,23 +157,44 @@ function drawSegments (context, box) {
         context.strokeRect (from, y, width, ROW - 3);
       }
     }
+    drawCauses (context, x, y, segment);
   });
 }
 
-function segmentHit (chart, e) {
-  const rect = chart.canvas.getBoundingClientRect (), { rows, x } = segmentRows (chart.box), blocks = state.film.history.blocks;
+/* The cause of each free part of a segment's row that has room for it. */
+function drawCauses (context, x, y, segment) {
+  const gaps = state.film.history.gaps, [first, last] = rowsAt (gaps, state.moment);
+  context.textAlign = "left";
+  context.fillStyle = colourOf ("ink");
+  for (let i = d3.bisectLeft (gaps.address, segment.start, first, last); i < last && gaps.address[i] < segment.end; i++) {
+    const from = x (gaps.address[i] - segment.start), text = DATA.causes[gaps.cause[i]];
+    if (x (gaps.address[i] + gaps.size[i] - segment.start) - from > context.measureText (text).width + 8)
+      context.fillText (text, from + 4, y + ROW / 2 - 1);
+  }
+}
+
+/* The address under the pointer; -1: no segment is there. */
+function addressHit (chart, e) {
+  const rect = chart.canvas.getBoundingClientRect (), { rows, x } = segmentRows (chart.box);
   const segment = rows[Math.floor ((e.clientY - rect.top - chart.box.y0) / ROW)];
   const at = segment ? segment.start + x.invert (e.clientX - rect.left) : -1;
+  return segment && at >= segment.start && at < segment.end ? at : -1;
+}
+
+function segmentHit (chart, e) {
+  const at = addressHit (chart, e), blocks = state.film.history.blocks;
   const hit = state.alive.blocks.find (i => blocks.address[i] <= at && at < blocks.address[i] + blocks.size[i]);
-  return segment && at < segment.end && hit !== undefined ? hit : -1;
+  return hit !== undefined ? hit : -1;
 }
 
 function hoverSegments (chart, e) {
-  const i = segmentHit (chart, e);
-  if (i < 0)
-    hideTip ();
-  else
+  const i = segmentHit (chart, e), free = i < 0 ? freeAt (state.alive, addressHit (chart, e)) : null;
+  if (i >= 0)
     showTip (e, ...describe (state.film, i, 8));
+  else if (free)
+    showTip (e, ...describeFree (state.film, state.moment, free));
+  else
+    hideTip ();
 }
 
 /* ---- who holds it */

@@ -44,6 +44,8 @@ function openFilm (film) {
   history.blocks = readColumns (history.blocks);
   history.segments = readColumns (history.segments);
   history.marks = readColumns (history.marks);
+  history.idle = readColumns (history.idle);
+  history.gaps = readColumns (history.gaps);
   history.series = history.series.map (readColumn);
   film.lineOf = history.texts.map (text => film.lines.indexOf (text));
   film.islands = islandsOf (history.segments, history.blocks);
@@ -83,6 +85,24 @@ function placeOf (islands, address) {
   }
   const island = islands[low];
   return island && address >= island.start && address <= island.end ? island.at + address - island.start : -1;
+}
+
+/* The address at a place among the islands. */
+function addressOf (islands, at) {
+  const island = islands[Math.max (0, d3.bisectRight (islands.map (i => i.at), at) - 1)];
+  return island ? island.start + at - island.at : -1;
+}
+
+/* The rows of `columns`, which are by moment, that are of this event: [first, end). */
+function rowsAt (columns, event) {
+  return [d3.bisectLeft (columns.seq, event), d3.bisectRight (columns.seq, event)];
+}
+
+/* Why an address lies idle after an event; "": it is not known, or something lies there. */
+function causeAt (film, event, address) {
+  const gaps = film.history.gaps, [from, to] = rowsAt (gaps, event);
+  const i = d3.bisectRight (gaps.address, address, from, to) - 1;
+  return i >= from && address < gaps.address[i] + gaps.size[i] ? DATA.causes[gaps.cause[i]] : "";
 }
 
 /* The frames of a node of stacks, innermost first. */
