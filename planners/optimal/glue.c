@@ -143,7 +143,8 @@ list_side (GememGlue *glue, guint32 border, gboolean ending)
           link = ending ? &node->next_last : &node->next_first;
         }
     }
-  qsort (nodes->data, nodes->len, sizeof (Listed), compare_listed);
+  if (nodes->len > 1)
+    qsort (nodes->data, nodes->len, sizeof (Listed), compare_listed);
 }
 
 static const Listed *
