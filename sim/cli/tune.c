@@ -5,12 +5,13 @@
 
 #include "sim/cli/needs.h"
 #include "sim/cli/options.h"
+#include "sim/cli/plot-options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/settings-notes.h"
 #include "sim/search/recorder.h"
 #include "sim/search/tune.h"
 
-static char *device_spec, *capacity, *system_name, *objective, *format, *output;
+static char *device_spec, *capacity, *system_name, *objective, *format, *output, *plots;
 static char **allocators;
 static int threads;
 static gboolean no_trace_settings;
@@ -36,6 +37,11 @@ static const GOptionEntry entries[] = {
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the answer to FILE", "FILE" },
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format,
     "Form of the answer; csv: every setting, and how it was settled", "table|json|csv" },
+  { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots,
+    "Draw the search into DIR: a curve of each setting, a heat map, memory against time. No replay "
+    "is "
+    "stopped early then, so it takes longer",
+    "DIR" },
   { "no-trace-settings", 0, 0, G_OPTION_ARG_NONE, &no_trace_settings,
     "Ignore the allocator settings recorded in the trace", NULL },
   { NULL }
@@ -197,6 +203,27 @@ write_answer (const GememTune *tune, GError **error)
   return gemem_put (output, out->str, out->len, error);
 }
 
+static gboolean
+draw (const GememTune *tune, GError **error)
+{
+  g_autoptr (GPtrArray) results = gemem_tune_results (tune);
+  GememPlotStyle style;
+  gboolean rendered;
+  guint drawn;
+
+  if (!gemem_plot_options (&style, error)
+      || !gemem_plot_search_write (plots, &style, (GememResult *const *) results->pdata,
+                                   results->len, NULL, &rendered, &drawn, error))
+    return FALSE;
+  if (drawn == 0)
+    gemem_note ("no figures in %s: they need three settings that differ in what they need or take, "
+                "of which one serves every request",
+                plots);
+  else if (!rendered)
+    gemem_note (GEMEM_NOT_DRAWN, plots);
+  return TRUE;
+}
+
 /* 0, 4: nothing serves every request, 130: interrupted; -1 with @error. */
 static int
 search (Traces *traces, GememTuneQuestion *question, GError **error)
@@ -214,7 +241,7 @@ search (Traces *traces, GememTuneQuestion *question, GError **error)
   tune = gemem_tune (question, error);
   gemem_progress_end ();
   gemem_interrupts_over ();
-  if (tune == NULL || !write_answer (tune, error))
+  if (tune == NULL || !write_answer (tune, error) || (plots != NULL && !draw (tune, error)))
     return -1;
   return tune->counts[GEMEM_TUNE_UNTRIED] > 0 ? 130 : tune->best == G_MAXUINT ? 4 : 0;
 }
@@ -227,6 +254,7 @@ run (char **arguments, GError **error)
                                               .allow_partial = gemem_source_allow_partial (),
                                               .interrupted = &gemem_interrupted,
                                               .run = gemem_needs_run_jobs },
+                                 .whole = plots != NULL,
                                  .threads = (guint) MAX (threads, 0),
                                  .progress = show_progress };
   g_autofree char *device = NULL;
@@ -235,6 +263,7 @@ run (char **arguments, GError **error)
   if (!gemem_want_arguments (&gemem_command_tune, arguments, 1, 1000, error)
       || !parse_objectives (&question, error) || !parse_format (error)
       || !gemem_want_at_least ("threads", threads, 0, error)
+      || (plots != NULL && !gemem_make_folder (plots, error))
       || (device = gemem_want_simulated (device_spec, capacity, error)) == NULL)
     return 2;
   if (device_spec != NULL || capacity != NULL)
@@ -275,7 +304,9 @@ const GememCommand gemem_command_tune = {
               "  gemem-sim tune train.gmt --objective needs,device_calls\n"
               "      what less memory costs in calls of the device\n"
               "  gemem-sim tune train.gmt -f csv -o all.csv\n"
-              "      every setting, and how it was settled\n",
-  .options = { entries, gemem_source_entries },
+              "      every setting, and how it was settled\n"
+              "  gemem-sim tune train.gmt --plots search\n"
+              "      the same as figures\n",
+  .options = { entries, gemem_plot_entries, gemem_source_entries },
   .run = run,
 };

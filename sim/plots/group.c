@@ -230,6 +230,17 @@ gemem_plot_group_first (const GememPlotGroup *group, guint max)
   return first;
 }
 
+GememPlotGroup *
+gemem_plot_group_part (const char *title, const char *slug, GPtrArray *results)
+{
+  GememPlotGroup *part = g_new (GememPlotGroup, 1);
+
+  *part = (GememPlotGroup){ g_strdup (title),          g_strdup (slug),
+                            g_ptr_array_ref (results), g_ptr_array_new_with_free_func (g_free),
+                            g_ptr_array_ref (results), 0 };
+  return part;
+}
+
 GPtrArray *
 gemem_plot_groups (GememResult *const *results, guint n)
 {

@@ -23,6 +23,8 @@ const char *gemem_plot_label (const GememPlotGroup *group, guint i);
 /* @group with its first @max results and what the program has now, for pictures with fewer; free
  * with gemem_plot_group_free(). */
 GememPlotGroup *gemem_plot_group_first (const GememPlotGroup *group, guint max);
+/* @results of a trace as a group, without labels; free with gemem_plot_group_free(). */
+GememPlotGroup *gemem_plot_group_part (const char *title, const char *slug, GPtrArray *results);
 void gemem_plot_group_free (gpointer group);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPlotGroup, gemem_plot_group_free)
 /* "/tmp/GPT2 train.gmt" -> "gpt2-train": for file names. */

@@ -36,8 +36,7 @@ static const struct
                            gemem_plot_latency_script },
   [GEMEM_PLOT_PROGRAMS] = { "programs", gemem_plot_has_programs, gemem_plot_programs_data,
                             gemem_plot_programs_script },
-  [GEMEM_PLOT_SWEEP] = { "sweep", gemem_plot_has_sweep, gemem_plot_sweep_data,
-                         gemem_plot_sweep_script },
+  [GEMEM_PLOT_SWEEP] = { "sweep", NULL, gemem_plot_sweep_data, gemem_plot_sweep_script },
   [GEMEM_PLOT_FRONT] = { "front", gemem_plot_has_front, gemem_plot_front_data,
                          gemem_plot_front_script },
   [GEMEM_PLOT_CAPACITY] = { "capacity", gemem_plot_has_capacity, gemem_plot_capacity_data,
@@ -107,22 +106,76 @@ gemem_plot_write_one (const char *dir, const GememPlotStyle *style, const char *
   return TRUE;
 }
 
+/* Pictures of some kinds, where they go, and how they look. */
+typedef struct
+{
+  const char *dir, *program; /* program: NULL: nothing is drawn */
+  const GememPlotStyle *style;
+  gboolean search; /* those of a search alone */
+  guint drawn;     /* pictures so far */
+} Writing;
+
 static gboolean
-write_group (const char *dir, const GememPlotStyle *style, const GememPlotGroup *group,
-             const char *program, GError **error)
+write_picture (Writing *writing, GememPlotKind kind, const GememPlotGroup *group, GError **error)
+{
+  const Drawn drawn = { kind, group };
+  g_autofree char *name = g_strdup_printf ("%s-%s", pictures[kind].name, group->slug);
+  g_autoptr (GString) data = g_string_new (NULL);
+
+  writing->drawn++;
+  gemem_plot_data (data, kind, group);
+  return gemem_plot_write_one (writing->dir, writing->style, name, data, append_drawn, &drawn,
+                               writing->program, error);
+}
+
+static gboolean
+write_sweeps (Writing *writing, const GememPlotGroup *group, GError **error)
+{
+  g_autoptr (GPtrArray) sweeps = gemem_plot_sweeps (group);
+
+  for (guint i = 0; i < sweeps->len; i++)
+    if (!write_picture (writing, GEMEM_PLOT_SWEEP, sweeps->pdata[i], error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+is_of_search (guint kind)
+{
+  return kind == GEMEM_PLOT_SWEEP || kind == GEMEM_PLOT_FRONT || kind == GEMEM_PLOT_CAPACITY;
+}
+
+static gboolean
+write_group (Writing *writing, const GememPlotGroup *group, GError **error)
 {
   for (guint kind = 0; kind < GEMEM_PLOT_COUNT; kind++)
-    {
-      const Drawn drawn = { (GememPlotKind) kind, group };
-      g_autofree char *name = g_strdup_printf ("%s-%s", pictures[kind].name, group->slug);
-      g_autoptr (GString) data = g_string_new (NULL);
+    if (writing->search && !is_of_search (kind))
+      continue;
+    else if (kind == GEMEM_PLOT_SWEEP)
+      {
+        if (!write_sweeps (writing, group, error))
+          return FALSE;
+      }
+    else if ((pictures[kind].applies == NULL || pictures[kind].applies (group))
+             && !write_picture (writing, (GememPlotKind) kind, group, error))
+      return FALSE;
+  return TRUE;
+}
 
-      if (pictures[kind].applies != NULL && !pictures[kind].applies (group))
-        continue;
-      gemem_plot_data (data, drawn.kind, group);
-      if (!gemem_plot_write_one (dir, style, name, data, append_drawn, &drawn, program, error))
-        return FALSE;
-    }
+/* The pictures of each recording. */
+static gboolean
+write_groups (Writing *writing, GememResult *const *results, guint n, gboolean *rendered,
+              GError **error)
+{
+  g_autoptr (GPtrArray) groups = gemem_plot_groups (results, n);
+
+  if (rendered != NULL)
+    *rendered = writing->program != NULL && n > 0;
+  if (!gemem_make_folder (writing->dir, error))
+    return FALSE;
+  for (guint i = 0; i < groups->len; i++)
+    if (!write_group (writing, groups->pdata[i], error))
+      return FALSE;
   return TRUE;
 }
 
@@ -144,14 +197,22 @@ gboolean
 gemem_plot_write (const char *dir, const GememPlotStyle *style, GememResult *const *results,
                   guint n, const char *gnuplot, gboolean *rendered, GError **error)
 {
-  g_autoptr (GPtrArray) groups = gemem_plot_groups (results, n);
   g_autofree char *program = gemem_plot_program (gnuplot);
-  if (rendered != NULL)
-    *rendered = program != NULL && n > 0;
-  if (!gemem_make_folder (dir, error))
-    return FALSE;
-  for (guint i = 0; i < groups->len; i++)
-    if (!write_group (dir, style, groups->pdata[i], program, error))
-      return FALSE;
-  return write_overall (dir, style, results, n, program, error);
+  Writing writing = { dir, program, style, FALSE, 0 };
+
+  return write_groups (&writing, results, n, rendered, error)
+         && write_overall (dir, style, results, n, program, error);
+}
+
+gboolean
+gemem_plot_search_write (const char *dir, const GememPlotStyle *style, GememResult *const *results,
+                         guint n, const char *gnuplot, gboolean *rendered, guint *drawn,
+                         GError **error)
+{
+  g_autofree char *program = gemem_plot_program (gnuplot);
+  Writing writing = { dir, program, style, TRUE, 0 };
+  const gboolean ok = write_groups (&writing, results, n, rendered, error);
+
+  *drawn = writing.drawn;
+  return ok;
 }

@@ -55,9 +55,10 @@ gboolean gemem_plot_has_reserved (const GememPlotGroup *group);
 void gemem_plot_reserved_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
                                  const char *base);
 
-/* sweep.c: for results of one allocator that differ in one setting, or in all pairs of values of
- * two */
-gboolean gemem_plot_has_sweep (const GememPlotGroup *group);
+/* sweep.c: GememPlotGroup, each with results of one allocator that differ in one setting, or in two: the
+ * group itself, or where more differ, parts of it around the result that needs least; empty: it is no
+ * search.  g_ptr_array_unref() */
+GPtrArray *gemem_plot_sweeps (const GememPlotGroup *group);
 void gemem_plot_sweep_data (GString *out, const GememPlotGroup *group);
 void gemem_plot_sweep_script (GString *out, const GememPlotGroup *group, GememPlotPage *page,
                               const char *base);

@@ -60,6 +60,13 @@ gboolean gemem_plot_write (const char *dir, const GememPlotStyle *style,
                            GememResult *const *results, guint n, const char *gnuplot,
                            gboolean *rendered, GError **error);
 
+/* The same of the results of a search, which need have no more than settings, peak reserved, modelled time and
+ * least capacity: sweep, front and capacity alone.  *@drawn: for how many of these there was anything to
+ * show. */
+gboolean gemem_plot_search_write (const char *dir, const GememPlotStyle *style,
+                                  GememResult *const *results, guint n, const char *gnuplot,
+                                  gboolean *rendered, guint *drawn, GError **error);
+
 /* Two runs over one axis, which need not be of one recording, for gemem_plot_difference_write(). */
 typedef struct
 {

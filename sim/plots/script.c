@@ -499,6 +499,16 @@ gemem_plot_script_legend (GString *out, const GememPlotKey *keys, guint n, guint
 }
 
 void
+gemem_plot_script_note (GString *out, const char *text, guint x, guint y, const GememPlotPage *page)
+{
+  g_string_append (out, "set label ");
+  gemem_plot_append_label (out, text, page->width > x ? (page->width - x) / 7 : 1, FALSE);
+  append_fraction (out, " at screen ", page->width > x ? x * 1000 / page->width : 0);
+  append_fraction (out, ", screen ", y * 1000 / page->height);
+  g_string_append (out, " left textcolor rgb '#666666'\n");
+}
+
+void
 gemem_plot_script_title (GString *out, const GememPlotGroup *group, const char *what,
                          const GememPlotPage *page)
 {
@@ -512,10 +522,8 @@ gemem_plot_script_title (GString *out, const GememPlotGroup *group, const char *
     }
   if (group->more > 0)
     {
-      g_string_append_printf (out, "set label 'and %u more, not drawn' at screen ", group->more);
-      append_fraction (out, "", page->width > 12 ? 12 * 1000 / page->width : 0);
-      append_fraction (out, ", screen ", 14 * 1000 / page->height);
-      g_string_append (out, " left textcolor rgb '#666666'\n");
+      g_autofree char *more = g_strdup_printf ("and %u more, not drawn", group->more);
+      gemem_plot_script_note (out, more, 12, 14, page);
     }
 }
 

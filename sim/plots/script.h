@@ -100,6 +100,9 @@ void gemem_plot_script_end (GString *out);
  * @group are not drawn. */
 void gemem_plot_script_title (GString *out, const GememPlotGroup *group, const char *what,
                               const GememPlotPage *page);
+/* @text at @x px, @y px above the lower edge of the picture, in soft letters. */
+void gemem_plot_script_note (GString *out, const char *text, guint x, guint y,
+                             const GememPlotPage *page);
 /* Begins a picture with a row per result, @row px each, row i at y = i, with title @what, below a
  * legend of @lines; sets the height of @page.  The caller adds legends and row names. */
 void gemem_plot_script_begin_rows (GString *out, const GememPlotGroup *group, const char *base,

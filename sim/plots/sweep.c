@@ -1,5 +1,6 @@
 /* sweep.c - a search over the settings of one allocator: a curve where one setting differs, a heat
- * map where two do.
+ * map where two do.  Where more differ, a curve of each setting with the others as the result has them
+ * that needs least, and the heat map of the two between which it matters most.
  *
  * Why: a list of settings does not show whether more is better, where it stops to be, and whether
  * two settings depend on each other.  Values stand at equal distances, since they mostly double;
@@ -188,15 +189,139 @@ find_sweep (Sweep *sweep, const GememPlotGroup *group)
   find_range (sweep, group);
 }
 
-gboolean
-gemem_plot_has_sweep (const GememPlotGroup *group)
+/* Whether a picture of @sweep says something; @whole: and every pair of values is there. */
+static gboolean
+is_shown (const Sweep *sweep, const GememPlotGroup *group, gboolean whole)
 {
+  return sweep->n > 0 && sweep->most > 0
+         && (!whole
+             || sweep->axes[0].values->len * (sweep->n > 1 ? sweep->axes[1].values->len : 1)
+                    == group->all->len);
+}
+
+/* ---- parts of a search over many settings */
+
+/* The one that needs least; NULL: all failed. */
+static const GememResult *
+best_of (const GememPlotGroup *group)
+{
+  const GememResult *best = NULL;
+
+  for (guint r = 0; r < group->all->len; r++)
+    {
+      const GememResult *result = group->all->pdata[r];
+      if (gemem_plot_failed (result) == 0
+          && (best == NULL || result->peak_reserved < best->peak_reserved
+              || (result->peak_reserved == best->peak_reserved && result->as_now)))
+        best = result;
+    }
+  return best;
+}
+
+/* Whether @result has all settings of @best but those at @x and @y. */
+static gboolean
+is_near (const GememResult *result, const GememResult *best, guint x, guint y)
+{
+  for (guint i = 0; setting (best, i) != NULL; i++)
+    if (i != x && i != y
+        && strcmp (value_text (setting (result, i)), value_text (setting (best, i))) != 0)
+      return FALSE;
+  return TRUE;
+}
+
+/* Those that differ from @best in settings @x and @y alone. */
+static GememPlotGroup *
+part_of (const GememPlotGroup *group, const GememResult *best, guint x, guint y)
+{
+  g_autoptr (GPtrArray) results = g_ptr_array_new ();
+  g_autoptr (GString) slug = g_string_new (group->slug);
+  g_autofree char *title = g_strdup_printf ("%s, other settings as in the best", group->title);
+
+  for (guint r = 0; r < group->all->len; r++)
+    if (is_near (group->all->pdata[r], best, x, y))
+      g_ptr_array_add (results, group->all->pdata[r]);
+  g_string_append_printf (slug, "-%s", setting (best, x)->key);
+  if (y != x)
+    g_string_append_printf (slug, "-%s", setting (best, y)->key);
+  return gemem_plot_group_part (title, slug->str, results);
+}
+
+/* The settings that differ (guint), with few enough values for an axis. */
+static GArray *
+settings_that_differ (const GememPlotGroup *group)
+{
+  GArray *differ = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (guint i = 0; setting (group->all->pdata[0], i) != NULL; i++)
+    {
+      g_autoptr (GPtrArray) values = values_of (group, i);
+      if (values->len > 1 && values->len <= MOST)
+        g_array_append_val (differ, i);
+    }
+  return differ;
+}
+
+/* Adds the part of settings @x and @y to @parts if its picture shows a difference; returns how much it differs. */
+static guint64
+add_part (GPtrArray *parts, const GememPlotGroup *group, const GememResult *best, guint x, guint y)
+{
+  GememPlotGroup *part = part_of (group, best, x, y);
+  g_auto (Sweep) sweep;
+  guint64 range;
+
+  find_sweep (&sweep, part);
+  range = is_shown (&sweep, part, FALSE) && sweep.n == (x == y ? 1 : 2) ? sweep.most - sweep.least
+                                                                        : 0;
+  if (range > 0)
+    g_ptr_array_add (parts, part);
+  else
+    gemem_plot_group_free (part);
+  return range;
+}
+
+/* Curves, and the heat map with the largest difference. */
+static void
+add_parts (GPtrArray *parts, const GememPlotGroup *group)
+{
+  const GememResult *best = best_of (group);
+  g_autoptr (GArray) differ = settings_that_differ (group);
+  g_autoptr (GPtrArray) maps = g_ptr_array_new_with_free_func (gemem_plot_group_free);
+  guint64 most = 0;
+
+  for (guint i = 0; best != NULL && i < differ->len; i++)
+    {
+      add_part (parts, group, best, g_array_index (differ, guint, i),
+                g_array_index (differ, guint, i));
+      for (guint j = i + 1; j < differ->len; j++)
+        {
+          const guint64 range = add_part (maps, group, best, g_array_index (differ, guint, i),
+                                          g_array_index (differ, guint, j));
+          if (range <= most && range > 0)
+            g_ptr_array_set_size (maps, maps->len - 1);
+          else if (range > 0 && maps->len > 1)
+            g_ptr_array_remove_index (maps, 0);
+          most = MAX (most, range);
+        }
+    }
+  if (maps->len > 0)
+    g_ptr_array_add (parts, g_ptr_array_steal_index (maps, 0));
+}
+
+GPtrArray *
+gemem_plot_sweeps (const GememPlotGroup *group)
+{
+  GPtrArray *sweeps = g_ptr_array_new_with_free_func (gemem_plot_group_free);
   g_auto (Sweep) sweep;
 
   find_sweep (&sweep, group);
-  return sweep.n > 0 && sweep.most > 0
-         && sweep.axes[0].values->len * (sweep.n > 1 ? sweep.axes[1].values->len : 1)
-                == group->all->len;
+  if (is_shown (&sweep, group, TRUE))
+    {
+      GememPlotGroup *whole = gemem_plot_group_part (group->title, group->slug, group->all);
+      g_ptr_array_add (sweeps, whole);
+    }
+  else if (sweep.n == 0 && group->all->len >= LEAST && same_settings (group))
+    add_parts (sweeps, group);
+  return sweeps;
 }
 
 /* ---- data */

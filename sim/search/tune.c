@@ -240,7 +240,7 @@ bound (const Search *search)
   const GememTune *tune = search->tune;
 
   return search->question->n_objectives == 1 && search->question->objectives[0] == GEMEM_TUNE_NEEDS
-                 && tune->best != NONE
+                 && !search->question->whole && tune->best != NONE
              ? row_at (tune, tune->best)->values[GEMEM_TUNE_NEEDS]
              : 0;
 }
@@ -254,8 +254,8 @@ wants_capacity (const GememTuneQuestion *question)
          || (question->n_objectives == 2 && question->objectives[1] == GEMEM_TUNE_CAPACITY);
 }
 
-/* Bytes with which rows are tried on recording @t: one less than the best needs; without one, and for two
- * objectives, all that the device has.  0: nothing is tried. */
+/* Bytes with which rows are tried on recording @t: one less than the best needs; without one, for two
+ * objectives and for figures, all that the device has.  0: nothing is tried. */
 static guint64
 capacity_tried (const Search *search, guint t)
 {
@@ -265,7 +265,7 @@ capacity_tried (const Search *search, guint t)
 
   if (!wants_capacity (question))
     return 0;
-  return tune->best == NONE || question->n_objectives == 2
+  return tune->best == NONE || question->n_objectives == 2 || question->whole
              ? most
              : MIN (row_at (tune, tune->best)->values[GEMEM_TUNE_CAPACITY] - 1, most);
 }
@@ -529,6 +529,17 @@ add_now (Search *search)
   for (guint t = 0; t < question->n_traces; t++)
     row_at (search->tune, 0)->cells[t] = cell_of (question->traces[t].result, 0, NULL);
   settle_row (search, 0);
+}
+
+GPtrArray *
+gemem_tune_effect (const GememTune *tune, guint i)
+{
+  const GememNeed *first = &tune->question->traces[0];
+  const GememAllocatorSpec *spec = row_at (tune, i)->spec;
+
+  return effect_of (tune->question, spec != NULL          ? spec
+                                    : first->spec != NULL ? first->spec
+                                                          : first->own);
 }
 
 /* ---- the line to paste */

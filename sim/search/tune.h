@@ -69,9 +69,10 @@ typedef struct
   guint n_traces;
   const GPtrArray *specs; /* GememAllocatorSpec: the space */
   GememNeedOptions options;
-  GememTuneObjective objectives[2];             /* different ones */
-  guint n_objectives;                           /* 1 or 2 */
-  guint threads;                                /* 0: one per processor */
+  GememTuneObjective objectives[2]; /* different ones */
+  guint n_objectives;               /* 1 or 2 */
+  gboolean whole; /* no replay is stopped above the best: figures show all values */
+  guint threads;  /* 0: one per processor */
   void (*progress) (guint settled, guint rows); /* NULL: nobody looks */
 } GememTuneQuestion;
 
@@ -105,6 +106,16 @@ gboolean gemem_tune_helps (const GememTune *tune);
 
 /* The settings of row @i that are not as now, GememSetting; g_ptr_array_unref(). */
 GPtrArray *gemem_tune_changes (const GememTune *tune, guint i);
+
+/* What is in effect with row @i, GememSetting; NULL: the settings contradict each other. */
+GPtrArray *gemem_tune_effect (const GememTune *tune, guint i);
+
+/* ---- tune-results.c */
+
+/* What was found, for figures: for each recording a result of every row that was settled and not refused, with
+ * its settings and the objectives alone; how it is now stands once.  Of a question that is `whole`.
+ * GememResult; g_ptr_array_unref(). */
+GPtrArray *gemem_tune_results (const GememTune *tune);
 
 /* ---- tune-space.c */
 

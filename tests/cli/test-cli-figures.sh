@@ -29,7 +29,7 @@ check 'a slim page has one panel' sh -c '! grep -q "modelled latency" bare/compa
 grep -v '^#' bare/comparison-llama-train.dat >rows
 check 'sorted by the peak' sh -c 'awk "\$11 == 0 { print \$4 }" rows >peaks && sort -n peaks | cmp - peaks'
 check 'twenty rows' test "$(wc -l <rows)" = 20
-check 'the rest is counted' grep -q "set label 'and [0-9]* more, not drawn'" bare/comparison-llama-train-7in.gp
+check 'the rest is counted' grep -q 'set label t("and [0-9]* more, not drawn")' bare/comparison-llama-train-7in.gp
 check 'equal ones are one' grep -q '"ge = ge-active = ge-fixed-base"' rows
 run 0 gemem-sim compare "$llama" --plots settings -o /dev/null
 check 'settings of one allocator: what differs' grep -q '"expandable_segments=yes"' settings/comparison-llama-train.dat
@@ -86,7 +86,7 @@ assert [int(row[2]) for row in rows("curve/sweep-gpt2-train.dat")] == [curve[val
 heat = {(r["parameters"]["max_split_size_mb"], r["parameters"]["roundup_power2_divisions"]): peak(r) for r in results("heat")}
 cells = {(int(row[0]), int(row[1])): int(row[2]) for row in rows("heat/sweep-gpt2-train.dat")}
 assert cells == {(x, y): heat[a, b] for x, a in enumerate(("20MiB", "128MiB")) for y, b in enumerate("14")}, (cells, heat)
-points = [(r["measures"]["modelled_time"], peak(r)) for r in results("front") if r["measures"]["ooms"] == 0]
+points = [(r["measures"]["modelled_time"], peak(r)) for r in results("front") if r["measures"]["ooms"] == 0 and r["allocator"] != "direct"]
 front = sorted(p for p in points if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in points))
 blocks = open("front/front-gpt2-train.dat").read().split("\n\n\n")
 drawn = [[tuple(map(int, line.split(" ")[:2])) for line in block.splitlines() if line[0] != "#"] for block in blocks]
@@ -101,6 +101,25 @@ END
 run 0 python3 search.py
 check 'values in their order' grep -q 't("20MiB") 0, t("128MiB") 1, t("1GiB") 2' curve/sweep-gpt2-train.gp
 check 'other searches have no such figure' sh -c '! ls front/sweep* two/sweep* 2>/dev/null'
+# the same pairs of values of the front, by number and name below the picture
+check 'the front is numbered' grep -q '^set label t("1:  [0-9.]* GiB, [0-9.]* ms  ' front/front-gpt2-train.gp
+
+# tune draws what it found: the figures of compare, though most settings are settled by a proof.
+space='pytorch-caching:large_segment_size_mb=20|22|96,expandable_segments=*'
+run 0 gemem-sim tune "$gpt2" -a "$space" --plots tuned -o /dev/null
+run 0 gemem-sim compare "$gpt2" -a "$space" --plots compared -o /dev/null
+for figure in sweep front; do
+  for folder in tuned compared; do grep -v '^#' $folder/$figure-gpt2-train.dat | cut -d' ' -f1-4 | cut -d'"' -f1 | sort >$folder.numbers; done
+  check "tune draws the $figure of compare" sh -c 'cmp tuned.numbers compared.numbers && test $(wc -l <tuned.numbers) -ge 6'
+done
+run 0 gemem-sim tune "$gpt2" --plots wide
+check 'no replay is stopped for figures' sh -c '! grep -q "stopped above" "$0"' "$out"
+check 'of many settings a curve each, and the heat map that differs most' \
+  sh -c 'test "$(ls wide/sweep-gpt2-train-*_*.gp | wc -l)" -ge 4 -a "$(grep -l "lc palette" wide/*.gp | wc -l)" = 1'
+best=$(grep -o 'Needs\|needs [0-9.]* [GM]iB' "$out" | head -n 1); best=${best#needs }
+check "each has the best among its points: $best" sh -c 'for file in wide/sweep-*.dat; do grep -q "\"$0\"" $file || exit 1; done' "$best"
+run 0 gemem-sim tune "$gpt2" -a pytorch-caching:max_split_size_mb=64 --plots few
+says err 'note: no figures in few: they need three settings that differ'
 
 if ! command -v gnuplot >/dev/null; then
   skip 'drawn figures' 'gnuplot is not installed'; done_testing; exit
