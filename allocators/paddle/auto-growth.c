@@ -71,7 +71,7 @@ static const GememAllocatorClass at_once_class;
 
 #define CHUNK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Chunk, by_address)
 
-/* Notes that the flags are asked, if somebody wants to know. */
+/* Notes that the flags are asked, where that is watched. */
 static inline void
 ask (AutoGrowth *self, AutoGrowthAsked asked, guint64 a, guint64 b)
 {
