@@ -14,8 +14,8 @@
 
 #include "base/units.h"
 #include "planners/fit.h"
-#include "planners/optimal/parts.h"
 #include "planners/optimal/shapes.h"
+#include "planners/optimal/ways.h"
 #include "planners/places.h"
 
 typedef struct
@@ -71,45 +71,15 @@ typedef struct
   GememStage stage; /* of the part that decides */
 } Search;
 
-static void
-lift_parts (const GArray *parts)
-{
-  for (guint p = 0; p < parts->len; p++)
-    {
-      const GememPart *part = &g_array_index (parts, GememPart, p);
-
-      for (guint32 i = 0; i < part->boxes.n; i++)
-        part->boxes.boxes[i].offset += part->base;
-    }
-}
-
-static void
-note_stage (Search *search, const GArray *parts)
-{
-  const gint64 top = gemem_parts_top (parts);
-
-  for (guint p = 0; p < parts->len; p++)
-    {
-      const GememPart *part = &g_array_index (parts, GememPart, p);
-
-      if (part->base + part->top == top)
-        search->stage = MAX (search->stage, part->stage);
-    }
-}
-
 /* Places boxes that fill their columns; returns the top. */
 static gint64
 place_plain (Search *search, GememBoxes boxes, GememEffort *effort, gint64 *bound)
 {
-  g_autoptr (GArray) parts = gemem_parts_new (boxes);
-  const gint64 goal = MAX (gemem_parts_bound (parts), search->goal);
+  const GememWaysResult result = gemem_ways_place (boxes, search->goal, effort);
 
-  gemem_parts_dive (parts, goal, &search->stop);
-  gemem_parts_search (parts, goal, effort);
-  note_stage (search, parts);
-  *bound = gemem_parts_bound (parts);
-  lift_parts (parts);
-  return gemem_parts_top (parts);
+  search->stage = MAX (search->stage, result.stage);
+  *bound = result.bound;
+  return result.top;
 }
 
 /* Searches for a placement of boxes with shapes (shapes.h) below @top, that of the offsets they have, G_MAXINT64:

@@ -94,14 +94,14 @@ gemem_parts_top (const GArray *parts)
 }
 
 static void
-dive_part (GememPart *part, gint64 goal, const GememStop *stop)
+dive_part (GememPart *part, gint64 goal, guint from, guint to, const GememStop *stop)
 {
   g_autoptr (GememDive) dive = gemem_dive_new (&part->boxes);
   g_autofree gint64 *offsets = g_new (gint64, (gsize) part->boxes.n + 1);
 
-  part->top = G_MAXINT64;
+  part->top = from == 0 ? G_MAXINT64 : part->top;
   part->stage = GEMEM_STAGE_DIVE;
-  for (guint kind = 0; kind < GEMEM_DIVE_KINDS && part->top > goal; kind++)
+  for (guint kind = from; kind < to && part->top > goal; kind++)
     {
       gemem_dive_prepare (dive, &part->boxes, kind);
       const gint64 top = gemem_dive_run (dive, part->top, offsets);
@@ -116,13 +116,13 @@ dive_part (GememPart *part, gint64 goal, const GememStop *stop)
 }
 
 void
-gemem_parts_dive (GArray *parts, gint64 goal, const GememStop *stop)
+gemem_parts_dive (GArray *parts, gint64 goal, guint from, guint to, const GememStop *stop)
 {
   for (guint i = 0; i < parts->len; i++)
     {
       GememPart *part = &g_array_index (parts, GememPart, i);
 
-      if (part->boxes.n > 0)
-        dive_part (part, goal - part->base, stop);
+      if (part->boxes.n > 0 && (from == 0 || part->top > goal - part->base))
+        dive_part (part, goal - part->base, from, to, stop);
     }
 }

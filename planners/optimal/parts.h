@@ -41,11 +41,18 @@ GArray *gemem_parts_new (GememBoxes boxes);
 gint64 gemem_parts_bound (const GArray *parts);
 gint64 gemem_parts_top (const GArray *parts);
 
-/* Places every part by dives, one at least, until its top is at most @goal less its base. */
-void gemem_parts_dive (GArray *parts, gint64 goal, const GememStop *stop);
-/* The same for what is still above, by corner search (corner.h) with the steps of @effort, which raises
- * bounds where it proves that nothing fits; then, and for parts too large for it, by local search. */
-void gemem_parts_search (GArray *parts, gint64 goal, GememEffort *effort);
+/* Places every part by dives of the kinds from @from to below @to, until its top is at most @goal less its base; from 0 on by one
+ * at least. */
+void gemem_parts_dive (GArray *parts, gint64 goal, guint from, guint to, const GememStop *stop);
+typedef enum
+{
+  GEMEM_SEARCH_GOAL, /* whether the goal can be reached */
+  GEMEM_SEARCH_LESS /* how far down it goes; what is too large for corner search, or left, by local search */
+} GememSearchKind;
+
+/* Searches for less where parts are still above @goal, by corner search (corner.h) with the steps of @effort, which raises bounds
+ * where it proves that nothing fits. */
+void gemem_parts_search (GArray *parts, gint64 goal, GememSearchKind kind, GememEffort *effort);
 
 /* Whether the boxes of @search fit under @capacity; if so, it sets their offsets.  As gemem_corner_run(). */
 typedef GememCornerAnswer (*GememDecide) (gpointer search, gint64 capacity, guint64 *steps,

@@ -1,10 +1,9 @@
 /* search.c - the search for the parts that dives left above the bound; see parts.h.  Local search (local.c) is for those that are too
  * large for corner search.
  *
- * First the bound itself is tried, with half of the steps; then capacities between it and what was
- * found, nearer to what was found each time that the steps did not suffice.  A capacity at which
- * nothing fits is a better bound.  A search that the clock will end spends its steps in rounds, each with
- * several times those of the one before, so that it has found most of what it can.
+ * The bound itself is tried, or capacities between it and what was found, nearer to what was
+ * found each time that the steps did not suffice.  A capacity at which nothing fits is a better
+ * bound.
  */
 #include "config.h"
 
@@ -14,7 +13,6 @@
 #define MAX_BOXES 4096
 #define MAX_CELLS 4000000
 #define MAX_DIVISOR 512
-#define FIRST_ROUND 100000000
 
 static gboolean
 is_searchable (const GememPart *part)
@@ -59,31 +57,45 @@ try_capacity (const Descent *descent, gint64 capacity, guint64 steps)
   return answer;
 }
 
-void
-gemem_part_descend (GememPart *part, gint64 goal, GememDecide decide, gpointer search,
-                    GememEffort *effort)
+/* Goes down from the top, of which the distance to @goal is divided. */
+static void
+descend (const Descent *descent, gint64 goal)
 {
-  const Descent descent = { part, decide, search, effort };
+  const GememPart *part = descent->part;
+  const GememEffort *effort = descent->effort;
   gint64 divisor = 4;
 
-  try_capacity (&descent, goal, effort->steps / 2);
   while (part->top > MAX (goal, part->bound) && effort->steps > 0 && divisor <= MAX_DIVISOR
          && gemem_stop_reason (effort->stop) == NULL)
     {
       const gint64 range = part->top - MAX (goal, part->bound);
       const gint64 capacity = part->top - MAX (1, range / divisor);
 
-      if (try_capacity (&descent, capacity, MAX (effort->steps / 4, 1)) == GEMEM_CORNER_UNKNOWN)
+      if (try_capacity (descent, capacity, MAX (effort->steps / 4, 1)) == GEMEM_CORNER_UNKNOWN)
         divisor *= 2;
     }
 }
 
+void
+gemem_part_descend (GememPart *part, gint64 goal, GememDecide decide, gpointer search,
+                    GememEffort *effort)
+{
+  const Descent descent = { part, decide, search, effort };
+
+  try_capacity (&descent, goal, effort->steps / 2);
+  descend (&descent, goal);
+}
+
 static void
-search_part (GememPart *part, gint64 goal, GememEffort *effort)
+search_part (GememPart *part, gint64 goal, GememSearchKind kind, GememEffort *effort)
 {
   g_autoptr (GememCorner) corner = gemem_corner_new (&part->boxes);
+  const Descent descent = { part, gemem_corner_decide, corner, effort };
 
-  gemem_part_descend (part, goal, gemem_corner_decide, corner, effort);
+  if (kind == GEMEM_SEARCH_GOAL)
+    try_capacity (&descent, goal, effort->steps);
+  else
+    descend (&descent, goal);
 }
 
 static guint
@@ -97,10 +109,10 @@ count_open (const GArray *parts, gint64 goal)
   return open;
 }
 
-/* A round: each part that is above @goal gets its share of the steps. */
-static void
-search_once (GArray *parts, gint64 goal, GememEffort *effort)
+void
+gemem_parts_search (GArray *parts, gint64 least, GememSearchKind kind, GememEffort *effort)
 {
+  const gint64 goal = MAX (least, gemem_parts_bound (parts));
   guint open = count_open (parts, goal);
 
   for (guint i = 0; i < parts->len && gemem_stop_reason (effort->stop) == NULL; i++)
@@ -113,28 +125,9 @@ search_once (GArray *parts, gint64 goal, GememEffort *effort)
         continue;
       open--;
       if (is_searchable (part) && given > 0)
-        search_part (part, goal - part->base, &own);
-      gemem_part_improve (part, MAX (goal - part->base, part->bound), &own);
+        search_part (part, goal - part->base, kind, &own);
+      if (kind == GEMEM_SEARCH_LESS)
+        gemem_part_improve (part, MAX (goal - part->base, part->bound), &own);
       effort->steps -= given - own.steps;
     }
-}
-
-void
-gemem_parts_search (GArray *parts, gint64 goal, GememEffort *effort)
-{
-  const gboolean by_clock = effort->stop != NULL && effort->stop->clock != NULL;
-  guint64 left = effort->steps, given;
-
-  for (guint64 round = by_clock ? FIRST_ROUND : left;
-       left > 0 && count_open (parts, MAX (goal, gemem_parts_bound (parts))) > 0
-       && gemem_stop_reason (effort->stop) == NULL;
-       round *= 4)
-    {
-      given = effort->steps = left / 2 < round ? left : round;
-      search_once (parts, MAX (goal, gemem_parts_bound (parts)), effort);
-      left -= given;
-      if (effort->steps == given)
-        break; /* nothing can be searched any more */
-    }
-  effort->steps = left;
 }

@@ -21,8 +21,7 @@ try_one (const GememJob *job, GememResult *result, guint frees, GError **error)
                                      .run = gemem_needs_run_jobs };
   GememHistories histories;
 
-  if (!gemem_histories_try (&need, frees, &options, &histories, error))
-    return FALSE;
+  gemem_histories_try (&need, frees, &options, &histories);
   result->histories_runs = histories.all.runs;
   result->histories_failed = histories.all.failed;
   if (histories.all.failed < histories.all.runs)
@@ -33,7 +32,12 @@ try_one (const GememJob *job, GememResult *result, guint frees, GError **error)
   g_free (result->histories);
   result->histories = gemem_histories_sentence (
       &histories, job->find_capacity ? result->least_capacity : result->peak_reserved);
-  return TRUE;
+  result->histories_left_out = histories.left_out;
+  if (histories.left_out > 0)
+    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
+                 "%s: interrupted among its histories; what is told is of those before",
+                 file->path);
+  return histories.left_out == 0;
 }
 
 gboolean

@@ -122,11 +122,12 @@ worst_of (const GememNeed *need, const GPtrArray *baseline, const GememNeedOptio
   entry = gemem_gate_entry_new (need, error);
   if (entry == NULL || frees == 0)
     return entry;
-  if (gemem_histories_try (need, frees, options, &found, error))
-    {
-      gemem_gate_entry_raise (entry, &found);
-      return entry;
-    }
+  gemem_histories_try (need, frees, options, &found);
+  gemem_gate_entry_raise (entry, &found);
+  if (found.left_out == 0)
+    return entry;
+  g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED,
+               "%s: interrupted among its histories, without a verdict", need->name);
   gemem_gate_entry_free (entry);
   return NULL;
 }

@@ -246,6 +246,18 @@ gemem_source_file_new (const char *path, GError **error)
   return open_file (path, lowering, error);
 }
 
+GememSourceFile *
+gemem_source_file_later (const char *name, const char *path)
+{
+  GememSourceFile *file = g_new0 (GememSourceFile, 1);
+
+  file->path = g_strdup (name);
+  file->file = g_strdup (path);
+  file->variables = gemem_settings_new ();
+  file->left_out = gemem_settings_new ();
+  return file;
+}
+
 /* The same graph with another lowering. */
 static GememSourceFile *
 lowered_otherwise (const GememSourceFile *file, const char *lower, const char *difference,

@@ -28,6 +28,8 @@ typedef struct
 } GememSourceFile;
 
 GememSourceFile *gemem_source_file_new (const char *path, GError **error);
+/* A trace that need not be there yet: named @name, in @file. */
+GememSourceFile *gemem_source_file_later (const char *name, const char *file);
 /* Appends the file to @files; a graph once for each lowering that --lower names.  Returns how many,
  * 0 with @error. */
 guint gemem_source_files_add (GPtrArray *files, const char *path, GError **error);

@@ -26,11 +26,14 @@
 typedef struct
 {
   GememSourceFile *source;
-  GMutex lock;      /* for what follows */
-  guint runs_left;  /* at the end nothing is held */
-  gboolean ready;   /* hash and devices are known, */
-  GError *error;    /* unless it could not be read */
-  GArray *ordinals; /* guint16 */
+  const char *program; /* that is run to make it; NULL: it is there */
+  GMutex lock;         /* for what follows */
+  char *failure;       /* of the program; NULL: none */
+  gboolean told;       /* there is a row of that */
+  guint runs_left;     /* at the end nothing is held */
+  gboolean ready;      /* hash and devices are known, */
+  GError *error;       /* unless it could not be read */
+  GArray *ordinals;    /* guint16 */
 } File;
 
 /* A combination; on each device of its trace it is a row. */
@@ -78,6 +81,7 @@ file_free (gpointer data)
 
   g_mutex_clear (&file->lock);
   g_clear_error (&file->error);
+  g_free (file->failure);
   g_clear_pointer (&file->ordinals, g_array_unref);
   g_free (file);
 }
@@ -117,12 +121,15 @@ add_run (Listing *listing, const Run *run)
   g_array_append_vals (listing->sweep->runs, run, 1);
 }
 
+/* @program: that is run to make @source; NULL: it is there. */
 static void
-add_runs (Listing *listing, const GememSweepGroup *group, GememSourceFile *source)
+add_runs (Listing *listing, const GememSweepGroup *group, GememSourceFile *source,
+          const char *program)
 {
   File *file = g_new0 (File, 1);
 
   file->source = source;
+  file->program = program;
   g_mutex_init (&file->lock);
   g_ptr_array_add (listing->sweep->files, file);
   for (guint d = 0; d < group->devices->len; d++)
@@ -145,14 +152,26 @@ add_trace (Listing *listing, const GememSweepGroup *group, const char *path, con
   gemem_source_set_lowering (lowering);
   n = gemem_source_files_add (sources, path, error);
   for (guint i = sources->len - n; i < sources->len; i++)
-    add_runs (listing, group, sources->pdata[i]);
+    add_runs (listing, group, sources->pdata[i], NULL);
   if (n == 0)
     g_prefix_error (error, "[%s] ", group->name);
   return n > 0;
 }
 
+static void
+add_program (Listing *listing, const GememSweepGroup *group, const char *program,
+             const char *recordings)
+{
+  g_autofree char *recording = gemem_sweep_recording (recordings, program);
+  GememSourceFile *source = gemem_source_file_later (program, recording);
+
+  g_ptr_array_add (listing->sweep->sources, source);
+  add_runs (listing, group, source, program);
+}
+
 GememSweep *
-gemem_sweep_new (GPtrArray *groups, guint shard, guint shards, GError **error)
+gemem_sweep_new (GPtrArray *groups, const char *recordings, guint shard, guint shards,
+                 GError **error)
 {
   g_autoptr (GememSweep) sweep = g_new0 (GememSweep, 1);
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -174,6 +193,8 @@ gemem_sweep_new (GPtrArray *groups, guint shard, guint shards, GError **error)
           if (!add_trace (&listing, group, group->traces->pdata[t], group->lowerings->pdata[l],
                           error))
             return NULL;
+      for (guint p = 0; p < group->programs->len; p++)
+        add_program (&listing, group, group->programs->pdata[p], recordings);
     }
   return g_steal_pointer (&sweep);
 }
@@ -258,6 +279,15 @@ job_of (const Run *run, int ordinal)
   };
 }
 
+static char *
+key_from (const char *text)
+{
+  char *hash = g_compute_checksum_for_string (G_CHECKSUM_SHA256, text, -1);
+
+  hash[32] = '\0';
+  return hash;
+}
+
 /* The name of @run on device @ordinal of its trace. */
 static char *
 key_of (const Run *run, int ordinal)
@@ -266,22 +296,29 @@ key_of (const Run *run, int ordinal)
   g_autofree char *text = g_strdup_printf ("%s\n%s\n%d\n%s", PACKAGE_VERSION,
                                            gemem_source_file_sha256 (run->file->source), ordinal,
                                            identity);
-  char *hash = g_compute_checksum_for_string (G_CHECKSUM_SHA256, text, -1);
 
-  hash[32] = '\0';
-  return hash;
+  return key_from (text);
 }
 
 /* Of a group with several repeats the label names that too. */
 static void
-name (GememResult *result, const Run *run, const GememJob *job)
+name (GememResult *result, const Run *run, const GememJob *job, gboolean hashes)
 {
-  gemem_batch_name (result, job, TRUE);
+  gemem_batch_name (result, job, hashes);
   if (run->group->repeats->len > 1)
     {
       g_autofree char *label = g_strdup_printf ("%s (repeat=%u)", result->label, run->repeat);
       gemem_result_set_label (result, label);
     }
+}
+
+static void
+push (GememSweep *sweep, const Ended *ended)
+{
+  g_array_append_vals (sweep->ended, ended, 1);
+  sweep->counts->made++;
+  if (g_get_monotonic_time () >= sweep->write_at)
+    write_ended (sweep);
 }
 
 /* Names the result of @job, or why there is none, and leaves it to be written.  Takes @result, @error. */
@@ -297,16 +334,13 @@ keep (GememSweep *sweep, const Run *run, const GememJob *job, char *key, GememRe
   else
     ended.doubt = gemem_need_doubt (result, run->file->source->held, NULL);
   g_clear_error (&error);
-  name (result, run, job);
+  name (result, run, job, TRUE);
   ended.result = result;
   ended.names = (GememRunNames){
     key,         run->group->name, run->file->source->path, run->spec->label, lower_of (run->file),
     ended.doubt, run->repeat,      run->group->warm_up,     run_time
   };
-  g_array_append_val (sweep->ended, ended);
-  sweep->counts->made++;
-  if (g_get_monotonic_time () >= sweep->write_at)
-    write_ended (sweep);
+  push (sweep, &ended);
 }
 
 static void
@@ -334,17 +368,23 @@ replay (GememSweep *sweep, const Run *run, int ordinal, char *key)
 }
 
 static void
+list_line (GememSweep *sweep, const char *trace, const char *label, int ordinal)
+{
+  g_string_append_printf (sweep->list, "  %s  %s", trace, label);
+  if (ordinal != 0)
+    g_string_append_printf (sweep->list, "  device %d", ordinal);
+  g_string_append_c (sweep->list, '\n');
+  sweep->counts->made++;
+}
+
+static void
 list_run (GememSweep *sweep, const Run *run, int ordinal)
 {
   const GememJob job = job_of (run, ordinal);
   g_autoptr (GememResult) named = gemem_batch_not_run (&job, "");
 
-  name (named, run, &job);
-  g_string_append_printf (sweep->list, "  %s  %s", named->trace, named->label);
-  if (ordinal != 0)
-    g_string_append_printf (sweep->list, "  device %d", ordinal);
-  g_string_append_c (sweep->list, '\n');
-  sweep->counts->made++;
+  name (named, run, &job, FALSE);
+  list_line (sweep, named->trace, named->label, ordinal);
 }
 
 /* TRUE if the run @key is still to be made. */
@@ -359,11 +399,46 @@ is_missing (GememSweep *sweep, const char *key)
   return !has && sweep->error == NULL;
 }
 
-/* Reads what the runs of @file need; an error is kept. */
+/* The row of a program that failed, once, whoever finds out: it has no allocator. */
+static void
+keep_failure (GememSweep *sweep, File *file)
+{
+  g_autofree char *text = g_strdup_printf ("%s\nprogram\n%s", PACKAGE_VERSION, file->program),
+                  *key = key_from (text);
+  gboolean missing;
+
+  g_mutex_lock (&sweep->lock);
+  missing = !file->told && is_missing (sweep, key);
+  sweep->counts->programs += !file->told;
+  file->told = TRUE;
+  if (missing && sweep->list != NULL)
+    list_line (sweep, file->program, file->failure, 0);
+  else if (missing)
+    {
+      Ended ended = { gemem_result_new (), { .trace = file->program, .lower = "" }, key, NULL };
+
+      ended.names.key = g_steal_pointer (&key);
+      ended.result->not_run = TRUE;
+      ended.result->trace = g_strdup (file->program);
+      ended.result->failure = g_strdup (file->failure);
+      push (sweep, &ended);
+    }
+  g_mutex_unlock (&sweep->lock);
+}
+
+/* Reads what the runs of @file need, after its program was run unless @list; an error is kept. */
 static gboolean
-make_ready (File *file)
+make_ready (File *file, gboolean list)
 {
   g_mutex_lock (&file->lock);
+  if (!file->ready && file->program != NULL)
+    {
+      if (list)
+        file->ready = !gemem_sweep_was_recorded (file->source->file, &file->failure);
+      else
+        gemem_sweep_record (file->program, file->source->file, &file->failure, &file->error);
+      file->ready |= file->failure != NULL || file->error != NULL;
+    }
   if (!file->ready && gemem_source_file_hold (file->source, TRUE, &file->error))
     file->ordinals = gemem_source_devices (file->source, &file->error);
   if (!file->ready && file->ordinals != NULL && gemem_source_file_sha256 (file->source) == NULL)
@@ -404,6 +479,15 @@ run_on_devices (GememSweep *sweep, const Run *run)
     }
 }
 
+/* A run of a program that nobody ran yet: on one device, as most are. */
+static void
+list_unrecorded (GememSweep *sweep, const Run *run)
+{
+  g_mutex_lock (&sweep->lock);
+  list_run (sweep, run, 0);
+  g_mutex_unlock (&sweep->lock);
+}
+
 static gboolean
 has_ended (GememSweep *sweep)
 {
@@ -424,14 +508,19 @@ run_one (gpointer data, guint i)
 
   if (has_ended (sweep))
     return;
-  if (make_ready (run->file))
-    run_on_devices (sweep, run);
-  else
+  if (!make_ready (run->file, sweep->list != NULL))
     {
       g_mutex_lock (&sweep->lock);
-      tell (sweep, g_error_copy (run->file->error));
+      if (!g_error_matches (run->file->error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED))
+        tell (sweep, g_error_copy (run->file->error));
       g_mutex_unlock (&sweep->lock);
     }
+  else if (run->file->failure != NULL)
+    keep_failure (sweep, run->file);
+  else if (run->file->ordinals == NULL)
+    list_unrecorded (sweep, run);
+  else
+    run_on_devices (sweep, run);
   leave (run->file);
   g_atomic_int_inc (sweep->steps);
 }

@@ -71,15 +71,17 @@ submit (char **words, GError **error)
 }
 
 static char *
-submit_tasks (const char *spec, const char *parts, guint tasks, const char *options, GError **error)
+submit_tasks (const char *spec, const char *parts, const char *recordings, guint tasks,
+              const char *options, GError **error)
 {
   g_autofree char *exe = program (), *quoted = g_shell_quote (spec),
-                  *folder = g_shell_quote (parts), *array = g_strdup_printf ("--array=1-%u", tasks),
+                  *folder = g_shell_quote (parts), *programs = g_shell_quote (recordings),
+                  *array = g_strdup_printf ("--array=1-%u", tasks),
                   *log = g_strdup_printf ("--output=%s/%%a.log", parts),
                   *wrap = g_strdup_printf ("exec %s sweep %s -q --shard $SLURM_ARRAY_TASK_ID/%u "
                                            "--jobs ${SLURM_CPUS_PER_TASK:-1} "
-                                           "-o %s/$SLURM_ARRAY_TASK_ID.db",
-                                           exe, quoted, tasks, folder);
+                                           "--recordings %s -o %s/$SLURM_ARRAY_TASK_ID.db",
+                                           exe, quoted, tasks, programs, folder);
   const char *const last[] = {
     "--requeue", "--open-mode=append", "--job-name=gemem-sweep", log, array, "--wrap", wrap, NULL
   };
@@ -106,13 +108,13 @@ submit_merge (const char *output, const char *parts, const char *job, const char
 }
 
 gboolean
-gemem_sweep_submit (const char *spec, const char *output, guint tasks, const char *options,
-                    GString *out, GError **error)
+gemem_sweep_submit (const char *spec, const char *output, const char *recordings, guint tasks,
+                    const char *options, GString *out, GError **error)
 {
   g_autofree char *parts = g_strconcat (output, ".parts", NULL), *job = NULL, *last = NULL;
 
   if (!gemem_make_folder (parts, error)
-      || (job = submit_tasks (spec, parts, tasks, options, error)) == NULL)
+      || (job = submit_tasks (spec, parts, recordings, tasks, options, error)) == NULL)
     return FALSE;
   last = submit_merge (output, parts, job, options, error);
   if (last == NULL)

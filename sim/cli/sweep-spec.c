@@ -7,6 +7,10 @@
  *   trace=recordings/train-*.gmt
  *   allocator=pytorch-caching:max_split_size_mb=64|128; pytorch-expandable
  *
+ *   [new]
+ *   program=--gpu rtx4090 python train.py; --gpu rtx4090 python train.py --checkpoint
+ *   allocator=pytorch-*
+ *
  * Keys are called as the options of compare; a list has ';' between its values.
  *
  * Invariants: every message names the line; nothing is run before all of it is understood.
@@ -135,8 +139,29 @@ read_traces (const Reading *reading, const char *key)
     if (!add_traces (reading, key, patterns[i]))
       return FALSE;
   g_ptr_array_sort (reading->group->traces, compare_paths); /* whatever the locale of glob() */
-  return reading->group->traces->len > 0
-         || complain (reading, key, "has no trace; add trace=FILE or a glob");
+  return TRUE;
+}
+
+static gboolean
+read_programs (const Reading *reading, const char *key)
+{
+  GPtrArray *programs = reading->group->programs;
+  g_auto (GStrv) texts = values_of (reading, key);
+  GError *cause = NULL;
+
+  for (guint i = 0; texts[i] != NULL; i++)
+    {
+      g_auto (GStrv) words = NULL;
+
+      if (!g_shell_parse_argv (texts[i], NULL, &words, &cause))
+        return blame (reading, key, cause);
+      g_ptr_array_add (programs, g_strdup (texts[i]));
+    }
+  if (programs->len > 0 && place_of (reading, "lower") != NULL)
+    return complain (reading, key, "a program is no graph; give lower a job of its own");
+  return programs->len > 0 || reading->group->traces->len > 0
+         || complain (reading, "trace",
+                      "has no trace; add trace=FILE or a glob, or program=COMMAND");
 }
 
 static gboolean
@@ -290,6 +315,7 @@ static const struct
   gboolean (*read) (const Reading *reading, const char *key);
 } keys[] = {
   { "trace", read_traces },
+  { "program", read_programs },
   { "allocator", read_allocators },
   { "device", read_devices },
   { "capacity", read_nothing },
@@ -309,6 +335,7 @@ gemem_sweep_group_free (gpointer data)
 
   g_free (group->name);
   g_ptr_array_unref (group->traces);
+  g_ptr_array_unref (group->programs);
   g_ptr_array_unref (group->allocators);
   g_ptr_array_unref (group->devices);
   g_ptr_array_unref (group->device_lists);
@@ -324,6 +351,7 @@ group_new (const char *name)
 
   group->name = g_strdup (name);
   group->traces = g_ptr_array_new_with_free_func (g_free);
+  group->programs = g_ptr_array_new_with_free_func (g_free);
   group->allocators = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
   group->device_lists = g_ptr_array_new_with_free_func ((GDestroyNotify) g_ptr_array_unref);
   group->devices = g_ptr_array_new ();

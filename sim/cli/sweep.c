@@ -12,13 +12,15 @@
 #include "sim/cli/options.h"
 #include "sim/cli/sweep.h"
 
-static char *output, *shard_text, *slurm;
+static char *output, *shard_text, *slurm, *recordings;
 static int jobs = GEMEM_NOT_GIVEN;
 static gboolean dry_run, merge;
 
 static const GOptionEntry entries[] = {
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
     "The database, to which what is missing is added (default: results.db)", "FILE" },
+  { "recordings", 0, 0, G_OPTION_ARG_FILENAME, &recordings,
+    "Where the recordings of programs are kept (default: that of -o, and .programs)", "FOLDER" },
   { "dry-run", 'n', 0, G_OPTION_ARG_NONE, &dry_run, "Say what would be run, and run nothing",
     NULL },
   { "shard", 0, 0, G_OPTION_ARG_STRING, &shard_text,
@@ -86,6 +88,10 @@ append_counts (GString *out, const GememSweepCounts *counts)
         "  %u of them could not begin, as their settings contradict each other: "
         "column failure\n",
         counts->refused);
+  if (counts->programs > 0)
+    g_string_append_printf (
+        out, "  %u program%s failed: column failure; what %s printed: %s/*.log\n", counts->programs,
+        gemem_plural (counts->programs), counts->programs == 1 ? "it" : "they", recordings);
   if (counts->failed > 0)
     g_string_append_printf (out, "  %u more failed; what is wrong is said above\n", counts->failed);
   g_string_append_printf (out, "Next: gemem-sim query %s\n", output);
@@ -127,7 +133,7 @@ run_sweep (const char *spec, GError **error)
 
   if (!parse_shard (&shard, &shards, error)
       || (groups = gemem_sweep_spec_read (spec, error)) == NULL
-      || (sweep = gemem_sweep_new (groups, shard, shards, error)) == NULL)
+      || (sweep = gemem_sweep_new (groups, recordings, shard, shards, error)) == NULL)
     return 2;
   gemem_catch_interrupts ();
   database = open_database (&opening);
@@ -184,7 +190,7 @@ run_slurm (const char *spec, GError **error)
 
   if (groups == NULL)
     return 2;
-  return gemem_sweep_submit (spec, output, (guint) jobs, slurm, out, error)
+  return gemem_sweep_submit (spec, output, recordings, (guint) jobs, slurm, out, error)
                  && gemem_put (NULL, out->str, out->len, error)
              ? 0
              : 1;
@@ -200,6 +206,8 @@ run (char **arguments, GError **error)
     return 2;
   if (output == NULL)
     output = g_strdup ("results.db");
+  if (recordings == NULL)
+    recordings = g_strconcat (output, ".programs", NULL);
   return merge           ? run_merge (arguments, error)
          : slurm != NULL ? run_slurm (arguments[0], error)
                          : run_sweep (arguments[0], error);
@@ -214,8 +222,10 @@ const GememCommand gemem_command_sweep = {
       "keys are options\n"
       "of 'compare': trace (files and globs), allocator, device, capacity, lower, repeat, "
       "warm-up,\n"
-      "find-capacity, no-trace-settings. A list has ';' between its values; A|B and key=* are as "
-      "there.\n"
+      "find-capacity, no-trace-settings; and program: what follows gemem-dry-run, run once. A list "
+      "has ';' "
+      "between its\n"
+      "values; A|B and key=* are as there.\n"
       "Every run is a row of the database. The same command goes on where it was stopped.\n"
       "'gemem-sim query' asks the database, 'gemem-sim plot' draws it.",
   .examples = "  gemem-sim sweep nightly.ini -o results.db\n"

@@ -1,5 +1,5 @@
 /* sweep.h - the parts of `gemem-sim sweep`: a specification becomes a list of runs, of which a shard is
- * made and written to a database, here or by Slurm.
+ * made and written to a database, here or by Slurm.  Programs are recorded before.
  *
  * Invariants: the list follows from the specification and the files alone, so that every machine numbers
  * its runs alike; each combination is in it once.
@@ -16,6 +16,7 @@ typedef struct
 {
   char *name;
   GPtrArray *traces;     /* paths */
+  GPtrArray *programs;   /* what follows gemem-dry-run, words as a shell's */
   GPtrArray *allocators; /* GememAllocatorSpec */
   GPtrArray *devices;    /* GememDeviceSpec, of */
   GPtrArray *device_lists;
@@ -30,12 +31,25 @@ void gemem_sweep_group_free (gpointer group);
  * GEMEM_ERROR_FAILED. */
 GPtrArray *gemem_sweep_spec_read (const char *path, GError **error);
 
+/* ---- sweep-programs.c */
+
+/* Where in @folder the recording of @program is; g_free(). */
+char *gemem_sweep_recording (const char *folder, const char *program);
+/* TRUE if @recording is there, or the reason why there is none: *@failure, g_free(). */
+gboolean gemem_sweep_was_recorded (const char *recording, char **failure);
+/* Runs @program under gemem-dry-run unless it was; waits for who does so.  FALSE with
+ * GEMEM_ERROR_FAILED, GEMEM_ERROR_INTERRUPTED where that is not known to be the program's fault. */
+gboolean gemem_sweep_record (const char *program, const char *recording, char **failure,
+                             GError **error);
+
 /* ---- sweep-runs.c */
 
 typedef struct _GememSweep GememSweep;
 
-/* The runs of @groups, which it takes, that belong to shard @shard of @shards, from 1. */
-GememSweep *gemem_sweep_new (GPtrArray *groups, guint shard, guint shards, GError **error);
+/* The runs of @groups, which it takes, that belong to shard @shard of @shards, from 1.  @recordings: the
+ * folder for those of programs. */
+GememSweep *gemem_sweep_new (GPtrArray *groups, const char *recordings, guint shard, guint shards,
+                             GError **error);
 void gemem_sweep_free (GememSweep *sweep);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememSweep, gemem_sweep_free)
 
@@ -43,6 +57,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememSweep, gemem_sweep_free)
 typedef struct
 {
   guint made, there, refused; /* refused: part of `made`; their settings are no allocator's */
+  guint programs;             /* that failed; each is a row */
   guint failed; /* files and runs of which there is no row: what is wrong was printed */
   int status;   /* exit status of the first of those */
 } GememSweepCounts;
@@ -55,7 +70,7 @@ gboolean gemem_sweep_run (GememSweep *sweep, GememDatabase *database, guint thre
 
 /* ---- sweep-slurm.c */
 
-/* Submits @tasks shards of @spec as an array, and their merge into @output.  @options: of sbatch.
- * Appends what was submitted to @out. */
-gboolean gemem_sweep_submit (const char *spec, const char *output, guint tasks, const char *options,
-                             GString *out, GError **error);
+/* Submits @tasks shards of @spec as an array, and their merge into @output.  @recordings: as above;
+ * @options: of sbatch.  Appends what was submitted to @out. */
+gboolean gemem_sweep_submit (const char *spec, const char *output, const char *recordings,
+                             guint tasks, const char *options, GString *out, GError **error);

@@ -302,6 +302,7 @@ struct _GememResult
   /* --histories: in how many other histories it was replayed, in how many of them a request failed, and
    * peak reserved of the others (with --find-capacity their least capacity); a sentence about them */
   guint64 histories_runs, histories_failed, histories_least, histories_most;
+  guint histories_left_out;   /* in how many it was not, as that was interrupted */
   char *histories;            /* NULL: not asked for */
   gboolean capacity_monotone; /* every probed capacity above the answer also fitted */
   guint more_references;      /* than one */

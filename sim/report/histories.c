@@ -13,9 +13,10 @@ varies (const GememResult *result)
 {
   const guint64 need = result->least_capacity != 0 ? result->least_capacity : result->peak_reserved;
 
-  return result->histories_runs > 0
-         && (result->histories_failed > 0 || result->histories_least != need
-             || result->histories_most != need);
+  return result->histories_left_out > 0
+         || (result->histories_runs > 0
+             && (result->histories_failed > 0 || result->histories_least != need
+                 || result->histories_most != need));
 }
 
 static gboolean

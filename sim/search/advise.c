@@ -198,10 +198,10 @@ replay_now (GememAdvice *advice, const GememAdviceQuestion *question, int *ordin
   const GememNeedOptions options = need_options (question);
   GememNeed need = need_of (question, advice->spec);
 
-  if (gemem_needs_find (&need, 1, &options, error)
-      && (question->histories == 0
-          || gemem_histories_try (&need, question->histories, &options, &advice->histories, error)))
+  if (gemem_needs_find (&need, 1, &options, error))
     {
+      if (question->histories > 0)
+        gemem_histories_try (&need, question->histories, &options, &advice->histories);
       *ordinal = need.result->device_ordinal;
       advice->now = g_steal_pointer (&need.result);
     }
@@ -280,8 +280,10 @@ collect (GememAdvice *advice, Tried *tried, Round *round, guint n)
   for (guint i = 0; i < n; i++)
     {
       GememResult *result = round->results[i];
+      const gboolean interrupted = gemem_was_left_out (result, round->errors[i]);
 
-      advice->refused += round->errors[i] != NULL;
+      advice->left_out += interrupted;
+      advice->refused += round->errors[i] != NULL && !interrupted;
       advice->approximate += result != NULL && result->approximation != NULL;
       g_ptr_array_add (tried->results, result != NULL && is_proof (result)
                                            ? g_steal_pointer (&round->results[i])
@@ -359,7 +361,7 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
     round_add (&round, advice->spec, ordinal)->find_capacity = TRUE;
   round_run (&round, most_of (advice));
   collect (advice, tried, &round, n);
-  advice->tried = n - advice->refused;
+  advice->tried = n - advice->refused - advice->left_out;
   for (guint i = n; i < n + others->len; i++)
     take_other (advice, round.results[i]);
   if (least && round.results[n + others->len] != NULL
@@ -374,7 +376,7 @@ try_pairs (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal
 {
   g_autoptr (GArray) order = rank (advice, tried);
   g_autoptr (GPtrArray) best = g_ptr_array_new ();
-  const guint before = tried->candidates->len, refused = advice->refused;
+  const guint before = tried->candidates->len, not_tried = advice->refused + advice->left_out;
   Round round;
 
   for (guint i = 0; i < order->len && best->len < BEST_SETTINGS; i++)
@@ -403,7 +405,8 @@ try_pairs (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal
       }
   round_run (&round, most_of (advice));
   collect (advice, tried, &round, tried->candidates->len - before);
-  advice->pairs = tried->candidates->len - before - (advice->refused - refused);
+  advice->pairs = tried->candidates->len - before
+                  - (advice->refused + advice->left_out - not_tried);
   round_end (&round);
 }
 
@@ -484,19 +487,19 @@ settle_other (GememAdvice *advice)
 /* ---- together */
 
 /* The best line in other histories: what it saves may hang on the recorded one. */
-static gboolean
-try_line (GememAdvice *advice, const GememAdviceQuestion *question, GError **error)
+static void
+try_line (GememAdvice *advice, const GememAdviceQuestion *question)
 {
   const GememNeedOptions options = need_options (question);
   GememAdviceLine *line;
   GememNeed need;
 
   if (question->histories == 0 || advice->lines->len == 0)
-    return TRUE;
+    return;
   line = &g_array_index (advice->lines, GememAdviceLine, 0);
   need = need_of (question, line->candidate->spec);
   need.result = line->result;
-  return gemem_histories_try (&need, question->histories, &options, &line->histories, error);
+  gemem_histories_try (&need, question->histories, &options, &line->histories);
 }
 
 static void
@@ -590,7 +593,8 @@ gemem_advise (const GememAdviceQuestion *asked, GError **error)
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);
   if (advice->now->allocs + advice->now->graph_loads > 0)
     search (advice, question, ordinal);
-  return try_line (advice, question, error) ? g_steal_pointer (&advice) : NULL;
+  try_line (advice, question);
+  return g_steal_pointer (&advice);
 }
 
 void

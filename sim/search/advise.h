@@ -76,9 +76,9 @@ typedef struct
   guint64 need;  /* bytes with the settings it had; 0: not known */
   guint64 least; /* what is in use at once, whatever the settings of the system */
   GArray *lines; /* GememAdviceLine, the best first */
-  guint tried, pairs, refused,
-      approximate;    /* settings: alone and in pairs; not of this version; not
-                                             * proven, as an approximation replays them */
+  /* settings: alone and in pairs; not of this version; not proven, as an approximation replays them; not
+   * tried to the end, as that was interrupted */
+  guint tried, pairs, refused, approximate, left_out;
   gboolean shortened; /* the trace is long: pairs and other systems were not tried */
   char *other;        /* an allocator of another system that needs less than all of these; NULL */
   guint64 other_need;

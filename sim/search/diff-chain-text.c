@@ -127,8 +127,9 @@ gemem_diff_chain_append (GString *out, const GememDiffChain *chain)
   const guint n = chain->links->len, left_out = n > SHOWN ? n - SHOWN : 0;
   char size[GEMEM_FORMAT_MAX];
 
-  g_string_append_printf (out, "\nHow %s comes to hold a segment of %s more:\n", sides[chain->side],
-                          gemem_format_size (size, chain->bytes));
+  g_string_append_printf (out, "\nHow %s comes to hold a segment of %s more%s:\n",
+                          sides[chain->side], gemem_format_size (size, chain->bytes),
+                          chain->fails ? " when a request fails" : "");
   for (guint i = 0; i < n; i++)
     {
       if (i < SHOWN - 1 || i >= SHOWN - 1 + left_out)
@@ -192,6 +193,8 @@ gemem_diff_chain_append_json (GString *out, const GememDiffChain *chain)
     }
   g_string_append_c (out, '{');
   gemem_json_append_text_member (out, "holds_more", chain->side == 0 ? "first" : "second");
+  gemem_json_append_number_member (out, "event", chain->event);
+  gemem_json_append_bool_member (out, "fails", chain->fails);
   gemem_json_append_number_member (out, "bytes", chain->bytes);
   gemem_json_append_text_member (out, "cause", causes[chain->cause]);
   gemem_json_append_number_member (out, "cause_event", chain->cause_event);

@@ -357,7 +357,7 @@ link_clear (gpointer data)
 }
 
 GememDiffChain *
-gemem_diff_chain (const GememHistory *const histories[2], const guint64 peaks[2], guint side,
+gemem_diff_chain (const GememHistory *const histories[2], guint64 event, guint side,
                   gboolean by_event)
 {
   GememDiffChain *chain = g_new0 (GememDiffChain, 1);
@@ -366,10 +366,11 @@ gemem_diff_chain (const GememHistory *const histories[2], const guint64 peaks[2]
   gboolean goes_on;
 
   chain->side = side;
+  chain->event = event;
   chain->links = g_array_new (FALSE, FALSE, sizeof (GememDiffLink));
   g_array_set_clear_func (chain->links, link_clear);
   gemem_diff_pair (histories, by_event, search.pairs);
-  goes_on = find_segment (&search, side, peaks[side], &request);
+  goes_on = find_segment (&search, side, event, &request);
   while (goes_on && chain->links->len < GEMEM_DIFF_LINKS)
     {
       add_link (&search, &request);

@@ -4,7 +4,7 @@
  * Why: "it holds 360 MiB more" does not say why.  An allocator holds more because a request did not fit where the other
  * run served it, and it found none because another block lay there, and so on, back to the change.
  *
- * How: the chain is followed backwards.  It begins with the largest segment that is there at the larger peak and whose
+ * How: the chain is followed backwards.  It begins with the largest segment that is there at the larger peak, or at the failure, and whose
  * request the other run served from what it had.  The segment of the other run in which it did so has a
  * counterpart: that obtained for the same request.  Either there is none, then it is asked why only one obtained it; or
  * a block lies there that in the other run lies elsewhere, was freed, or is not asked for; then it is asked of that block.
@@ -82,16 +82,18 @@ typedef enum
 
 typedef struct
 {
-  guint side;    /* which one holds more */
-  guint64 bytes; /* of the segment that the other side does not obtain */
-  GArray *links; /* GememDiffLink, the earliest first; the last one obtains the segment */
+  guint side;     /* which one holds more, */
+  guint64 event;  /* then: at its peak, or at */
+  gboolean fails; /* the request that fails */
+  guint64 bytes;  /* of the segment that the other side does not obtain */
+  GArray *links;  /* GememDiffLink, the earliest first; the last one obtains the segment */
   GememDiffCause cause;
   guint64 cause_event; /* FREED, RETURNED: at which event of the other, of this side */
 } GememDiffChain;
 
-/* @peaks: the event of the reserved peak of each.  NULL: there is no such segment.  gemem_diff_chain_free(). */
-GememDiffChain *gemem_diff_chain (const GememHistory *const histories[2], const guint64 peaks[2],
-                                  guint side, gboolean by_event);
+/* @side holds more at its @event.  NULL: there is no such segment.  gemem_diff_chain_free(). */
+GememDiffChain *gemem_diff_chain (const GememHistory *const histories[2], guint64 event, guint side,
+                                  gboolean by_event);
 void gemem_diff_chain_free (GememDiffChain *chain); /* may be NULL */
 
 /* ---- diff-chain-text.c */

@@ -146,5 +146,6 @@ gemem_diff_append_json (GString *out, const GememDiff *diff)
   append_steps_json (out, "first_only_steps", diff->lone_steps[0]);
   append_steps_json (out, "second_only_steps", diff->lone_steps[1]);
   gemem_diff_chain_append_json (out, diff->chain);
+  gemem_json_append_bool_member (out, "chain_too_long", diff->too_long);
   g_string_append (out, "}\n");
 }

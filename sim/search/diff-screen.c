@@ -480,4 +480,9 @@ gemem_diff_append (GString *out, const GememDiff *diff)
   gemem_diff_append_idle (out, diff->idle, CAUSES);
   if (diff->chain != NULL)
     gemem_diff_chain_append (out, diff->chain);
+  else if (diff->too_long)
+    g_string_append_printf (out,
+                            "\nLeft out: how they come to differ, block by block; a recording has "
+                            "more than %" G_GUINT64_FORMAT " events.\n",
+                            GEMEM_DIFF_CHAIN_EVENTS);
 }

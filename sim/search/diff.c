@@ -126,18 +126,47 @@ find_lone_steps (GememDiff *diff)
     }
 }
 
-/* What a run holds until it fails is not what it needs. */
+static guint64
+first_failure (const GememResult *result)
+{
+  return result->oom->len > 0 ? g_array_index (result->oom, GememOom, 0).seq : G_MAXUINT64;
+}
+
+/* Which side holds more than it should, and at which event: at its peak; where a request fails, the one that fails, or
+ * of one recording the one that fails first, at that request.  FALSE: none, or it cannot be told. */
+static gboolean
+find_moment (const GememDiff *diff, guint *side, guint64 *event)
+{
+  const GememResult *a = diff->sides[0].result, *b = diff->sides[1].result;
+  const guint64 failures[] = { first_failure (a), first_failure (b) };
+
+  if (a->ooms + b->ooms == 0)
+    {
+      *side = b->peak_reserved > a->peak_reserved ? 1 : 0;
+      *event = *side == 1 ? b->peak_reserved_seq : a->peak_reserved_seq;
+      return a->peak_reserved != b->peak_reserved;
+    }
+  *side = failures[1] < failures[0] ? 1 : 0;
+  *event = failures[*side];
+  return failures[0] != failures[1] && (diff->one_recording || a->ooms == 0 || b->ooms == 0);
+}
+
 static void
 find_chain (GememDiff *diff)
 {
   const GememResult *a = diff->sides[0].result, *b = diff->sides[1].result;
+  guint64 event;
+  guint side;
 
-  if (a->history != NULL && b->history != NULL && a->ooms + b->ooms == 0
-      && a->peak_reserved != b->peak_reserved)
-    diff->chain = gemem_diff_chain (
-        (const GememHistory *const[2]){ a->history, b->history },
-        (const guint64[2]){ a->peak_reserved_seq, b->peak_reserved_seq },
-        b->peak_reserved > a->peak_reserved ? 1 : 0, diff->one_recording);
+  if (find_moment (diff, &side, &event))
+    {
+      diff->too_long = a->history == NULL || b->history == NULL;
+      if (!diff->too_long)
+        diff->chain = gemem_diff_chain ((const GememHistory *const[2]){ a->history, b->history },
+                                        event, side, diff->one_recording);
+    }
+  if (diff->chain != NULL)
+    diff->chain->fails = a->ooms + b->ooms > 0;
   for (guint s = 0; s < 2; s++) /* they are large */
     g_clear_pointer (&diff->sides[s].result->history, gemem_history_free);
 }

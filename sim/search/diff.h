@@ -111,7 +111,8 @@ typedef struct
   /* guint64, ascending: numbers of the steps that only this side has; of two recordings whose blocks were kept, else
    * empty */
   GArray *lone_steps[2];
-  GememDiffChain *chain; /* NULL: both hold as much, one fails, or it cannot be told */
+  GememDiffChain *chain; /* NULL: both hold as much, or it cannot be told */
+  gboolean too_long;     /* there is none as a recording has more than GEMEM_DIFF_CHAIN_EVENTS */
 } GememDiff;
 
 /* NULL with GEMEM_ERROR_INPUT, GEMEM_ERROR_USAGE.  gemem_diff_free(). */

@@ -95,15 +95,19 @@ count (GememHistoriesSpread *spread, const GememResult *result, gboolean capacit
   spread->most = MAX (spread->most, need);
 }
 
-/* An interrupted round tells nothing. */
-static gboolean
-take_results (const Round *round, GememHistories *histories, GError **error)
+gboolean
+gemem_was_left_out (const GememResult *result, const GError *error)
+{
+  return result != NULL ? gemem_result_was_interrupted (result)
+                        : g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED);
+}
+
+static void
+take_results (const Round *round, GememHistories *histories)
 {
   const guint n = round->jobs->len;
   GememResult **results = g_new0 (GememResult *, n + 1);
   GError **errors = g_new0 (GError *, n + 1);
-  const gint *interrupted = round->options->interrupted;
-  gboolean ok;
 
   if (round->options->run != NULL)
     round->options->run ((const GememJob *) round->jobs->data, n, results, errors);
@@ -111,24 +115,25 @@ take_results (const Round *round, GememHistories *histories, GError **error)
     gemem_jobs_run ((const GememJob *) round->jobs->data, n, 0, results, errors);
   for (guint i = 0; i < n; i++)
     {
-      count (&histories->kinds[g_array_index (round->kinds, GememHistoriesKind, i)], results[i],
-             round->options->finds_capacity);
-      count (&histories->all, results[i], round->options->finds_capacity);
+      const GememHistoriesKind kind = g_array_index (round->kinds, GememHistoriesKind, i);
+
+      if (gemem_was_left_out (results[i], errors[i]))
+        histories->left_out++;
+      else
+        {
+          count (&histories->kinds[kind], results[i], round->options->finds_capacity);
+          count (&histories->all, results[i], round->options->finds_capacity);
+        }
       gemem_result_free (results[i]);
       g_clear_error (&errors[i]);
     }
   g_free (results);
   g_free (errors);
-  ok = interrupted == NULL || g_atomic_int_get (interrupted) == 0;
-  if (!ok)
-    g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED, "%s: interrupted among its histories",
-                 round->need->name);
-  return ok;
 }
 
-gboolean
+void
 gemem_histories_try (const GememNeed *need, guint frees, const GememNeedOptions *options,
-                     GememHistories *histories, GError **error)
+                     GememHistories *histories)
 {
   Round round = { need,
                   options,
@@ -136,18 +141,16 @@ gemem_histories_try (const GememNeed *need, guint frees, const GememNeedOptions 
                   g_new0 (GememShuffled, frees + 1),
                   g_array_new (FALSE, TRUE, sizeof (GememJob)),
                   g_array_new (FALSE, TRUE, sizeof (GememHistoriesKind)) };
-  gboolean ok;
 
   *histories = (GememHistories){ .frees = frees, .all.least = G_MAXUINT64 };
   for (guint i = 0; i < GEMEM_HISTORIES_KINDS; i++)
     histories->kinds[i].least = G_MAXUINT64;
   add_jobs (&round, frees);
-  ok = take_results (&round, histories, error);
+  take_results (&round, histories);
   g_free (round.device);
   g_free (round.shuffled);
   g_array_unref (round.jobs);
   g_array_unref (round.kinds);
-  return ok;
 }
 
 /* ---- in words */
@@ -191,6 +194,12 @@ gemem_histories_sentence (const GememHistories *histories, guint64 need)
   GString *out = g_string_new (NULL);
   const char *before = ": ";
 
+  if (all->runs == 0)
+    {
+      g_string_append_printf (out, "It was interrupted before any of %u other histories ended.",
+                              histories->left_out);
+      return g_string_free (out, FALSE);
+    }
   if (all->failed > 0)
     g_string_append_printf (out, "It fails in %u of", all->failed);
   else if (!differ && all->least == need)
@@ -209,6 +218,9 @@ gemem_histories_sentence (const GememHistories *histories, guint64 need)
         append_kind (out, &histories->kinds[kind], (GememHistoriesKind) kind, differ);
         before = ", ";
       }
+  if (histories->left_out > 0)
+    g_string_append_printf (out, "; interrupted, %u more %s left out", histories->left_out,
+                            histories->left_out == 1 ? "is" : "are");
   g_string_append_c (out, '.');
   return g_string_free (out, FALSE);
 }

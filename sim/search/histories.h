@@ -33,14 +33,19 @@ typedef struct
 {
   guint frees; /* as asked for */
   GememHistoriesSpread kinds[GEMEM_HISTORIES_KINDS], all;
+  guint
+      left_out; /* which were not replayed to the end, as that was interrupted; in none of the spreads */
 } GememHistories;
 
 #define GEMEM_HISTORIES_MOST 1000
 
+/* Whether the replay that came to this was interrupted, or never began. */
+gboolean gemem_was_left_out (const GememResult *result, const GError *error);
+
 /* Replays @need, which has its result, with @frees other orders of frees and the other kinds as far as they
- * can be told.  FALSE with @error. */
-gboolean gemem_histories_try (const GememNeed *need, guint frees, const GememNeedOptions *options,
-                              GememHistories *histories, GError **error);
+ * can be told; as many as the time before an interruption allows. */
+void gemem_histories_try (const GememNeed *need, guint frees, const GememNeedOptions *options,
+                          GememHistories *histories);
 
 /* Appends "4.271 GiB", or "4.271 GiB to 4.302 GiB". */
 void gemem_histories_append_range (GString *out, const GememHistoriesSpread *spread);

@@ -11,7 +11,7 @@ append_histories (GString *out, const GememHistories *histories)
 {
   static const char *const names[] = { "frees", "warm", "addresses" };
 
-  if (histories->all.runs == 0)
+  if (histories->all.runs + histories->left_out == 0)
     return;
   gemem_json_append_name (out, "histories");
   g_string_append_c (out, '{');
@@ -32,6 +32,8 @@ append_histories (GString *out, const GememHistories *histories)
         }
       g_string_append_c (out, '}');
     }
+  if (histories->left_out > 0)
+    gemem_json_append_number_member (out, "left_out", histories->left_out);
   g_string_append_c (out, '}');
 }
 
@@ -132,6 +134,8 @@ gemem_advice_append_json (GString *out, const GememAdvice *advice)
   append_lines (out, advice);
   gemem_json_append_number_member (out, "tried", advice->tried);
   gemem_json_append_number_member (out, "tried_pairs", advice->pairs);
+  if (advice->left_out > 0)
+    gemem_json_append_number_member (out, "left_out", advice->left_out);
   gemem_json_append_bool_member (out, "shortened", advice->shortened);
   gemem_json_append_number_member (out, "refused", advice->refused);
   gemem_json_append_number_member (out, "approximated", advice->approximate);

@@ -225,8 +225,9 @@ append_head (GString *out, const GememAdvice *advice)
 static void
 append_histories (GString *out, const GememHistories *histories, guint64 need)
 {
-  g_autofree char *sentence = histories->all.runs > 0 ? gemem_histories_sentence (histories, need)
-                                                      : NULL;
+  g_autofree char *sentence = histories->all.runs + histories->left_out > 0
+                                  ? gemem_histories_sentence (histories, need)
+                                  : NULL;
 
   if (sentence != NULL)
     gemem_text_wrap (out, sentence, "  ");
@@ -257,6 +258,10 @@ append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *li
       g_string_append (out, "\n      in other histories ");
       gemem_histories_append_range (out, &line->histories.all);
     }
+  if (line->histories.left_out > 0)
+    g_string_append_printf (out, "%s%u of its other histories left out: interrupted",
+                            line->histories.all.runs > 0 ? "; " : "\n      ",
+                            line->histories.left_out);
   g_string_append_c (out, '\n');
 }
 
@@ -282,7 +287,7 @@ append_tried (GString *out, const GememAdvice *advice)
   g_autoptr (GString) text = g_string_new (NULL);
   char size[GEMEM_FORMAT_MAX];
 
-  if (advice->tried + advice->refused == 0)
+  if (advice->tried + advice->refused + advice->left_out == 0)
     g_string_append_printf (text, "No setting of %s can be tried. ", advice->now->allocator);
   else
     {
@@ -292,7 +297,10 @@ append_tried (GString *out, const GememAdvice *advice)
       if (advice->pairs > 0)
         g_string_append_printf (text, " and %u pair%s of those that help", advice->pairs,
                                 gemem_plural (advice->pairs));
-      if (advice->lines->len == 0)
+      if (advice->left_out > 0)
+        g_string_append_printf (text, "; interrupted, %u more %s left out", advice->left_out,
+                                advice->left_out == 1 ? "is" : "are");
+      else if (advice->lines->len == 0)
         g_string_append (text, failed ? "; with none of them it fits" : "; none needs 1 % less");
       if (advice->approximate > 0)
         g_string_append_printf (text, "; %u not proven, they are only approximated",

@@ -73,6 +73,34 @@ check 'the least capacity in other histories is that of each' jq -e '.results[0]
 run 2 gemem-sim compare random.gmt --histories 3 --measure; says err '^gemem-sim: error: --histories and --measure: leave one of them out$'
 run 2 gemem-sim compare random.gmt random.gmt --histories 3 --share-device; run 2 gemem-sim compare random.gmt --histories 1001; run 2 gemem-sim compare random.gmt --histories 2 -d cuda:0
 
+# ---- an interruption: what was replayed before is told, and how many are left out; a gate gives no verdict
+gemem-sim generate random:events=30000 --seed 3 -o slow.gmt
+# stop COMMAND...: by a signal, once some histories were replayed; the machine may be slow.
+stop () {
+  for delay in 0.5 1 2 4 8; do
+    "$@" >stopped 2>stopped.err & pid=$!
+    sleep $delay; kill -TERM $pid; wait $pid; status=$?
+    [ $status -ne 143 ] && ! grep -q 'before any of\|in one long step' stopped stopped.err && return 0
+  done
+  skip "an interruption: $2" 'the machine is too slow for a signal'
+  return 1
+}
+if is_sanitized; then skip 'an interruption' 'with sanitizers a replay takes longer than a signal waits'
+else
+  if stop gemem-sim advise -q slow.gmt --capacity 16GiB --histories 1000; then
+    check 'advise: not sure' test $status = 3
+    check 'it says how many are left out' grep -Eq '^It (needs as much|needs .*) in [0-9]+ other histor(y|ies): .*; interrupted, [0-9]+ more( are left out\.)?$' stopped
+    check 'and that no setting was tried' sh -c 'tr "\n" " " <stopped | grep -Eq "Tried: 0 settings of [^;]*; interrupted, [0-9]+ more are left out\."'
+  fi
+  if stop gemem-sim compare -q slow.gmt -a pytorch-caching --histories 1000; then
+    check 'compare: 130, with its table' sh -c 'test $1 = 130 && grep -q "^pytorch-caching  *[0-9]" stopped && grep -q "what is told is of those before" stopped.err' - $status
+    check 'and how many are left out' sh -c 'tr "\n" " " <stopped | grep -Eq "other histories: .*; interrupted, [0-9]+  ?more +are left out\."'
+  fi
+  if stop gemem-sim gate -q slow.gmt --update -b stopped.ini --histories 1000; then
+    check 'gate: no verdict, no baseline' sh -c 'test $1 = 130 && grep -q "interrupted among its histories, without a verdict" stopped.err && test ! -e stopped.ini' - $status
+  fi
+fi
+
 # ---- on a terminal, which shows how far they are: the paths of shuffled recordings are asked for
 python=$(command -v python3 || echo false)
 if "$python" -c 'import pty; pty.openpty()' 2>/dev/null; then

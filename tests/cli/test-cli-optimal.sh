@@ -61,12 +61,12 @@ gap 3; says err '"3" is no gap; write it as 3-5, or 3-5@0:64'
 
 if shared dsa/minimalloc; then
   run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/D.1048576.csv" -p optimal:alignment=1,effort=quick --no-time
-  says out '^optimal:alignment=1,effort=quick: at most 1[0-9]\.[0-9] % above the least possible$'
+  says out '^optimal:alignment=1,effort=quick: at most [5-7]\.[0-9] % above the least possible$' # 10.2 % without joining boxes
   run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/B.1048576.csv" -p optimal:alignment=1,effort=quick --no-time
-  says out '^optimal:alignment=1,effort=quick: at most 3\.[0-9] % above the least possible$' # 14.6 % without the preference for edges
-  run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/D.1048576.csv" -p optimal:alignment=1,effort=thorough,time=10ms --no-time
+  says out '^optimal:alignment=1,effort=quick: proven least' # 3.3 % without joining boxes
+  run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/J.1048576.csv" -p optimal:alignment=1,effort=thorough,time=10ms --no-time
   says out '^  the time is over: the best so far, not repeatable$'
-  run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/A.1048576.csv" -p optimal:alignment=1 --no-time
+  run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/F.1048576.csv" -p optimal:alignment=1 --no-time
   says out '^optimal:alignment=1 .* 0\.0 %  corner-search'
 fi
 

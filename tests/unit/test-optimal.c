@@ -91,22 +91,43 @@ test_random (gconstpointer features)
   g_assert_cmpuint (proven, >, 0);
 }
 
-/* Packings without waste, whose least peak is known. */
+/* Packings without waste, whose least peak is known: with large numbers their cuts can be undone, with small ones
+ * many things fit together by chance, and joined boxes have to be searched. */
 static void
 test_packings (void)
 {
-  guint searched = 0;
+  guint searched = 0, solved = 0;
 
   for (guint64 seed = 1; seed <= 10; seed++)
     {
-      g_autoptr (GememLifetimes) lifetimes = test_guillotine (seed, 200, 1000, 1000000, 0);
-      g_autoptr (GememPlan) plan = plan_with ("optimal:alignment=1", lifetimes);
+      g_autoptr (GememLifetimes) large = test_guillotine (seed, 200, 1000, 1000000, 0),
+                                 small = test_guillotine (seed, 200, 100, 1000, 0);
+      g_autoptr (GememPlan) plan = plan_with ("optimal:alignment=1", large),
+                            other = plan_with ("optimal:alignment=1", small);
 
       g_assert_cmpuint (plan->arena, ==, 1000000);
       g_assert_cmpuint (plan->least, ==, 1000000);
-      searched += g_strcmp0 (plan->winner, "corner-search") == 0;
+      searched += g_strcmp0 (other->winner, "corner-search") == 0;
+      solved += other->arena == 1000;
     }
   g_assert_cmpuint (searched, >, 0);
+  g_assert_cmpuint (solved, >=, 8);
+}
+
+/* Without some of the boxes nothing fits exactly any more; with what still does joined, they are found all the same. */
+static void
+test_slack (void)
+{
+  guint solved = 0;
+
+  for (guint64 seed = 1; seed <= 8; seed++)
+    {
+      g_autoptr (GememLifetimes) lifetimes = test_guillotine (seed, 400, 1000000, 1000000000, 3);
+      g_autoptr (GememPlan) plan = plan_with ("optimal:alignment=1", lifetimes);
+
+      solved += plan->arena <= 1000000000;
+    }
+  g_assert_cmpuint (solved, >=, 7);
 }
 
 /* Too many for corner search, of few sizes: local search makes the plan of the dives smaller, with more steps no larger, and twice the
@@ -219,6 +240,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/optimal/alignments-and-spaces", GUINT_TO_POINTER (ALIGNMENTS | SPACES),
                         test_random);
   g_test_add_func ("/optimal/packings", test_packings);
+  g_test_add_func ("/optimal/slack", test_slack);
   g_test_add_func ("/optimal/local", test_local);
   g_test_add_func ("/optimal/mixed-alignments", test_mixed_alignments);
   g_test_add_func ("/optimal/few", test_few);

@@ -1,0 +1,411 @@
+/* glue.c - joining boxes; see glue.h.
+ *
+ * A join is a stack (boxes with one lifetime) or a chain (two of one size, one begins where the other ends).  At each
+ * border of columns the boxes that end there are compared with those that begin: one with one; all that have the same
+ * other border, as a stack; then two or three of these.  Where exactly one sum of sizes on each side is the same, both
+ * stacks become a chain.  What is more likely to be chance comes later, and only once nothing else is left anywhere.
+ * Where no border has anything to chain, all boxes with one lifetime are stacked, and it begins anew.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "planners/optimal/glue.h"
+
+#define NONE G_MAXUINT32
+
+typedef struct
+{
+  gint64 size;
+  guint64 life;
+  guint32 first, last;
+  guint32 a, b; /* joints: b lies above a, or begins where it ends; NONE: a box */
+  guint32 next_first, next_last;
+  guint8 stacked, gone; /* gone: part of another joint */
+} Node;
+
+/* How many boxes on the one side and on the other; ALL: those with the same other border. */
+#define ALL 0
+typedef struct
+{
+  guint8 ending, beginning;
+} Step;
+
+static const Step steps[] = { { 1, 1 }, { ALL, 1 }, { 1, ALL }, { ALL, ALL }, { 1, 2 },
+                              { 2, 1 }, { 2, 2 },   { 1, 3 },   { 3, 1 } };
+static const guint n_steps[GEMEM_GLUE_LEVELS] = { 1, G_N_ELEMENTS (steps) };
+
+/* Larger groups have too many pairs and triples; what is beyond MAX_SUMS is not looked at. */
+static const guint32 largest_group[] = { G_MAXUINT32, G_MAXUINT32, 32, 12 };
+#define MAX_SUMS 4096
+
+typedef struct
+{
+  gint64 sum;
+  guint32 n;
+  guint32 at[3]; /* places in the list of its side; ALL: from at[0] on */
+} Sum;
+
+typedef struct
+{
+  GArray *nodes; /* guint32, by other border and size */
+  Sum sums[MAX_SUMS];
+  guint32 n;
+} Side;
+
+struct _GememGlue
+{
+  guint32 n, n_nodes, columns;
+  Node *nodes;             /* the boxes, then joints; a joint comes after its parts */
+  guint32 *firsts, *lasts; /* by border: a list of nodes */
+  guint8 *due;             /* by border: the step that was not tried yet */
+  Side ending, beginning;
+  GememBoxes rest;
+};
+
+/* ---- nodes */
+
+static void
+link_node (GememGlue *glue, guint32 i)
+{
+  Node *node = &glue->nodes[i];
+
+  node->next_first = glue->firsts[node->first];
+  glue->firsts[node->first] = i;
+  node->next_last = glue->lasts[node->last];
+  glue->lasts[node->last] = i;
+  glue->due[node->first] = glue->due[node->last] = 0;
+}
+
+static guint32
+join (GememGlue *glue, guint32 a, guint32 b, gboolean stacked)
+{
+  Node *x = &glue->nodes[a], *y = &glue->nodes[b];
+
+  x->gone = y->gone = TRUE;
+  glue->nodes[glue->n_nodes] = (Node){ .size = stacked ? x->size + y->size : x->size,
+                                       .life = stacked ? x->life : x->life + y->life,
+                                       .first = x->first,
+                                       .last = y->last,
+                                       .a = a,
+                                       .b = b,
+                                       .stacked = (guint8) stacked };
+  link_node (glue, glue->n_nodes);
+  return glue->n_nodes++;
+}
+
+/* ---- sums */
+
+typedef struct
+{
+  guint32 border;
+  guint32 node;
+  gint64 size;
+} Listed;
+
+static int
+compare_listed (gconstpointer a, gconstpointer b)
+{
+  const Listed *x = a, *y = b;
+
+  if (x->border != y->border)
+    return x->border < y->border ? -1 : 1;
+  if (x->size != y->size)
+    return x->size < y->size ? -1 : 1;
+  return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* Lists the nodes that begin or end at @border; what is gone leaves the list for good. */
+static void
+list_side (GememGlue *glue, guint32 border, gboolean ending)
+{
+  GArray *nodes = ending ? glue->ending.nodes : glue->beginning.nodes;
+  guint32 *link = ending ? &glue->lasts[border] : &glue->firsts[border];
+
+  g_array_set_size (nodes, 0);
+  while (*link != NONE)
+    {
+      Node *node = &glue->nodes[*link];
+      const Listed listed = { ending ? node->first : node->last, *link, node->size };
+
+      if (node->gone)
+        *link = ending ? node->next_last : node->next_first;
+      else
+        {
+          g_array_append_val (nodes, listed);
+          link = ending ? &node->next_last : &node->next_first;
+        }
+    }
+  qsort (nodes->data, nodes->len, sizeof (Listed), compare_listed);
+}
+
+static const Listed *
+listed_at (const Side *side, guint32 i)
+{
+  return &g_array_index (side->nodes, Listed, i);
+}
+
+/* Adds the sums of @count nodes from @from to below @to, the @n already chosen in @sum among them. */
+static void
+add_choices (Side *side, Sum sum, guint32 from, guint32 to, guint32 count)
+{
+  if (sum.n == count)
+    {
+      if (side->n < MAX_SUMS)
+        side->sums[side->n++] = sum;
+      return;
+    }
+  for (guint32 i = from; i < to && side->n < MAX_SUMS; i++)
+    {
+      Sum more = sum;
+
+      more.sum += listed_at (side, i)->size;
+      more.at[more.n++] = i;
+      add_choices (side, more, i + 1, to, count);
+    }
+}
+
+static void
+add_whole (Side *side, guint32 from, guint32 to)
+{
+  Sum sum = { 0, to - from, { from, from, from } };
+
+  for (guint32 i = from; i < to; i++)
+    sum.sum += listed_at (side, i)->size;
+  if (sum.n > 1 && side->n < MAX_SUMS)
+    side->sums[side->n++] = sum;
+}
+
+static int
+compare_sums (gconstpointer a, gconstpointer b)
+{
+  const Sum *x = a, *y = b;
+
+  if (x->sum != y->sum)
+    return x->sum < y->sum ? -1 : 1;
+  return memcmp (x->at, y->at, sizeof (x->at));
+}
+
+static void
+find_sums (Side *side, guint32 count)
+{
+  side->n = 0;
+  for (guint32 from = 0, to; from < side->nodes->len; from = to)
+    {
+      for (to = from + 1;
+           to < side->nodes->len && listed_at (side, to)->border == listed_at (side, from)->border;)
+        to++;
+      if (count == ALL)
+        add_whole (side, from, to);
+      else if (to - from <= largest_group[count])
+        add_choices (side, (Sum){ 0, 0, { 0, 0, 0 } }, from, to, count);
+    }
+  qsort (side->sums, side->n, sizeof (Sum), compare_sums);
+}
+
+/* ---- joining */
+
+static guint32
+part_at (const Side *side, const Sum *sum, guint32 count, guint32 k)
+{
+  return listed_at (side, count == ALL ? sum->at[0] + k : sum->at[k])->node;
+}
+
+static gboolean
+is_whole (const GememGlue *glue, const Side *side, const Sum *sum, guint32 count)
+{
+  for (guint32 k = 0; k < sum->n; k++)
+    if (glue->nodes[part_at (side, sum, count, k)].gone)
+      return FALSE;
+  return TRUE;
+}
+
+static guint32
+stack (GememGlue *glue, const Side *side, const Sum *sum, guint32 count)
+{
+  guint32 node = part_at (side, sum, count, 0);
+
+  for (guint32 k = 1; k < sum->n; k++)
+    node = join (glue, node, part_at (side, sum, count, k), TRUE);
+  return node;
+}
+
+static guint32
+equal_sums (const Side *side, guint32 from)
+{
+  guint32 to = from + 1;
+
+  while (to < side->n && side->sums[to].sum == side->sums[from].sum)
+    to++;
+  return to - from;
+}
+
+/* Chains what fits at @border; returns whether anything did. */
+static gboolean
+try_step (GememGlue *glue, guint32 border, const Step *step)
+{
+  Side *ending = &glue->ending, *beginning = &glue->beginning;
+  gboolean any = FALSE;
+
+  if (glue->lasts[border] == NONE || glue->firsts[border] == NONE)
+    return FALSE;
+  list_side (glue, border, TRUE);
+  list_side (glue, border, FALSE);
+  find_sums (ending, step->ending);
+  find_sums (beginning, step->beginning);
+  for (guint32 i = 0, k = 0; i < ending->n && k < beginning->n;)
+    {
+      const Sum *x = &ending->sums[i], *y = &beginning->sums[k];
+
+      if (x->sum == y->sum && equal_sums (ending, i) == 1 && equal_sums (beginning, k) == 1
+          && is_whole (glue, ending, x, step->ending)
+          && is_whole (glue, beginning, y, step->beginning))
+        {
+          const guint32 before = stack (glue, ending, x, step->ending);
+
+          join (glue, before, stack (glue, beginning, y, step->beginning), FALSE);
+          any = TRUE;
+        }
+      i += x->sum <= y->sum ? equal_sums (ending, i) : 0;
+      k += x->sum >= y->sum ? equal_sums (beginning, k) : 0;
+    }
+  return any;
+}
+
+/* Tries at each border what was not tried there since something changed, up to step @last. */
+static gboolean
+try_steps (GememGlue *glue, guint8 last)
+{
+  gboolean any = FALSE;
+
+  for (guint32 border = 0; border <= glue->columns; border++)
+    while (glue->due[border] <= last)
+      {
+        const guint8 step = glue->due[border]++;
+
+        any = try_step (glue, border, &steps[step]) || any;
+      }
+  return any;
+}
+
+static gboolean
+stack_lifetimes (GememGlue *glue)
+{
+  Side *side = &glue->beginning;
+  const guint32 before = glue->n_nodes;
+
+  for (guint32 border = 0; border <= glue->columns; border++)
+    {
+      list_side (glue, border, FALSE);
+      find_sums (side, ALL);
+      for (guint32 i = 0; i < side->n; i++)
+        stack (glue, side, &side->sums[i], ALL);
+    }
+  return glue->n_nodes > before;
+}
+
+static void
+join_all (GememGlue *glue, guint n)
+{
+  do
+    for (guint8 last = 0; last < n;)
+      last = try_steps (glue, last) ? 0 : last + 1;
+  while (stack_lifetimes (glue));
+}
+
+static void
+collect_rest (GememGlue *glue)
+{
+  for (guint32 i = 0; i < glue->n_nodes; i++)
+    glue->rest.n += !glue->nodes[i].gone;
+  glue->rest.boxes = g_new (GememBox, (gsize) glue->rest.n + 1);
+  glue->rest.columns = glue->columns;
+  glue->rest.n = 0;
+  for (guint32 i = 0; i < glue->n_nodes; i++)
+    if (!glue->nodes[i].gone)
+      {
+        const Node *node = &glue->nodes[i];
+
+        glue->rest.boxes[glue->rest.n++] = (GememBox){ .size = node->size,
+                                                       .unit = 1,
+                                                       .life = node->life,
+                                                       .id = i,
+                                                       .item = i,
+                                                       .first = node->first,
+                                                       .last = node->last };
+      }
+}
+
+GememGlue *
+gemem_glue_new (const GememBoxes *boxes, GememGlueLevel level)
+{
+  GememGlue *glue = g_new0 (GememGlue, 1);
+  const gsize borders = (gsize) boxes->columns + 1;
+
+  glue->n = boxes->n;
+  glue->columns = boxes->columns;
+  glue->nodes = g_new (Node, 2 * (gsize) boxes->n + 1);
+  glue->firsts = g_new (guint32, borders);
+  glue->lasts = g_new (guint32, borders);
+  memset (glue->firsts, 0xff, borders * sizeof (guint32));
+  memset (glue->lasts, 0xff, borders * sizeof (guint32));
+  glue->due = g_new0 (guint8, borders);
+  glue->ending.nodes = g_array_new (FALSE, FALSE, sizeof (Listed));
+  glue->beginning.nodes = g_array_new (FALSE, FALSE, sizeof (Listed));
+  for (guint32 i = 0; i < boxes->n; i++)
+    {
+      const GememBox *box = &boxes->boxes[i];
+
+      glue->nodes[i] = (Node){ .size = box->size,
+                               .life = box->life,
+                               .first = box->first,
+                               .last = box->last,
+                               .a = NONE,
+                               .b = NONE };
+      link_node (glue, i);
+    }
+  glue->n_nodes = boxes->n;
+  join_all (glue, n_steps[level]);
+  collect_rest (glue);
+  return glue;
+}
+
+void
+gemem_glue_free (GememGlue *glue)
+{
+  if (glue == NULL)
+    return;
+  g_free (glue->nodes);
+  g_free (glue->firsts);
+  g_free (glue->lasts);
+  g_free (glue->due);
+  g_array_unref (glue->ending.nodes);
+  g_array_unref (glue->beginning.nodes);
+  g_free (glue->rest.boxes);
+  g_free (glue);
+}
+
+GememBoxes *
+gemem_glue_rest (GememGlue *glue)
+{
+  return &glue->rest;
+}
+
+void
+gemem_glue_take_apart (const GememGlue *glue, GememBoxes *boxes)
+{
+  g_autofree gint64 *offsets = g_new0 (gint64, (gsize) glue->n_nodes + 1);
+
+  for (guint32 i = 0; i < glue->rest.n; i++)
+    offsets[glue->rest.boxes[i].item] = glue->rest.boxes[i].offset;
+  for (guint32 i = glue->n_nodes; i-- > glue->n;)
+    {
+      const Node *joint = &glue->nodes[i];
+
+      offsets[joint->a] = offsets[i];
+      offsets[joint->b] = offsets[i] + (joint->stacked ? glue->nodes[joint->a].size : 0);
+    }
+  for (guint32 i = 0; i < glue->n; i++)
+    boxes->boxes[i].offset = offsets[i];
+}

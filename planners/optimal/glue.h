@@ -1,0 +1,38 @@
+/* glue.h - boxes that fit together edge to edge, joined into one, and taken apart again.
+ *
+ * Why: what fills time and memory without waste was cut from larger rectangles, or can be thought of so: a box ends
+ * where another of the same size begins, several live for the same time.  Undoing cuts leaves few and large boxes,
+ * whose placement is found at once: of a packing of 10 000 boxes some tens are left, of the eleven of MiniMalloc
+ * half.  It only chooses: no join is sure to be in a least placement, so a search has to try without, too.
+ *
+ * Invariants: every placement of what remains without overlaps is one of all boxes.  The same boxes in the same
+ * order are joined in the same way.
+ * Cost: O(n) joins, each looks again at the boxes that begin or end at two borders; 110 bytes a box.
+ */
+#pragma once
+
+#include "planners/boxes.h"
+
+GEMEM_BEGIN_DECLS
+
+typedef enum
+{
+  GEMEM_GLUE_PAIRS, /* one box to one box */
+  GEMEM_GLUE_SUMS,  /* as well some to some, whose sizes add up to the same */
+  GEMEM_GLUE_LEVELS
+} GememGlueLevel;
+
+typedef struct _GememGlue GememGlue;
+
+/* Joins @boxes, all of unit 1, in columns of which none was dropped.  @boxes is not kept. */
+GememGlue *gemem_glue_new (const GememBoxes *boxes, GememGlueLevel level);
+void gemem_glue_free (GememGlue *glue);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememGlue, gemem_glue_free)
+
+/* What remains, owned by @glue; their order and columns may be changed, and they get offsets. */
+GememBoxes *gemem_glue_rest (GememGlue *glue);
+
+/* Sets the offsets of @boxes, in the order in which they were joined, from those of what remains. */
+void gemem_glue_take_apart (const GememGlue *glue, GememBoxes *boxes);
+
+GEMEM_END_DECLS

@@ -1,0 +1,188 @@
+/* ways.c - dives and searches of boxes as they are and joined; see ways.h.
+ *
+ * Each way has its dives, the boxes as they are one of one kind before all others; then each its share of the steps, joined boxes
+ * first.  A search that the clock will end spends its steps in rounds, each with several times those of the one
+ * before, so that it has found most of what it can.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "planners/optimal/dive.h"
+#include "planners/optimal/glue.h"
+#include "planners/optimal/ways.h"
+
+#define FIRST_ROUND 100000000
+/* More than these are joined in one way only. */
+#define MANY 20000
+
+typedef struct
+{
+  GememGlue *glue; /* NULL: the boxes as they are */
+  GArray *parts;
+} Way;
+
+typedef struct
+{
+  GememBoxes boxes;
+  gint64 enough;
+  Way ways[1 + GEMEM_GLUE_LEVELS]; /* the first: as they are */
+  guint n;
+} Ways;
+
+static gint64
+top_of (const Way *way)
+{
+  return gemem_parts_top (way->parts);
+}
+
+/* The way with the least top; of equal ones the first. */
+static Way *
+best_way (Ways *ways)
+{
+  Way *best = &ways->ways[0];
+
+  for (guint i = 1; i < ways->n; i++)
+    best = top_of (&ways->ways[i]) < top_of (best) ? &ways->ways[i] : best;
+  return best;
+}
+
+static gint64
+goal_of (const Ways *ways)
+{
+  return MAX (gemem_parts_bound (ways->ways[0].parts), ways->enough);
+}
+
+static gboolean
+is_done (Ways *ways, const GememStop *stop)
+{
+  return top_of (best_way (ways)) <= goal_of (ways) || gemem_stop_reason (stop) != NULL;
+}
+
+/* ---- dives */
+
+/* Joins @boxes, and dives. */
+static void
+add_joined (Ways *ways, const GememBoxes *boxes, GememGlueLevel level, const GememStop *stop)
+{
+  Way way = { gemem_glue_new (boxes, level), NULL };
+  const GememBoxes *rest = gemem_glue_rest (way.glue);
+
+  if (rest->n == boxes->n)
+    {
+      gemem_glue_free (way.glue);
+      return;
+    }
+  way.parts = gemem_parts_new (*rest);
+  gemem_parts_dive (way.parts, goal_of (ways), 0, GEMEM_DIVE_KINDS, stop);
+  ways->ways[ways->n++] = way;
+}
+
+/* @boxes: as they were. */
+static void
+dive (Ways *ways, const GememBoxes *boxes, const GememStop *stop)
+{
+  const guint first = boxes->n > MANY ? GEMEM_GLUE_SUMS : 0;
+
+  gemem_parts_dive (ways->ways[0].parts, goal_of (ways), 0, 1, stop);
+  for (guint level = first;
+       level < GEMEM_GLUE_LEVELS && !gemem_boxes_have_units (boxes) && !is_done (ways, stop);
+       level++)
+    add_joined (ways, boxes, level, stop);
+  if (!is_done (ways, stop))
+    gemem_parts_dive (ways->ways[0].parts, goal_of (ways), 1, GEMEM_DIVE_KINDS, stop);
+}
+
+/* ---- searches */
+
+/* A search of way @i with at most @steps. */
+static void
+search_way (Ways *ways, guint i, GememSearchKind kind, guint64 steps, GememEffort *effort)
+{
+  GememEffort own = { steps, effort->stop };
+
+  if (is_done (ways, effort->stop))
+    return;
+  gemem_parts_search (ways->ways[i].parts, goal_of (ways), kind, &own);
+  effort->steps -= steps - own.steps;
+}
+
+/* Whether the goal can be reached takes two thirds of the steps at most, of which the boxes as they are get a half and
+ * come last; how far down it goes, what is left, without joined boxes that have done no better so far. */
+static void
+search_once (Ways *ways, GememEffort *effort)
+{
+  const guint64 given = effort->steps;
+
+  for (guint i = ways->n; i-- > 0;)
+    search_way (ways, i, GEMEM_SEARCH_GOAL, given / (i > 0 ? 6 : ways->n > 1 ? 3 : 2), effort);
+  for (guint i = ways->n; i-- > 0;)
+    if (i == 0 || top_of (&ways->ways[i]) < top_of (&ways->ways[0]))
+      search_way (ways, i, GEMEM_SEARCH_LESS, effort->steps / (i + 1), effort);
+}
+
+static void
+search (Ways *ways, GememEffort *effort)
+{
+  const gboolean by_clock = effort->stop != NULL && effort->stop->clock != NULL;
+  guint64 left = effort->steps, given;
+
+  for (guint64 round = by_clock ? FIRST_ROUND : left; left > 0 && !is_done (ways, effort->stop);
+       round *= 4)
+    {
+      given = effort->steps = left / 2 < round ? left : round;
+      search_once (ways, effort);
+      left -= given;
+      if (effort->steps == given)
+        break; /* nothing can be searched any more */
+    }
+  effort->steps = left;
+}
+
+/* ---- what is kept */
+
+static GememStage
+lift_parts (const GArray *parts)
+{
+  const gint64 top = gemem_parts_top (parts);
+  GememStage stage = GEMEM_STAGE_STACK;
+
+  for (guint p = 0; p < parts->len; p++)
+    {
+      const GememPart *part = &g_array_index (parts, GememPart, p);
+
+      if (part->base + part->top == top)
+        stage = MAX (stage, part->stage);
+      for (guint32 i = 0; i < part->boxes.n; i++)
+        part->boxes.boxes[i].offset += part->base;
+    }
+  return stage;
+}
+
+GememWaysResult
+gemem_ways_place (GememBoxes boxes, gint64 enough, GememEffort *effort)
+{
+  g_autofree GememBox *copy = g_memdup2 (boxes.boxes, sizeof (GememBox) * boxes.n);
+  GememBoxes as_they_were = { copy, boxes.n, boxes.columns };
+  Ways ways = {
+    .boxes = boxes, .enough = enough, .ways = { { NULL, gemem_parts_new (boxes) } }, .n = 1
+  };
+
+  dive (&ways, &as_they_were, effort->stop);
+  search (&ways, effort);
+  const Way *best = best_way (&ways);
+  const GememWaysResult result = { top_of (best), gemem_parts_bound (ways.ways[0].parts),
+                                   lift_parts (best->parts) };
+
+  if (best->glue != NULL)
+    {
+      gemem_glue_take_apart (best->glue, &as_they_were);
+      memcpy (boxes.boxes, copy, sizeof (GememBox) * boxes.n);
+    }
+  for (guint i = 0; i < ways.n; i++)
+    {
+      gemem_glue_free (ways.ways[i].glue);
+      g_array_unref (ways.ways[i].parts);
+    }
+  return result;
+}

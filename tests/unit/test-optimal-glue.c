@@ -1,0 +1,159 @@
+/* test-optimal-glue.c - joining boxes: a placement of what remains, taken apart, overlaps nowhere and has the same
+ * top; packings whose cuts can be undone are joined into one box; the same boxes are joined in the same way. */
+#include "config.h"
+
+#include "base/rng.h"
+#include "planners/optimal/glue.h"
+#include "planners/optimal/parts.h"
+#include "tests/util/guillotine.h"
+#include "tests/util/testutil.h"
+
+/* Boxes in the steps of @lifetimes as columns. */
+static GememBoxes
+boxes_of (const GememLifetimes *lifetimes, guint32 columns)
+{
+  GememBoxes boxes = { g_new0 (GememBox, lifetimes->items->len + 1), lifetimes->items->len,
+                       columns };
+
+  for (guint32 i = 0; i < boxes.n; i++)
+    {
+      const GememLifetime *life = gemem_lifetimes_get (lifetimes, i);
+
+      boxes.boxes[i] = (GememBox){ .size = (gint64) life->size,
+                                   .unit = 1,
+                                   .life = life->safe_end - life->begin,
+                                   .id = i,
+                                   .item = i,
+                                   .first = (guint32) life->begin,
+                                   .last = (guint32) life->safe_end };
+    }
+  return boxes;
+}
+
+/* Places what remains of @glue by dives; returns the top. */
+static gint64
+place (GememGlue *glue)
+{
+  g_autoptr (GArray) parts = gemem_parts_new (*gemem_glue_rest (glue));
+
+  gemem_parts_dive (parts, 0, 0, 1, NULL);
+  for (guint p = 0; p < parts->len; p++)
+    {
+      const GememPart *part = &g_array_index (parts, GememPart, p);
+
+      for (guint32 i = 0; i < part->boxes.n; i++)
+        part->boxes.boxes[i].offset += part->base;
+    }
+  return gemem_parts_top (parts);
+}
+
+static void
+assert_apart (const GememBoxes *boxes)
+{
+  for (guint32 i = 0; i < boxes->n; i++)
+    for (guint32 k = i + 1; k < boxes->n; k++)
+      {
+        const GememBox *x = &boxes->boxes[i], *y = &boxes->boxes[k];
+
+        g_assert_true (x->last <= y->first || y->last <= x->first
+                       || x->offset + x->size <= y->offset || y->offset + y->size <= x->offset);
+      }
+}
+
+static GememLifetimes *
+random_lifetimes (GememRng *rng, guint64 sizes)
+{
+  GememLifetimes *lifetimes = gemem_lifetimes_new ("random");
+  const guint64 n = gemem_rng_range (rng, 1, 80);
+
+  for (guint64 i = 0; i < n; i++)
+    {
+      const guint64 begin = gemem_rng_below (rng, 10);
+      const guint64 end = gemem_rng_range (rng, begin + 1, 10);
+
+      gemem_lifetimes_add (lifetimes, begin, end, gemem_rng_range (rng, 1, sizes));
+    }
+  return lifetimes;
+}
+
+static void
+test_random (gconstpointer level)
+{
+  guint joined = 0;
+  GememRng rng;
+
+  gemem_rng_init (&rng, 5, "glue");
+  for (guint i = 0; i < 2000; i++)
+    {
+      const guint64 sizes = gemem_rng_range (&rng, 1, 20);
+      g_autoptr (GememLifetimes) lifetimes = random_lifetimes (&rng, sizes);
+      GememBoxes boxes = boxes_of (lifetimes, 10);
+      g_autoptr (GememGlue) glue = gemem_glue_new (&boxes, GPOINTER_TO_UINT (level)),
+                            again = gemem_glue_new (&boxes, GPOINTER_TO_UINT (level));
+      const guint32 n = gemem_glue_rest (glue)->n;
+      const gint64 top = place (glue);
+
+      joined += n < boxes.n;
+      gemem_glue_take_apart (glue, &boxes);
+      assert_apart (&boxes);
+      g_assert_cmpint (gemem_boxes_top (&boxes), ==, top);
+      g_assert_cmpint (place (again), ==, top);
+      g_assert_cmpuint (gemem_glue_rest (again)->n, ==, n);
+      g_free (boxes.boxes);
+    }
+  g_assert_cmpuint (joined, >, 1000);
+}
+
+static void
+test_packings (void)
+{
+  guint whole = 0;
+
+  for (guint64 seed = 1; seed <= 10; seed++)
+    {
+      g_autoptr (GememLifetimes) lifetimes = test_guillotine (seed, 300, 1000000, 1000000000, 0);
+      GememBoxes boxes = boxes_of (lifetimes, 1000000);
+      g_autoptr (GememGlue) sums = gemem_glue_new (&boxes, GEMEM_GLUE_SUMS),
+                            pairs = gemem_glue_new (&boxes, GEMEM_GLUE_PAIRS);
+
+      g_assert_cmpuint (gemem_glue_rest (pairs)->n, <, 300);
+      whole += gemem_glue_rest (sums)->n == 1;
+      place (sums);
+      gemem_glue_take_apart (sums, &boxes);
+      assert_apart (&boxes);
+      g_free (boxes.boxes);
+    }
+  g_assert_cmpuint (whole, >=, 8);
+}
+
+/* Two stacks of the same height, of sizes that do not fit one by one, are chained by their sums alone. */
+static void
+test_sums (void)
+{
+  static const guint64 lives[][3] = { { 0, 5, 30 }, { 0, 5, 12 }, { 5, 9, 22 }, { 5, 9, 20 },
+                                      { 0, 9, 7 },  { 3, 9, 40 }, { 0, 3, 40 } };
+  g_autoptr (GememLifetimes) lifetimes = gemem_lifetimes_new ("sums");
+
+  for (guint i = 0; i < G_N_ELEMENTS (lives); i++)
+    gemem_lifetimes_add (lifetimes, lives[i][0], lives[i][1], lives[i][2]);
+  GememBoxes boxes = boxes_of (lifetimes, 9);
+  g_autoptr (GememGlue) sums = gemem_glue_new (&boxes, GEMEM_GLUE_SUMS);
+
+  g_assert_cmpuint (gemem_glue_rest (sums)->n, ==, 1);
+  g_assert_cmpint (place (sums), ==, 89);
+  gemem_glue_take_apart (sums, &boxes);
+  assert_apart (&boxes);
+  g_assert_cmpint (gemem_boxes_top (&boxes), ==, 89);
+  g_free (boxes.boxes);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_data_func ("/glue/pairs", GUINT_TO_POINTER (GEMEM_GLUE_PAIRS), test_random);
+  g_test_add_data_func ("/glue/sums", GUINT_TO_POINTER (GEMEM_GLUE_SUMS), test_random);
+  g_test_add_func ("/glue/packings", test_packings);
+  g_test_add_func ("/glue/stacks", test_sums);
+  return g_test_run ();
+}
