@@ -155,6 +155,10 @@ run 0 gemem-sim plot all.json -o screen
 check 'files under 200 kB' sh -c 'test -z "$(find screen paper -size +200k | tee /dev/stderr)"'
 run 0 gemem-sim plan "$llama" -p first-fit-by-size --plots plans --plot-style paper -o /dev/null
 check 'plans, too' sh -c 'ls plans/*-3.3in.pdf plans/*-7in.pdf && ! ls plans/*.svg'
+for width in '3.3in 237' '7in 504'; do
+  said=$(python3 "$GEMEM_SRCDIR/tests/cli/pdf-letters.py" plans/*-${width% *}.pdf)
+  check "a plan of ${width% *}: $said" test "$said" = "${width#* } pt, fonts embedded, letters of 7.0 pt"
+done
 
 # Names are text in TeX.
 cp "$recorded/resnet50-train.gmt" 'a_b%$&#{x}~^ \input{secret} `id`.gmt'
