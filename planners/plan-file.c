@@ -8,29 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "planners/convert.h"
 #include "planners/plan-file-private.h"
-
-static int
-compare_u64 (guint64 a, guint64 b)
-{
-  return (a > b) - (a < b);
-}
 
 /* By time, then by the order of the file. */
 static int
 compare_begins (gconstpointer a, gconstpointer b)
 {
   const GememPlanRow *x = a, *y = b;
-  const int begin = compare_u64 (x->begin, y->begin);
-
-  return begin != 0 ? begin : compare_u64 (x->number, y->number);
+  if (x->begin != y->begin)
+    return gemem_compare_uint64 (&x->begin, &y->begin);
+  return x->number < y->number ? -1 : x->number > y->number;
 }
 
 static int
 compare_ids (gconstpointer a, gconstpointer b)
 {
-  const int id = compare_u64 (((const GememPlanRow *) a)->id, ((const GememPlanRow *) b)->id);
+  const int id = gemem_compare_uint64 (&((const GememPlanRow *) a)->id,
+                                       &((const GememPlanRow *) b)->id);
 
   return id != 0 ? id : compare_begins (a, b);
 }
@@ -257,9 +253,9 @@ static int
 compare_gaps (gconstpointer a, gconstpointer b)
 {
   const GememLifeGap *x = a, *y = b;
-  const int item = compare_u64 (x->item, y->item);
-
-  return item != 0 ? item : compare_u64 (x->begin, y->begin);
+  if (x->item != y->item)
+    return x->item < y->item ? -1 : 1;
+  return gemem_compare_uint64 (&x->begin, &y->begin);
 }
 
 /* Gives the @gaps of rows to their lifetimes, which are in the order of @rows. */

@@ -333,7 +333,8 @@ read_nodes (const GememJsonTree *tree, guint32 object, const GememGraph *graph, 
   return TRUE;
 }
 
-#define ITEM_SHAPE "an item is [id, begin, end, size, offset], and a list of gaps if it has any"
+#define ITEM_SHAPE \
+  "an item is [id, begin, end, size, offset], then its alignment and a list of gaps, if any"
 #define GAP_SHAPE "a gap is [begin, end, low, high], after the one before and within the item"
 
 /* Reads [[begin, end, low, high]...] of the item @row. */
@@ -367,7 +368,22 @@ read_gaps (const GememJsonTree *tree, guint32 list, const GememPlanRow *row, GAr
   return TRUE;
 }
 
-/* Reads [id, begin, end, size, offset], and the gaps behind. */
+/* Reads the alignment at *@entry, if that is a number, and goes on to what is behind it. */
+static gboolean
+read_alignment (const GememJsonTree *tree, guint32 list, guint32 *entry, GememPlanRow *row,
+                GError **error)
+{
+  if (*entry == 0 || gemem_json_tree_token (tree, *entry) == GEMEM_JSON_BEGIN_ARRAY)
+    return TRUE;
+  if (!read_number (tree, *entry, &row->alignment, error))
+    return FALSE;
+  if (row->alignment == 0)
+    return gemem_json_tree_fail (tree, *entry, error, "an alignment is 1 or more");
+  *entry = gemem_json_tree_next (tree, list, *entry);
+  return TRUE;
+}
+
+/* Reads [id, begin, end, size, offset], and the alignment and the gaps behind. */
 static gboolean
 read_item (const GememJsonTree *tree, guint32 list, GememPlanRow *row, GArray *gaps, GError **error)
 {
@@ -382,7 +398,11 @@ read_item (const GememJsonTree *tree, guint32 list, GememPlanRow *row, GArray *g
     if (i == 4 ? !read_offset (tree, entry, places[i], error)
                : !read_number (tree, entry, places[i], error))
       return FALSE;
-  if (i != G_N_ELEMENTS (places) || (entry != 0 && gemem_json_tree_next (tree, list, entry) != 0))
+  if (i != G_N_ELEMENTS (places))
+    return gemem_json_tree_fail (tree, list, error, ITEM_SHAPE);
+  if (!read_alignment (tree, list, &entry, row, error))
+    return FALSE;
+  if (entry != 0 && gemem_json_tree_next (tree, list, entry) != 0)
     return gemem_json_tree_fail (tree, list, error, ITEM_SHAPE);
   if (row->begin >= row->end)
     return gemem_json_tree_fail (tree, list, error,

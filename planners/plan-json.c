@@ -208,6 +208,8 @@ append_items (GString *out, const GememPlan *plan, const GememLifetimes *lifetim
                               ", %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT ", ",
                               i > 0 ? "," : "", item->id, item->begin, item->end, item->size);
       append_offset (out, plan->offsets[i]);
+      if (item->alignment != 0)
+        g_string_append_printf (out, ", %" G_GUINT64_FORMAT, item->alignment);
       append_gaps (out, lifetimes->gaps, i, &gap);
       g_string_append (out, "]");
     }

@@ -4,8 +4,10 @@
  * The sequence is what came before the steps of a past, once, and one step of it, again and again.
  *
  * What makes it safe, whatever the program does: while the program follows the plan, live blocks are
- * alive together in the plan, and so apart; blocks that last from one step to the next have bytes of
- * their own during the whole step.  From the first block on that is kept longer than planned, and the
+ * alive together in the plan, and so apart.  A block that lasts from one step to the next has bytes from
+ * the beginning of the step to its release, and from its request on; one that is released only after the
+ * same request came again has two places, by turns; what lasts longer has its bytes during the whole
+ * step.  From the first block on that is kept longer than planned, and the
  * first that is not in the plan, the gaps between all live blocks are known: a place is served if it
  * lies in one, and what has no place, or one that is not free, goes into the gap that it fits best.
  * Streams share no bytes, because what one has freed the other may still use.
@@ -35,6 +37,7 @@ typedef struct
   /* it is released before the request at this position; GEMEM_NEVER: not in a step; is_extra: its
    * number among these */
   guint32 due;
+  guint32 second; /* 1 + the number of its second place; 0: it has none */
   guint8 live, is_late, is_extra;
   guint8 shared;  /* other streams use it, too */
   guint8 pending; /* freed by the program, not yet by all streams */
@@ -61,7 +64,7 @@ guint64 gemem_schedule_steps (const GememSchedule *schedule);       /* that were
 guint32 gemem_schedule_live (const GememSchedule *schedule);        /* places that are not free */
 guint64 gemem_schedule_refused (const GememSchedule *schedule);     /* places that were not free */
 
-/* Blocks that are elsewhere than planned. */
+/* Second places, and blocks that are elsewhere than planned. */
 guint32 gemem_schedule_extra (const GememSchedule *schedule);
 /* Place @i of gemem_schedule_length() and, behind these, gemem_schedule_extra(). */
 const GememPlannedPlace *gemem_schedule_place (const GememSchedule *schedule, guint32 i);

@@ -14,6 +14,7 @@
 
 #include "base/units.h"
 #include "planners/fit.h"
+#include "planners/optimal/nested.h"
 #include "planners/optimal/shapes.h"
 #include "planners/optimal/ways.h"
 #include "planners/places.h"
@@ -209,6 +210,25 @@ compare_with_fits (GememPlan *best, const GememPlanInput *input, guint64 alignme
   return best;
 }
 
+/* The smaller of @best and a plan whose gaps lie within one another (nested.h). */
+static GememPlan *
+compare_with_nested (GememPlan *best, const Search *search, const GememPlanInput *input)
+{
+  GememPlan *plan = best->arena > MAX (best->least, search->capacity)
+                        ? gemem_nested_plan (input, search->alignment, search->unit, &search->stop)
+                        : NULL;
+
+  if (plan == NULL || plan->arena >= best->arena)
+    {
+      gemem_plan_free (plan);
+      return best;
+    }
+  plan->least = best->least;
+  plan->winner = g_strdup (stage_names[GEMEM_STAGE_DIVE]);
+  gemem_plan_free (best);
+  return plan;
+}
+
 /* Bounds the search in time, if @params say so. */
 static gboolean
 set_stop (GememStop *stop, const Params *params, const GememPlanInput *input, GError **error)
@@ -264,6 +284,7 @@ search_plan (Search *search, const GememPlanInput *input, GError **error)
     return NULL;
   plan->least = search->least;
   plan->winner = g_strdup (stage_names[search->stage]);
+  plan = compare_with_nested (plan, search, input);
   if (plan->n_items <= FIT_ITEMS && input->lifetimes->places == NULL)
     plan = compare_with_fits (plan, input, search->alignment, search->capacity, &search->stop);
   plan->stopped = gemem_stop_reason (&search->stop);

@@ -172,21 +172,34 @@ choose_rows (const Making *making, const GArray *jobs)
 
 /* ---- histories */
 
-/* The lines that hold most at the peak, or the categories of a trace without stacks. */
 static GPtrArray *
-find_lines (GememSourceFile *file, int device)
+name_lines (const GememHolders *holders, int device)
 {
-  const GememTraceInfo *info = gemem_held_info (file->held);
-  const GememHoldersOptions options = { .moment = { GEMEM_MOMENT_PEAK, 0 },
-                                        .by = info->stacks != NULL ? GEMEM_HOLD_BY_LINE
-                                                                   : GEMEM_HOLD_BY_CATEGORY };
-  GememHolders *holders = gemem_holders_new (gemem_held_open, file->held, &options, NULL);
   const GememDeviceHolders *all = holders != NULL ? gemem_holders_of (holders, device) : NULL;
   GPtrArray *lines = g_ptr_array_new_with_free_func (g_free);
 
   for (guint i = 0; all != NULL && i < all->holders->len && lines->len < LINES; i++)
     if (!((GememHolder *) all->holders->pdata[i])->unknown)
       g_ptr_array_add (lines, g_strdup (((GememHolder *) all->holders->pdata[i])->name));
+  return lines;
+}
+
+/* The lines that hold most at the peak, which @advice (NULL: there is none) has found, or the categories of
+ * a trace without stacks. */
+static GPtrArray *
+find_lines (GememSourceFile *file, const GememAdvice *advice, int device)
+{
+  const gboolean stacks = gemem_held_info (file->held)->stacks != NULL;
+  const GememHoldersOptions options = { .moment = { GEMEM_MOMENT_PEAK, 0 },
+                                        .by = stacks ? GEMEM_HOLD_BY_LINE
+                                                     : GEMEM_HOLD_BY_CATEGORY };
+  GememHolders *holders;
+  GPtrArray *lines;
+
+  if (stacks && advice != NULL && advice->holders != NULL)
+    return name_lines (advice->holders, device);
+  holders = gemem_holders_new (gemem_held_open, file->held, &options, NULL);
+  lines = name_lines (holders, device);
   gemem_holders_free (holders);
   return lines;
 }
@@ -204,7 +217,8 @@ lines_of (Making *making, const GememPageRow *row)
           && other->result->device_ordinal == row->result->device_ordinal)
         return other->lines;
     }
-  lines = find_lines (making->files->pdata[row->answer], row->result->device_ordinal);
+  lines = find_lines (making->files->pdata[row->answer], making->advices->pdata[row->answer],
+                      row->result->device_ordinal);
   g_ptr_array_add (making->lines, lines);
   return lines;
 }

@@ -49,6 +49,9 @@ def test_numbers(page, path):
 
 def test_answer(page):
     """A recorded device that refused a request, of a size that was not recorded, is not said to be the one that is assumed elsewhere."""
+    ok(page.run("""DATA.answers.every(answer => { const a = answer.advice, said = a && headlineOf(a);
+      return !a || said === (a.verdict === 'fits' ? 'It fits.' : a.verdict === 'does-not-fit' ? 'It does not fit.'
+        : a.doubt ? 'It cannot be told.' : `It needs ${bytes(a.needed_bytes)}.`); })"""), "the headline is the verdict")
     ok(page.run("""DATA.answers.every(answer => { const a = answer.advice, facts = a && factsOf(a);
       return !a || !!facts.querySelector('#capacity') === !(a.capacity_assumed && a.refused_when_recorded > 0); })"""), "a device is named where it is known")
 

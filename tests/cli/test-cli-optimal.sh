@@ -36,6 +36,15 @@ run 0 gemem-sim plan gaps.csv -p optimal:alignment=1 --no-time; silent err
 says out '^optimal:alignment=1 +4 B +4 B'; says out 'proven least'
 run 0 gemem-sim plan gaps.csv -p optimal:alignment=1 --plan gaps-plan.csv -q; run 0 gemem-sim plan --check gaps-plan.csv; says out 'safe: 2 items in 4 B'
 run 0 gemem-sim plan gaps.csv -p optimal:alignment=1 --plan gaps-plan.json -q; run 0 gemem-sim plan --check gaps-plan.json; says out 'safe: 2 items in 4 B'
+# each with its alignment; a file without them is read as before
+says_file () { grep -q "$1" gaps-plan.json; }
+check 'JSON has the alignments' says_file '\[1, 0, 10, 4, 0, 2, \[\[3, 7, 0, 0\]\]\]'
+printf '%s\n' '{"alignment": 1, "items": [[1, 0, 2, 4, 2, 4], [2, 2, 4, 4, 2]]}' >odd.json; run 3 gemem-sim plan --check odd.json
+says out '^alignment: item 0 .*the offset is no multiple of 4$'
+sed 's/2, 4\], /2], /' odd.json >even.json; run 0 gemem-sim plan --check even.json; says out 'safe: 2 items in 6 B'
+for item in '[1, 0, 2, 4, 4, 0]' '[1, 0, 2, 4, 4, 4, 4]' '[1, 0, 2, 4, 4, 4, [], 1]' '[1, 0, 2, 4, 4, -1]'; do
+  echo "{\"items\": [$item]}" >bad.json; run 3 gemem-sim plan --check bad.json; says err '^gemem-sim: error: bad\.json: items\[0\]'
+done
 sed 's/3-7/4-7/' gaps-plan.csv >bad-plan.csv; run 3 gemem-sim plan --check bad-plan.csv; says out '^overlap: '
 run 0 gemem-sim plan gaps.csv -p best-fit-by-size:alignment=1 --no-time; says out ' 8 B +4 B'
 says err 'best-fit-by-size plans gaps as in use; optimal does not$'

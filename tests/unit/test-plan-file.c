@@ -245,7 +245,7 @@ test_refused (void)
   assert_refused ("r.json", "{\"items\": [[1, 0, 2, 8, 0]", NULL, "");
   assert_refused ("r.json", "{\"items\": []} {}", NULL, "");
   assert_refused ("r.json", "{\"items\": [[1, 0, 2, 8]]}", NULL,
-                  "items[0]: an item is [id, begin, end, size, offset], and a list of gaps if it");
+                  "items[0]: an item is [id, begin, end, size, offset], then its alignment and");
   assert_refused ("r.json", "{\"items\": [[1, 2, 2, 8, 0]]}", NULL, "items[0]: ends at 2");
   assert_refused ("r.json", "{\"items\": [[1, 0, 2, 8, 4611686018427387904]]}", NULL,
                   "items[0][4]: is too large");
@@ -281,7 +281,7 @@ test_refused (void)
   assert_refused ("r.json", "{\"items\": [[1, 0, 9, 8, 0, [[2, 5, 0]]]]}", NULL,
                   "items[0][5][0]: a gap is [begin, end, low, high]");
   assert_refused ("r.json", "{\"items\": [[1, 0, 9, 8, 0, [], 1]]}", NULL,
-                  "items[0]: an item is [id, begin, end, size, offset], and a list of gaps");
+                  "items[0]: an item is [id, begin, end, size, offset], then its alignment");
   assert_refused ("r.csv", "id,lower,upper,size,offset\nb,3,2,8,1\n", NULL,
                   ":2: the buffer ends at 2");
   assert_refused ("r.csv", "", NULL, "the file is empty");

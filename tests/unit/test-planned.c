@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <glib/gstdio.h>
+#include <string.h>
 
 #include "base/rng.h"
 #include "tests/util/vectors.h"
@@ -177,6 +178,103 @@ test_learns (void)
   program_step (&self, 1100000);
   equal (stat_of (&self, "planned_requests"), before + 3 * LAYERS);
   program_end (&self);
+}
+
+#define MIB G_GUINT64_CONSTANT (1048576)
+
+/* A step whose gradients last until the middle of the next: it needs 32 + 8 MiB at the end of the forward
+ * pass, and then, without them, 32 + 12. */
+static void
+gradient_step (Program *self, Live **gradients)
+{
+  Live *kept[8], *temporary;
+
+  for (guint i = 0; i < 8; i++)
+    kept[i] = program_alloc (self, 4 * MIB + 512 * i, 0);
+  for (guint i = 0; i < 8; i++)
+    if (gradients[i] != NULL)
+      program_free (self, gradients[i], FALSE);
+  temporary = program_alloc (self, 12 * MIB, 0);
+  program_free (self, temporary, FALSE);
+  for (guint i = 8; i-- > 0;)
+    {
+      gradients[i] = program_alloc (self, MIB, 0);
+      program_free (self, kept[i], FALSE);
+    }
+}
+
+/* What lasts into the next step leaves its bytes to others between its release and its request. */
+static void
+test_handed_over (void)
+{
+  Program self;
+  Live *gradients[8] = { NULL };
+  guint64 before;
+
+  program_begin (&self, "planned", NULL);
+  for (guint i = 0; i < 40; i++)
+    gradient_step (&self, gradients);
+  equal (stat_of (&self, "plans"), 1);
+  equal (stat_of (&self, "arena"), 44 * MIB + 28 * 512);
+  equal (stat_of (&self, "arena_lower_bound"), 44 * MIB + 28 * 512);
+  before = stat_of (&self, "planned_requests");
+  gradient_step (&self, gradients);
+  equal (stat_of (&self, "planned_requests"), before + 17);
+  equal (stat_of (&self, "refused_places"), 0);
+  /* kept for longer than planned, they are in the way of the temporary block, and of nobody else */
+  for (guint i = 0; i < 3; i++)
+    {
+      Live *late[8];
+
+      memcpy (late, gradients, sizeof late);
+      memset (gradients, 0, sizeof gradients);
+      gradient_step (&self, gradients);
+      for (guint k = 0; k < 8; k++)
+        program_free (&self, late[k], FALSE);
+    }
+  g_assert_cmpuint (stat_of (&self, "refused_places"), >, 0);
+  program_end (&self);
+}
+
+/* A step that keeps what it made, of @kept bytes, until the next step has made it anew. */
+static void
+keeping_step (Program *self, Live **made, guint64 kept)
+{
+  Live *old = *made;
+
+  for (guint i = 0; i < 10; i++)
+    program_free (self, program_alloc (self, (2 + i) * MIB, 0), FALSE);
+  *made = program_alloc (self, kept, 0);
+  if (old != NULL)
+    program_free (self, old, FALSE);
+}
+
+/* Both have places, by turns; if it is much, two steps are planned as one. */
+static void
+test_second_place (void)
+{
+  const guint64 sizes[] = { 512, 20 * MIB };
+
+  for (guint k = 0; k < G_N_ELEMENTS (sizes); k++)
+    {
+      Program self;
+      Live *made = NULL;
+      guint64 before;
+
+      program_begin (&self, "planned", NULL);
+      for (guint i = 0; i < 60; i++)
+        keeping_step (&self, &made, sizes[k]);
+      equal (stat_of (&self, "plans"), 1);
+      equal (stat_of (&self, "requests_of_step"), k == 0 ? 11 : 22);
+      equal (stat_of (&self, "refused_places"), 0);
+      equal (stat_of (&self, "arena"), k == 0 ? 11 * MIB + 2 * 512 : 40 * MIB);
+      before = stat_of (&self, "planned_requests");
+      keeping_step (&self, &made, sizes[k]);
+      keeping_step (&self, &made, sizes[k]);
+      equal (stat_of (&self, "planned_requests"), before + 22);
+      program_verify (&self);
+      program_end (&self);
+    }
 }
 
 /* Eight requests, the first of which stream 9 uses where @shared; returns its address. */
@@ -425,6 +523,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/planned/learns", test_learns);
+  g_test_add_func ("/planned/handed-over", test_handed_over);
+  g_test_add_func ("/planned/second-place", test_second_place);
   g_test_add_func ("/planned/shared", test_shared);
   g_test_add_func ("/planned/no-plan", test_no_plan);
   g_test_add_func ("/planned/no-memory", test_no_memory);

@@ -7,15 +7,27 @@ function viewAnswer (parent, answer) {
     parent.append (make ("h1.doubt", null, "No advice about this trace"), make ("p", null, answer.error || ""));
     return;
   }
-  const tone = { "fits": "good", "does-not-fit": "alarm" }[advice.verdict] || "doubt";
-  const word = { "fits": "It fits.", "does-not-fit": "It does not fit." }[advice.verdict] || "It cannot be told.";
-  parent.append (make ("h1", null, make ("span." + tone, { id: "verdict" }, word)), make ("p.lead", { id: "sentence" }, advice.sentence || ""));
+  parent.append (make ("h1", null, make ("span." + toneOf (advice), { id: "verdict" }, headlineOf (advice))), make ("p.lead", { id: "sentence" }, advice.sentence || ""));
   if (advice.doubt)
     parent.append (make ("p.doubt", null, advice.doubt));
   parent.append (factsOf (advice));
   viewLines (parent, advice);
   parent.append (make ("div.two", null, holdersOf (advice), idleOf (advice)),
     make ("details", null, make ("summary", null, "The same as text, as in a terminal"), make ("pre", null, ...lines (answer.screen))));
+}
+
+function toneOf (advice) {
+  return { "fits": "good", "does-not-fit": "alarm" }[advice.verdict] || (onlyDeviceOpen (advice) ? "plain" : "doubt");
+}
+
+function headlineOf (advice) {
+  return { "fits": "It fits.", "does-not-fit": "It does not fit." }[advice.verdict]
+    || (onlyDeviceOpen (advice) ? "It needs " + bytes (advice.needed_bytes) + "." : "It cannot be told.");
+}
+
+/* What it needs is known, but not how large its device is. */
+function onlyDeviceOpen (advice) {
+  return !advice.doubt && advice.capacity_assumed && advice.needed_bytes > 0;
 }
 
 /* Text with its line ends. */
