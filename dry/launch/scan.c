@@ -340,7 +340,7 @@ read_object (Scan *scan, const char *path)
       if (gemem_dry_row_module (own) != NULL)
         found_installed (scan, elf, path, own);
       else if (gemem_dry_row_is_beside (own) && soname != NULL)
-        gemem_dry_installed_add_beside (scan->installed, elf, path);
+        gemem_dry_installed_add_beside (scan->installed, elf, path, own);
       gemem_dry_elf_close (elf);
       return;
     }
@@ -537,14 +537,14 @@ read_installed (Scan *scan)
   read_queued (scan);
 }
 
-/* Reads the installed library that libgemem-dry calls besides its own functions of the same names
- * (NCCL).  What it imports is asked for as what the program imports.  What it defines is not
+/* Reads an installed library that libgemem-dry calls besides its own functions of the same names
+ * (NCCL, cuBLASLt).  What it imports is asked for as what the program imports.  What it defines is not
  * counted as defined by the program: attribute() would leave those functions to it, and the program
  * would pass by those of libgemem-dry. */
 static void
-read_beside (Scan *scan)
+read_beside (Scan *scan, guint row)
 {
-  const char *path = gemem_dry_installed_beside (scan->installed);
+  const char *path = gemem_dry_installed_beside_row (scan->installed, row);
   GememDryElf *elf = path != NULL ? gemem_dry_elf_open (path) : NULL;
   gboolean needs_runtime = FALSE;
 
@@ -619,7 +619,8 @@ gemem_dry_scan (const char *const *roots, GPtrArray *linked, GememDryInstalled *
       g_queue_push_tail (&scan.paths, g_strdup (*roots));
   read_queued (&scan);
   read_installed (&scan);
-  read_beside (&scan);
+  for (guint row = 0; row < gemem_dry_n_rows (); row++)
+    read_beside (&scan, row);
   attribute (&scan);
   if (linked != NULL)
     g_ptr_array_sort (linked, compare_linked);
