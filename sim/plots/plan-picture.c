@@ -2,8 +2,8 @@
  *
  * Rectangles thinner than a pixel in either direction are first painted into a raster of pixels,
  * and runs of equal pixels are drawn as one rectangle, so that a picture of many items stays small
- * and readable: at most one rectangle per pixel.  Outlines separate items: white ones where an item has
- * room for them, two shades of each colour where it is thinner.  The colour says how much of the time an item
+ * and readable: at most one rectangle per pixel.  Outlines separate items: white ones where an item is
+ * wide enough, two shades of each colour where it is thinner.  The colour says how much of the time an item
  * is alive.  For a paper there is no title, and all letters are of one size.  Integers only.  The colours
  * (viridis) are distinct for colour-blind readers and in grey. */
 #include "config.h"
