@@ -347,15 +347,14 @@ class Known(object):
         return [one.name if one.kwarg_only else i for i, one in enumerate(op._schema.arguments) if one.alias_info is not None and one.alias_info.is_write]
 
     def watch_writer(self, op, name):
-        """Sees that OP, of which nothing else is known, writes where no version tells it."""
+        """Sees that OP, of which nothing else is known, writes, also where no version tells it: in inference mode, and by x.data."""
         places = [i for i in self.written(op) if isinstance(i, int)]
         redispatch, guard, keys, below = op._handle.redispatch_boxed, self.guard, self.keys, self.below
-        inference, nodes = self.torch.is_inference_mode_enabled, self.nodes
 
         def call(keyset, *args, **kwargs):
             with guard(keys):
                 result = redispatch(keyset & below, *args, **kwargs)
-                if inference() and nodes:
+                if self.nodes:
                     for i in places:
                         self.forget(args[i] if i < len(args) else None)
                 return result
