@@ -514,6 +514,26 @@ is_of (gpointer soname, gpointer symbols, gpointer module)
   return g_strcmp0 (gemem_dry_row_module (gemem_dry_row_of_soname (soname)), module) == 0;
 }
 
+/* Queues what the loader finds in @folders, separated by ':', if a library is opened by the name of
+ * @path alone: CuPy opens the copy of a CUDA toolkit though its packages have one. */
+static void
+queue_namesake (Scan *scan, const char *folders, const char *path)
+{
+  g_auto (GStrv) all = g_strsplit (folders != NULL ? folders : "", ":", -1);
+  g_autofree char *name = g_path_get_basename (path);
+  struct stat own, other;
+
+  for (char **folder = all; *folder != NULL; folder++)
+    {
+      g_autofree char *namesake = g_build_filename (*folder, name, NULL);
+      if (**folder == '\0' || stat (namesake, &other) != 0)
+        continue;
+      if (stat (path, &own) == 0 && (own.st_dev != other.st_dev || own.st_ino != other.st_ino))
+        g_queue_push_tail (&scan->paths, g_steal_pointer (&namesake));
+      return;
+    }
+}
+
 /* Lets those libraries run that can, and reads them as objects of the program. */
 static void
 read_installed (Scan *scan)
@@ -531,7 +551,11 @@ read_installed (Scan *scan)
         continue;
       const GPtrArray *paths = gemem_dry_installed_paths (scan->installed, module);
       for (guint i = 0; paths != NULL && i < paths->len; i++)
-        g_queue_push_tail (&scan->paths, g_strdup (paths->pdata[i]));
+        {
+          g_queue_push_tail (&scan->paths, g_strdup (paths->pdata[i]));
+          queue_namesake (scan, g_getenv ("LD_LIBRARY_PATH"), paths->pdata[i]);
+          queue_namesake (scan, system_folders (), paths->pdata[i]);
+        }
       g_hash_table_foreach_remove (scan->libraries, is_of, (gpointer) module);
     }
   read_queued (scan);

@@ -68,6 +68,7 @@ _SPARSE = "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _sp
 _READS = "_local_scalar_dense equal"
 _OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _SHIFTS, _REDUCED, _ORDERED, _MOVED, _SIZED, _SPARSE, _READS)).split() + _RANDOM + _DRAWN + _UNDEFINED + _PRODUCTS
 _SELECT = ["nonzero", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_local_scalar_dense"]
+_VIEWS = "detach_ requires_grad_ squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ rename_ _coalesced_".split()  # write no element
 _KEY, _BACKWARD_KEY = "TESTING_ONLY_GenericMode", "TESTING_ONLY_GenericWrapper"
 SHOWN = "site-packages/gemem/known.py"  # where these functions stand in call stacks: in a package, not in the program
 _ASIDE = (os.path.dirname(os.path.abspath(__file__)) + os.sep, os.path.dirname(SHOWN) + "/")  # lines of gemem's begin with these
@@ -204,7 +205,7 @@ class Known(object):
             base, _, overload = full.partition(".")
             if not base.startswith("aten::") or "name" in overload or full == "aten::normal.float_float":
                 continue
-            if base[6:] in names or base.endswith("_"):
+            if base[6:] in names or base.endswith("_") and base[6:] not in _VIEWS:
                 op = getattr(getattr(torch.ops.aten, base[6:]), overload or "default")
                 self.watch(op, full[6:]) if base[6:] in names else self.watch_writer(op, full[6:])
         self.watch_backward()
@@ -347,20 +348,20 @@ class Known(object):
         return [one.name if one.kwarg_only else i for i, one in enumerate(op._schema.arguments) if one.alias_info is not None and one.alias_info.is_write]
 
     def watch_writer(self, op, name):
-        """Sees that OP, of which nothing else is known, writes where no version tells it."""
+        """Sees that OP, of which nothing else is known, writes, also where no version tells it: in inference mode, and by x.data."""
         places = [i for i in self.written(op) if isinstance(i, int)]
         redispatch, guard, keys, below = op._handle.redispatch_boxed, self.guard, self.keys, self.below
-        inference, nodes = self.torch.is_inference_mode_enabled, self.nodes
 
         def call(keyset, *args, **kwargs):
             with guard(keys):
                 result = redispatch(keyset & below, *args, **kwargs)
-                if inference() and nodes:
+                if self.nodes:
                     for i in places:
                         self.forget(args[i] if i < len(args) else None)
                 return result
 
-        if places:
+        made_of_others = self.torch._C._dispatch_has_kernel_for_dispatch_key("aten::" + name, "CompositeImplicitAutograd")  # which are seen
+        if places and not made_of_others:
             self.library[1].impl(name, self.shown(call), _KEY, with_keyset=True)
 
     def forget(self, one):

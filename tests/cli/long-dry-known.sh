@@ -90,6 +90,9 @@ cat >void.py <<'EOF'
 import torch
 
 print("places", int(torch.nn.functional.max_pool1d(torch.arange(8.0, device="cuda").view(1, 8), 2, return_indices=True)[1].max()))
+n = torch.arange(5, device="cuda")
+torch._foreach_add_([n.data], 3)
+print("data", int(n.max()))
 with torch.inference_mode():
     n = torch.arange(5, device="cuda")
     torch._foreach_add_([n], 3)
@@ -100,7 +103,7 @@ with torch.inference_mode():
     print("inference", n.tolist())
 EOF
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" void.py
-says out '^places 0$'; says out '^foreach 0$'; says out '^inference \[3, 9, 9, 3, 3\]$'; says err '^  numbers +2 .*void\.py:3 .*void\.py:7'
+says out '^places 0$'; says out '^data 0$'; says out '^foreach 0$'; says out '^inference \[3, 9, 9, 3, 3\]$'; says err '^  numbers +3 .*void\.py:10 .*void\.py:3 .*void\.py:6'
 
 # the generator's numbers: between ends, in other types, written in place
 cat >generator.py <<'EOF'

@@ -63,6 +63,31 @@ END
 LD_LIBRARY_PATH=$PWD/installed run 0 gemem-dry-run --stand-ins ./opens; says out '^0 0$'
 LD_LIBRARY_PATH=$PWD/installed run 0 gemem-dry-run ./opens installed/libcudnn.so.9; says out '^12345 0$'; says err '^  libraries +libcudnn\.so\.9 ran as installed'
 
+# ---- two copies, with CUDA's runtime linked in: the packages' one is found, and the loader opens that of a toolkit by its name
+linked='#include <dlfcn.h>
+int cudaMalloc (void **place, unsigned long size); int __cudaRegisterFatBinary (void *);
+void *driver (void) { return dlsym (RTLD_DEFAULT, "cuInit"); }
+__attribute__ ((visibility ("hidden"), noinline)) int cudaMalloc (void **place, unsigned long size) { __asm__ volatile ("nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop"); return 99; }
+__attribute__ ((visibility ("hidden"), noinline)) int __cudaRegisterFatBinary (void *image) { __asm__ volatile ("nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop"); return 99; }
+__attribute__ ((section (".nv_fatbin"))) int image = 1;
+int curandCreateGenerator (void **place, int kind) { static int once; once = once ? once : (__cudaRegisterFatBinary (&image), 1); return cudaMalloc (place, 700); }'
+library packages libcurand.so.10 "$linked"
+library toolkit libcurand.so.10 "$linked"
+cat >draws.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main (void)
+{
+  void *memory, *library = dlopen ("libcurand.so.10", RTLD_NOW);
+  int (*make) (void **, int) = library ? (int (*) (void **, int)) dlsym (library, "curandCreateGenerator") : NULL;
+  printf ("%d\n", make ? make (&memory, 100) : -1);
+  return 0;
+}
+END
+"$cc" -o draws draws.c -ldl
+LD_LIBRARY_PATH=$PWD/toolkit run 0 ./draws; says out '^99$'
+LD_LIBRARY_PATH=$PWD/toolkit run 0 gemem-dry-run ./draws packages/libcurand.so.10; says out '^0$'; says err '^  libraries +libcurand\.so\.10 ran as installed'
+
 # ---- cuBLASLt says how large a workspace is; what multiplies stays the stand-in's
 library lt libcublasLt.so.13 'struct result { long algorithm[8]; unsigned long workspace; int state; };
 struct thing { int kind; long got[64]; };

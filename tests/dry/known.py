@@ -354,6 +354,24 @@ def tensor_new():
 
 
 @case
+def views_in_place():
+    y = torch.tensor(5, device=dev)
+    with torch.inference_mode():
+        inner = torch.arange(6, device=dev).view(2, 3).t_().unsqueeze_(0)
+    return bool(y == 5), int(inner[0, 2, 1])
+
+
+@case
+def made_of_others():
+    y = x.clone()
+    y.clip_(3, 90).subtract_(1).multiply_(2)
+    m = y > 50
+    m |= y < 9
+    m &= y != 7
+    return int(y.sum()), m.nonzero().shape
+
+
+@case
 def bools():
     return bool(torch.tensor(True, device=dev)), bool(torch.equal(x, x.clone())), torch.allclose(x.float(), x.float())
 
