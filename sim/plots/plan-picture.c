@@ -43,11 +43,9 @@ static const struct
 {
   guint over, of; /* at least so much of all steps */
   const char *text;
-} classes[N_CLASSES] = { { 9, 10, "9/10 of the time or more" },
-                         { 1, 4, "1/4 or more" },
-                         { 1, 20, "1/20 or more" },
-                         { 1, 100, "1/100 or more" },
-                         { 0, 1, "less" } };
+} classes[N_CLASSES] = {
+  { 9, 10, "9/10" }, { 1, 4, "1/4" }, { 1, 20, "1/20" }, { 1, 100, "1/100" }, { 0, 1, NULL }
+};
 
 typedef struct
 {
@@ -374,6 +372,21 @@ draw_levels (Drawing *drawing)
   draw_level (drawing, plan->lower_bound, "lower bound", ALARM, TRUE, apart >= 0 ? shift : -shift);
 }
 
+/* What the legend says of class @c: the first one that is used says of what it is a share. */
+static char *
+class_text (const Drawing *drawing, guint c)
+{
+  gboolean first = TRUE;
+
+  for (guint i = 0; i < c; i++)
+    first = first && drawing->used[i] == 0;
+  if (classes[c].text == NULL)
+    return g_strdup_printf (first ? "alive less than 1/100 of the time: %u" : "less: %u",
+                            drawing->used[c]);
+  return g_strdup_printf (first ? "alive %s of the time or more: %u" : "%s or more: %u",
+                          classes[c].text, drawing->used[c]);
+}
+
 /* Draws the legend, or with @picture NULL counts its lines. */
 static guint
 draw_legend (const Drawing *drawing, GememPicture *picture)
@@ -385,7 +398,7 @@ draw_legend (const Drawing *drawing, GememPicture *picture)
 
   for (guint c = 0; c < N_CLASSES; c++)
     {
-      g_autofree char *text = g_strdup_printf ("%s: %u", classes[c].text, drawing->used[c]);
+      g_autofree char *text = class_text (drawing, c);
       const guint64 width = (strlen (text) * 8 + 30) * PIXEL;
 
       if (drawing->used[c] == 0)

@@ -148,7 +148,7 @@ test_few (void)
     "0 B|",
     "time: steps of the input|",
     "address, from the start of the arena|",
-    "1/4 or more: 3|",
+    "alive 1/4 of the time or more: 3|",
     "arena 3.000 MiB, lower bound 2.000 MiB (overhead 1.500), 3 rectangles|"
   };
   Sample sample;
@@ -184,7 +184,7 @@ test_classes (void)
   Seen seen = read_svg (svg);
 
   g_assert_nonnull (strstr (seen.texts->str,
-                            "9/10 of the time or more: 2|1/4 or more: 2|1/20 or more: "
+                            "alive 9/10 of the time or more: 2|1/4 or more: 2|1/20 or more: "
                             "2|1/100 or more: 1|less: 1|"));
   g_string_free (seen.texts, TRUE);
   sample_clear (&sample);
