@@ -50,12 +50,17 @@ same_parameter (const char *a, const char *b)
 static gboolean
 listed (const char *list, const char *name)
 {
-  g_auto (GStrv) names = g_strsplit (list != NULL ? list : "", "|", -1);
-  gboolean found = FALSE;
+  const char *word;
+  gsize length;
 
-  for (guint i = 0; names[i] != NULL && !found; i++)
-    found = same_parameter (names[i], name);
-  return found;
+  while (gemem_words_next (&list, &word, &length))
+    {
+      const char *own = without_flags (word);
+
+      if (gemem_name_is_word (own, length - (gsize) (own - word), without_flags (name)))
+        return TRUE;
+    }
+  return FALSE;
 }
 
 const GememParam *
@@ -130,24 +135,28 @@ parse_bool (const char *text, gboolean *value, GError **error)
 /* Index of the choice @text in @words: words without '=' are the choices in order, "a=b" makes a a
  * synonym of b. */
 static int
-choice_index (char **words, const char *text)
+choice_index (const char *words, const char *text)
 {
+  const char *rest = words, *word;
+  gsize length;
   int index = 0;
 
-  for (guint i = 0; words[i] != NULL; i++)
+  while (gemem_words_next (&rest, &word, &length))
     {
-      const char *equals = strchr (words[i], '=');
-      if (equals == NULL && gemem_name_equal (words[i], text))
+      const gboolean is_choice = memchr (word, '=', length) == NULL;
+      if (is_choice && gemem_name_is_word (word, length, text))
         return index;
-      index += equals == NULL;
+      index += is_choice;
     }
-  for (guint i = 0; words[i] != NULL; i++)
+  rest = words;
+  while (gemem_words_next (&rest, &word, &length))
     {
-      char *equals = strchr (words[i], '=');
-      g_autofree char *word = equals != NULL ? g_strndup (words[i], (gsize) (equals - words[i]))
-                                             : NULL;
-      if (word != NULL && gemem_name_equal (word, text))
-        return choice_index (words, equals + 1);
+      const char *equals = memchr (word, '=', length);
+      if (equals != NULL && gemem_name_is_word (word, (gsize) (equals - word), text))
+        {
+          g_autofree char *choice = g_strndup (equals + 1, length - (gsize) (equals + 1 - word));
+          return choice_index (words, choice);
+        }
     }
   return -1;
 }
@@ -182,19 +191,21 @@ gemem_param_sweep (const GememParam *param)
 static gboolean
 parse_choice (const GememParam *param, const char *text, int *choice, GError **error)
 {
-  g_auto (GStrv) words = g_strsplit (param->choices, "|", -1);
-  g_autoptr (GString) known = g_string_new (NULL);
+  g_auto (GStrv) words = NULL;
+  g_autoptr (GString) known = NULL;
 
-  *choice = choice_index (words, text);
+  *choice = choice_index (param->choices, text);
   if (*choice < 0 && (param->flags & GEMEM_PARAM_RELEASE) != 0)
     {
       g_autofree char *release = gemem_release_stand_in (param->choices, text,
                                                          (param->flags & GEMEM_PARAM_NEAREST) != 0);
-      *choice = release != NULL ? choice_index (words, release) : -1;
+      *choice = release != NULL ? choice_index (param->choices, release) : -1;
     }
   if (*choice >= 0)
     return TRUE;
 
+  words = g_strsplit (param->choices, "|", -1);
+  known = g_string_new (NULL);
   for (guint i = 0; words[i] != NULL; i++)
     {
       char *equals = strchr (words[i], '=');
@@ -320,17 +331,18 @@ split_special (const GememParam *param, const char *pair, Value *number)
 static gboolean
 special_value (const GememParam *param, const char *text, Value *value)
 {
-  g_auto (GStrv) pairs = g_strsplit (param->special != NULL ? param->special : "", "|", -1);
+  const char *rest = param->special, *pair;
+  gsize length;
 
-  for (guint i = 0; pairs[i] != NULL; i++)
+  while (gemem_words_next (&rest, &pair, &length))
     {
-      Value number;
-      g_autofree char *word = split_special (param, pairs[i], &number);
-      if (gemem_name_equal (word, text))
-        {
-          *value = number;
-          return TRUE;
-        }
+      const gsize word = strcspn (pair, "=");
+
+      if (!gemem_name_is_word (pair, word, text))
+        continue;
+      g_autofree char *number = g_strndup (pair + word + 1, length - word - 1);
+      *value = special_number (param, number);
+      return TRUE;
     }
   return FALSE;
 }

@@ -199,6 +199,11 @@ char *gemem_params_describe (const GememParam *table, gconstpointer dest);
 /* Frees STRING fields. */
 void gemem_params_clear (const GememParam *table, gpointer dest);
 
+/* The next of *@rest, words separated by '|': *@length bytes at *@word; FALSE: there is none.  Empty words at the
+ * end are none. */
+gboolean gemem_words_next (const char **rest, const char **word, gsize *length);
+/* gemem_name_equal() of the @length bytes at @word. */
+gboolean gemem_name_is_word (const char *word, gsize length, const char *name);
 /* TRUE if @a and @b are the same name: '-' == '_', ASCII case ignored. */
 gboolean gemem_name_equal (const char *a, const char *b);
 /* TRUE if @word is one of the '|' separated @words (or NULL). */

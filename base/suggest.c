@@ -27,6 +27,29 @@ normal (char c)
 }
 
 gboolean
+gemem_words_next (const char **rest, const char **word, gsize *length)
+{
+  if (*rest == NULL || **rest == '\0')
+    return FALSE;
+  *word = *rest;
+  *length = strcspn (*rest, "|");
+  *rest += *length + ((*rest)[*length] == '|');
+  return TRUE;
+}
+
+gboolean
+gemem_name_is_word (const char *word, gsize length, const char *name)
+{
+  while (length > 0 && *name != '\0' && normal (*word) == normal (*name))
+    {
+      word++;
+      name++;
+      length--;
+    }
+  return length == 0 && *name == '\0';
+}
+
+gboolean
 gemem_name_equal (const char *a, const char *b)
 {
   while (*a != '\0' && normal (*a) == normal (*b))
@@ -40,10 +63,11 @@ gemem_name_equal (const char *a, const char *b)
 gboolean
 gemem_name_listed (const char *words, const char *word)
 {
-  g_auto (GStrv) split = g_strsplit (words != NULL ? words : "", "|", -1);
+  const char *one;
+  gsize length;
 
-  for (guint i = 0; split[i] != NULL; i++)
-    if (gemem_name_equal (split[i], word))
+  while (gemem_words_next (&words, &one, &length))
+    if (gemem_name_is_word (one, length, word))
       return TRUE;
   return FALSE;
 }

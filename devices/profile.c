@@ -386,6 +386,28 @@ gemem_profile_names (void)
   return (char **) g_ptr_array_free (names, FALSE);
 }
 
+/* A copy of the built-in one @i, which is parsed once: every device has one. */
+static GememProfile *
+built_in (guint i, const char *path, GError **error)
+{
+  static GMutex lock;
+  static GememProfile *parsed[G_N_ELEMENTS (builtin_profiles)];
+  GememProfile *copy = NULL;
+
+  g_mutex_lock (&lock);
+  if (parsed[i] == NULL)
+    parsed[i] = gemem_profile_parse (builtin_profiles[i].text, strlen (builtin_profiles[i].text),
+                                     path, error);
+  if (parsed[i] != NULL)
+    {
+      copy = g_memdup2 (parsed[i], sizeof *copy);
+      copy->path = g_strdup (copy->path);
+      copy->device_name = g_strdup (copy->device_name);
+    }
+  g_mutex_unlock (&lock);
+  return copy;
+}
+
 GememProfile *
 gemem_profile_load (const char *name, GError **error)
 {
@@ -405,8 +427,7 @@ gemem_profile_load (const char *name, GError **error)
     if (strcmp (builtin_profiles[i].name, name) == 0)
       {
         g_autofree char *path = g_strconcat ("built-in ", file, NULL);
-        return gemem_profile_parse (builtin_profiles[i].text, strlen (builtin_profiles[i].text),
-                                    path, error);
+        return built_in (i, path, error);
       }
 
   known = gemem_profile_names ();

@@ -22,9 +22,10 @@
 #include "config.h"
 
 #include "allocators/neighbours.h"
-#include "allocators/paddle/auto-growth-params.h"
+#include "allocators/paddle/auto-growth-watch.h"
 #include "allocators/paddle/shared-flags.h"
 #include "allocators/paddle/stream-safe.h"
+#include "allocators/questions.h"
 #include "base/idmap.h"
 #include "base/units.h"
 
@@ -62,12 +63,21 @@ typedef struct
   GememSlab block_slab, chunk_slab;
   GArray *arenas; /* Arena, in order of first use */
   GememIdMap *by_stream;
+  GememQuestions *watch; /* NULL: nobody wants to know what flags decide */
 } AutoGrowth;
 
 extern const GememAllocatorClass gemem_paddle_auto_growth_class;
 static const GememAllocatorClass at_once_class;
 
 #define CHUNK_OF(tree_node) GEMEM_TREE_ENTRY (tree_node, Chunk, by_address)
+
+/* Notes that the flags are asked, where that is watched. */
+static inline void
+ask (AutoGrowth *self, AutoGrowthAsked asked, guint64 a, guint64 b)
+{
+  if (G_UNLIKELY (self->watch != NULL))
+    gemem_questions_note (self->watch, &self->params, asked, a, b);
+}
 
 static Arena *
 arena_at (const AutoGrowth *self, guint64 index)
@@ -222,9 +232,14 @@ attempt_best_fit (AutoGrowth *self, guint64 group, guint64 size)
     }
   Arena *arena = arena_at (self, group / 2);
   guint64 want = MAX (size, self->grow[group % 2]);
+  ask (self, AUTO_GROWTH_ASK_CHUNK, size, group % 2);
+  if (arena->idle > 0)
+    ask (self, AUTO_GROWTH_ASK_MISS, 0, 0);
   if (self->params.free_when_no_cache_hit)
     free_idle_chunks (self, arena);
   GememNeighbour *block = add_chunk (self, group, want);
+  if (block == NULL)
+    ask (self, AUTO_GROWTH_ASK_MISS, 0, 0);
   if (block == NULL && !self->params.free_when_no_cache_hit)
     {
       self->base.retries += free_idle_chunks (self, arena);
@@ -323,12 +338,14 @@ auto_growth_alloc (GememAllocator *allocator, const GememRequest *request, Gemem
       *result = (GememBlock){ 0 };
       return TRUE;
     }
+  ask (self, AUTO_GROWTH_ASK_ROUND, request->size, 0);
   if (request->size > G_MAXUINT64 - 2 * self->params.alignment)
     return FALSE;
   guint64 size = gemem_round_up (request->size, self->params.alignment);
   guint64 arena = find_arena (self, request->stream, TRUE);
   if (!arena_at (self, arena)->ready && !pre_allocate (self, arena))
     return FALSE;
+  ask (self, AUTO_GROWTH_ASK_SMALL, size, 0);
   guint64 group = 2 * arena + (size <= self->params.small_pool);
   if (G_UNLIKELY (self->params.v2))
     pass_warm_up (self, arena_at (self, arena));
@@ -359,6 +376,8 @@ release (gpointer data, PaddleGuard *guard)
   block = gemem_neighbours_coalesce (block, &self->pool, &self->block_slab);
   guint64 arena = block->node.group / 2;
   pool_insert (self, block);
+  if (arena_at (self, arena)->idle > 0)
+    ask (self, AUTO_GROWTH_ASK_RELEASE, 0, 0);
   if (self->params.free_idle_chunk)
     free_idle_chunks (self, arena_at (self, arena));
 }
@@ -570,7 +589,24 @@ auto_growth_destroy (GememAllocator *allocator)
   gemem_paddle_safe_clear (&self->safe);
   gemem_idmap_free (self->by_stream);
   g_array_unref (self->arenas);
+  gemem_questions_free (self->watch);
   g_free (self);
+}
+
+static void
+auto_growth_watch (GememAllocator *allocator)
+{
+  ((AutoGrowth *) allocator)->watch = gemem_questions_new (gemem_paddle_auto_growth_answer);
+}
+
+static gboolean
+auto_growth_is_alike (const GememAllocator *allocator, const GememAllocator *other)
+{
+  const AutoGrowth *self = (const AutoGrowth *) allocator;
+  const GememPaddleAutoGrowthParams *params = &((const AutoGrowth *) other)->params;
+
+  return gemem_paddle_auto_growth_same_rules (&self->params, params)
+         && gemem_questions_alike (self->watch, params);
 }
 
 static GememAllocator *
@@ -587,9 +623,8 @@ auto_growth_create (gconstpointer params, GememDevice *device, GError **error)
   self->base.klass = own->stream_safe ? &gemem_paddle_auto_growth_class : &at_once_class;
   self->base.device = device;
   self->limit = own->memory_limit != 0 ? own->memory_limit : GEMEM_UNLIMITED;
-  gboolean pools = own->small_pool != 0;
-  self->grow[0] = gemem_round_up (pools ? own->large_chunk : own->chunk, own->alignment);
-  self->grow[1] = gemem_round_up (own->small_chunk, own->alignment);
+  for (guint small = 0; small < 2; small++)
+    self->grow[small] = gemem_paddle_auto_growth_least_chunk (own, small != 0);
   gemem_slab_init (&self->block_slab, sizeof (PaddleBlock));
   gemem_slab_init (&self->chunk_slab, sizeof (Chunk));
   gemem_paddle_safe_init (&self->safe, device, release, self);
@@ -618,7 +653,8 @@ static const GememForm forms[] = {
   .params_size = sizeof (GememPaddleAutoGrowthParams), .create = auto_growth_create, \
   .alloc = auto_growth_alloc, .free = auto_growth_free, .prefetch = gemem_neighbours_prefetch, \
   .trim = auto_growth_trim, .largest_free = auto_growth_largest_free, .walk = auto_growth_walk, \
-  .check = auto_growth_check, .report.stats = auto_growth_stats, .destroy = auto_growth_destroy
+  .check = auto_growth_check, .report.stats = auto_growth_stats, .destroy = auto_growth_destroy, \
+  .watch = { auto_growth_watch, auto_growth_is_alike }
 
 const GememAllocatorClass gemem_paddle_auto_growth_class = {
   COMMON, .streams = { .complete = auto_growth_complete, .use = auto_growth_use_on_stream }

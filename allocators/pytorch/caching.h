@@ -18,6 +18,7 @@
 #include <glib.h>
 
 #include "allocators/allocator.h"
+#include "allocators/questions.h"
 #include "base/slab.h"
 #include "base/tree.h"
 #include "base/units.h"
@@ -365,7 +366,6 @@ typedef struct _CachingUse CachingUse;
 typedef struct _CachingRegion CachingRegion; /* these three: caching-sleep.c */
 typedef struct _CachingSleeper CachingSleeper;
 typedef struct _CachingSleep CachingSleep;
-typedef struct _CachingWatch CachingWatch; /* caching-watch.c */
 
 struct _CachingUse /* an extra stream of a block */
 {
@@ -491,7 +491,7 @@ struct _Caching
   CachingStat stats[CACHING_STAT_COUNT][2]; /* [small]: of large pools, of small pools */
   guint64 peaks[CACHING_STAT_COUNT];        /* of both together */
   CachingSleep *sleep;                      /* NULL: no pool can sleep */
-  CachingWatch *watch;                      /* NULL: nobody wants to know what settings decide */
+  GememQuestions *watch;                    /* NULL: nobody wants to know what settings decide */
   CachingStat oversize_allocations, oversize_segments;
   guint64 num_alloc_retries, num_ooms, num_oom_rejections, num_device_alloc, num_device_free;
   guint64 num_sync_all_streams;

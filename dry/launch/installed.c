@@ -8,8 +8,8 @@
  * object that has a runtime linked in which is not known (linked.c) would fail at its first call:
  * then none of them runs.
  *
- * NCCL is another case (gemem_dry_installed_beside()): it stands beside its stand-in,
- * which calls it.
+ * NCCL and cuBLASLt are another case (gemem_dry_installed_beside()): they stand beside their
+ * stand-ins, which call them.
  */
 #include "config.h"
 
@@ -32,8 +32,8 @@ struct _GememDryInstalled
   gboolean wanted;
   GPtrArray *modules; /* Module */
   GHashTable *files;  /* "DEVICE INODE" of the objects */
-  char *beside;       /* the path of a library that its stand-in calls, or NULL; */
-  char *not_beside;   /* why one cannot be */
+  GHashTable *beside; /* row -> the path of a library that its stand-in calls */
+  char *not_beside;   /* why one cannot be, or NULL */
 };
 
 static void
@@ -53,6 +53,7 @@ gemem_dry_installed_new (gboolean wanted)
   installed->wanted = wanted;
   installed->modules = g_ptr_array_new_with_free_func (module_free);
   installed->files = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  installed->beside = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   return installed;
 }
 
@@ -61,7 +62,7 @@ gemem_dry_installed_free (GememDryInstalled *installed)
 {
   g_ptr_array_unref (installed->modules);
   g_hash_table_unref (installed->files);
-  g_free (installed->beside);
+  g_hash_table_unref (installed->beside);
   g_free (installed->not_beside);
   g_free (installed);
 }
@@ -143,9 +144,12 @@ gemem_dry_installed_add (GememDryInstalled *installed, GememDryElf *elf, const c
 }
 
 void
-gemem_dry_installed_add_beside (GememDryInstalled *installed, GememDryElf *elf, const char *path)
+gemem_dry_installed_add_beside (GememDryInstalled *installed, GememDryElf *elf, const char *path,
+                                guint row)
 {
-  if (!installed->wanted || (installed->beside != NULL && strcmp (installed->beside, path) <= 0))
+  const char *before = g_hash_table_lookup (installed->beside, GUINT_TO_POINTER (row));
+
+  if (!installed->wanted || (before != NULL && strcmp (before, path) <= 0))
     return;
   if (!can_run (elf, path))
     {
@@ -153,14 +157,19 @@ gemem_dry_installed_add_beside (GememDryInstalled *installed, GememDryElf *elf, 
         installed->not_beside = unknown_runtime (gemem_dry_elf_soname (elf));
       return;
     }
-  g_free (installed->beside);
-  installed->beside = g_strdup (path);
+  g_hash_table_replace (installed->beside, GUINT_TO_POINTER (row), g_strdup (path));
 }
 
 const char *
-gemem_dry_installed_beside (const GememDryInstalled *installed)
+gemem_dry_installed_beside (const GememDryInstalled *installed, const char *soname)
 {
-  return installed->beside;
+  return gemem_dry_installed_beside_row (installed, gemem_dry_row_of_soname (soname));
+}
+
+const char *
+gemem_dry_installed_beside_row (const GememDryInstalled *installed, guint row)
+{
+  return g_hash_table_lookup (installed->beside, GUINT_TO_POINTER (row));
 }
 
 gboolean
@@ -264,7 +273,7 @@ gemem_dry_installed_problems (const GememDryInstalled *installed)
       if (!module->runs && module->problem != NULL)
         g_ptr_array_add (problems, module->problem);
     }
-  if (installed->beside == NULL && installed->not_beside != NULL)
+  if (installed->not_beside != NULL)
     g_ptr_array_add (problems, installed->not_beside);
   return join (problems, "; ");
 }

@@ -68,6 +68,7 @@ guint gemem_dry_row_of_function (const char *name);
 const char *gemem_dry_row_module (guint row);
 /* Whether libgemem-dry.so calls the installed library of @row besides its own functions. */
 gboolean gemem_dry_row_is_beside (guint row);
+guint gemem_dry_n_rows (void);
 /* All of them, each once, up to NULL; g_strfreev(). */
 char **gemem_dry_modules (void);
 /* The pattern of sonames of @row; a soname without a version for it (g_free()); and whether
@@ -140,11 +141,13 @@ const char *gemem_dry_installed_soname (const GememDryInstalled *installed, guin
 gboolean gemem_dry_installed_runs (const GememDryInstalled *installed, const char *module);
 /* The paths of the objects of @module, owned by @installed; NULL: none. */
 const GPtrArray *gemem_dry_installed_paths (const GememDryInstalled *installed, const char *module);
-/* Takes the object @elf at @path, whose row gemem_dry_row_is_beside(). */
+/* Takes the object @elf at @path, whose row @row gemem_dry_row_is_beside(). */
 void gemem_dry_installed_add_beside (GememDryInstalled *installed, GememDryElf *elf,
-                                     const char *path);
-/* The path of the one that is called, the first in the alphabet; NULL: none can. */
-const char *gemem_dry_installed_beside (const GememDryInstalled *installed);
+                                     const char *path, guint row);
+/* The path of the one with the row of @soname that is called, the first in the alphabet; NULL: none
+ * can. */
+const char *gemem_dry_installed_beside (const GememDryInstalled *installed, const char *soname);
+const char *gemem_dry_installed_beside_row (const GememDryInstalled *installed, guint row);
 /* What the program's verdict says, or NULL: sonames of those that run, separated by ':'; why others
  * do not run.  g_free(). */
 char *gemem_dry_installed_names (const GememDryInstalled *installed);

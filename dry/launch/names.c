@@ -95,6 +95,12 @@ gemem_dry_row_module (guint row)
   return has_module (row) ? rows[row].module : NULL;
 }
 
+guint
+gemem_dry_n_rows (void)
+{
+  return G_N_ELEMENTS (rows);
+}
+
 gboolean
 gemem_dry_row_is_beside (guint row)
 {

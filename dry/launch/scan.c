@@ -340,7 +340,7 @@ read_object (Scan *scan, const char *path)
       if (gemem_dry_row_module (own) != NULL)
         found_installed (scan, elf, path, own);
       else if (gemem_dry_row_is_beside (own) && soname != NULL)
-        gemem_dry_installed_add_beside (scan->installed, elf, path);
+        gemem_dry_installed_add_beside (scan->installed, elf, path, own);
       gemem_dry_elf_close (elf);
       return;
     }
@@ -514,6 +514,26 @@ is_of (gpointer soname, gpointer symbols, gpointer module)
   return g_strcmp0 (gemem_dry_row_module (gemem_dry_row_of_soname (soname)), module) == 0;
 }
 
+/* Queues what the loader finds in @folders, separated by ':', if a library is opened by the name of
+ * @path alone: CuPy opens the copy of a CUDA toolkit though its packages have one. */
+static void
+queue_namesake (Scan *scan, const char *folders, const char *path)
+{
+  g_auto (GStrv) all = g_strsplit (folders != NULL ? folders : "", ":", -1);
+  g_autofree char *name = g_path_get_basename (path);
+  struct stat own, other;
+
+  for (char **folder = all; *folder != NULL; folder++)
+    {
+      g_autofree char *namesake = g_build_filename (*folder, name, NULL);
+      if (**folder == '\0' || stat (namesake, &other) != 0)
+        continue;
+      if (stat (path, &own) == 0 && (own.st_dev != other.st_dev || own.st_ino != other.st_ino))
+        g_queue_push_tail (&scan->paths, g_steal_pointer (&namesake));
+      return;
+    }
+}
+
 /* Lets those libraries run that can, and reads them as objects of the program. */
 static void
 read_installed (Scan *scan)
@@ -531,20 +551,24 @@ read_installed (Scan *scan)
         continue;
       const GPtrArray *paths = gemem_dry_installed_paths (scan->installed, module);
       for (guint i = 0; paths != NULL && i < paths->len; i++)
-        g_queue_push_tail (&scan->paths, g_strdup (paths->pdata[i]));
+        {
+          g_queue_push_tail (&scan->paths, g_strdup (paths->pdata[i]));
+          queue_namesake (scan, g_getenv ("LD_LIBRARY_PATH"), paths->pdata[i]);
+          queue_namesake (scan, system_folders (), paths->pdata[i]);
+        }
       g_hash_table_foreach_remove (scan->libraries, is_of, (gpointer) module);
     }
   read_queued (scan);
 }
 
-/* Reads the installed library that libgemem-dry calls besides its own functions of the same names
- * (NCCL).  What it imports is asked for as what the program imports.  What it defines is not
+/* Reads an installed library that libgemem-dry calls besides its own functions of the same names
+ * (NCCL, cuBLASLt).  What it imports is asked for as what the program imports.  What it defines is not
  * counted as defined by the program: attribute() would leave those functions to it, and the program
  * would pass by those of libgemem-dry. */
 static void
-read_beside (Scan *scan)
+read_beside (Scan *scan, guint row)
 {
-  const char *path = gemem_dry_installed_beside (scan->installed);
+  const char *path = gemem_dry_installed_beside_row (scan->installed, row);
   GememDryElf *elf = path != NULL ? gemem_dry_elf_open (path) : NULL;
   gboolean needs_runtime = FALSE;
 
@@ -619,7 +643,8 @@ gemem_dry_scan (const char *const *roots, GPtrArray *linked, GememDryInstalled *
       g_queue_push_tail (&scan.paths, g_strdup (*roots));
   read_queued (&scan);
   read_installed (&scan);
-  read_beside (&scan);
+  for (guint row = 0; row < gemem_dry_n_rows (); row++)
+    read_beside (&scan, row);
   attribute (&scan);
   if (linked != NULL)
     g_ptr_array_sort (linked, compare_linked);

@@ -25,6 +25,25 @@ typedef struct
   gsize size;
 } CublasWorkspace;
 
+#define CUBLAS_SUCCESS 0
+
+/* Numbers of attributes of cuBLASLt, from cublasLt.h, which a descriptor keeps. */
+enum
+{
+  CUBLASLT_LAYOUT_TYPE = 0,
+  CUBLASLT_LAYOUT_ROWS = 2,
+  CUBLASLT_LAYOUT_COLUMNS,
+  CUBLASLT_LAYOUT_LEADING,
+  CUBLASLT_DESC_COMPUTE_TYPE = 0,
+  CUBLASLT_DESC_SCALE_TYPE,
+};
+
+/* What the installed cuBLASLt answers cublasLtMatmulAlgoGetHeuristic() for descriptors of the stand-in (cublaslt-installed.c): at most @wanted
+ * @results, *@found.  FALSE: there is none that answers. */
+gboolean cublaslt_installed_heuristic (gconstpointer desc, gconstpointer const layouts[4],
+                                       gconstpointer preference, int wanted, void *results,
+                                       int *found);
+
 /* Bytes of an element of @type (cudaDataType); @otherwise, if it is none that is known. */
 gsize cublas_type_size (int type, gsize otherwise);
 

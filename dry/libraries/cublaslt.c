@@ -1,9 +1,10 @@
 /* cublaslt.c - cuBLASLt: descriptors whose attributes are read back as they were set, and
  * one algorithm for every multiplication (library.h).
  *
- * The workspace of an algorithm is known only to the real library. The answer is 0, which matters only
- * to a program that then gives the multiplication less than the limit that it named (PyTorch always
- * gives that much): the notes have the interval up to the limit for those that do.
+ * The workspace of an algorithm is known only to the real library, which is asked where it is installed
+ * (cublaslt-installed.c). Else the answer is 0, which matters only to a program that then gives the
+ * multiplication less than the limit that it named (PyTorch always gives that much): the notes have the
+ * interval up to the limit for those that do.
  */
 #include "config.h"
 
@@ -13,37 +14,33 @@
 #include "dry/libraries/cublas.h"
 #include "dry/libraries/missing.h"
 
-#define SUCCESS 0
+#define SUCCESS CUBLAS_SUCCESS
 #define INVALID_VALUE 7
 
 /* Numbers of attributes, and of kinds of descriptors, from cublasLt.h */
-#define LAYOUT_TYPE 0
 #define LAYOUT_ORDER 1
 #define ORDER_COLUMNS 0
 /* Orders above this one are in tiles of TILE columns; the leading dimension is
  * from tile to tile. */
 #define ORDER_ROWS 1
 #define TILE 32
-#define LAYOUT_ROWS 2
-#define LAYOUT_COLUMNS 3
-#define LAYOUT_LEADING 4
 #define LAYOUT_BATCH 5
 #define LAYOUT_STEP 6       /* from one matrix of a batch to the next */
 #define LAYOUT_BATCH_MODE 8 /* 0: such steps */
-#define DESC_COMPUTE_TYPE 0
-#define DESC_SCALE_TYPE 1
 #define DESC_EPILOGUE 7
 #define EPILOGUE_ALONE \
   (1 | 2 | 4 | 32) /* it writes nothing but the result: none, ReLU, bias, GELU */
 #define PREFERENCE_WORKSPACE 1
 #define TRANSFORM_SCALE_TYPE 0
 #define ALGO_CONFIGS 14
+#define STAND_IN 0x6d656d67 /* the first configuration of an algorithm that the stand-in chose */
 
 typedef struct
 {
   guint32 config[ALGO_CONFIGS];
-  gsize limit; /* most that its workspace may be, as the program asked; 0: it did not ask */
-} Algo;        /* cublasLtMatmulAlgo_t: the program copies it */
+  gsize
+      limit; /* most that its workspace may be, as the program asked; 0: it did not ask; of the real library: its own */
+} Algo;      /* cublasLtMatmulAlgo_t: the program copies it */
 
 G_STATIC_ASSERT (sizeof (Algo) == 64);
 
@@ -149,10 +146,10 @@ begin_layout (gpointer layout, int type, guint64 rows, guint64 columns, gint64 l
 {
   const guint32 batch = 1;
 
-  gemem_library_keep (layout, LAYOUT_TYPE, &type, sizeof type);
-  gemem_library_keep (layout, LAYOUT_ROWS, &rows, sizeof rows);
-  gemem_library_keep (layout, LAYOUT_COLUMNS, &columns, sizeof columns);
-  gemem_library_keep (layout, LAYOUT_LEADING, &leading, sizeof leading);
+  gemem_library_keep (layout, CUBLASLT_LAYOUT_TYPE, &type, sizeof type);
+  gemem_library_keep (layout, CUBLASLT_LAYOUT_ROWS, &rows, sizeof rows);
+  gemem_library_keep (layout, CUBLASLT_LAYOUT_COLUMNS, &columns, sizeof columns);
+  gemem_library_keep (layout, CUBLASLT_LAYOUT_LEADING, &leading, sizeof leading);
   gemem_library_keep (layout, LAYOUT_BATCH, &batch, sizeof batch);
   return SUCCESS;
 }
@@ -178,8 +175,8 @@ begin_desc (gpointer desc, int compute_type, int scale_type)
 {
   const guint32 no_epilogue = 1;
 
-  gemem_library_keep (desc, DESC_COMPUTE_TYPE, &compute_type, sizeof compute_type);
-  gemem_library_keep (desc, DESC_SCALE_TYPE, &scale_type, sizeof scale_type);
+  gemem_library_keep (desc, CUBLASLT_DESC_COMPUTE_TYPE, &compute_type, sizeof compute_type);
+  gemem_library_keep (desc, CUBLASLT_DESC_SCALE_TYPE, &scale_type, sizeof scale_type);
   gemem_library_keep (desc, DESC_EPILOGUE, &no_epilogue, sizeof no_epilogue);
   return SUCCESS;
 }
@@ -239,9 +236,12 @@ DRY_FUNCTION (int, cublasLtMatmulAlgoGetHeuristic, void *handle, void *desc, voi
 {
   INVALID_VALUE_UNLESS (wanted > 0 && results != NULL && found != NULL, INVALID_VALUE);
   const gint64 limit = gemem_library_kept_number (preference, PREFERENCE_WORKSPACE, 0);
+  if (cublaslt_installed_heuristic (desc, (gconstpointer[]){ a, b, c, d }, preference, wanted,
+                                    results, found))
+    return SUCCESS;
   memset (results, 0, sizeof *results);
   results->waves = 1;
-  results->algo.limit = (gsize) MAX (limit, 0);
+  results->algo = (Algo){ { STAND_IN }, (gsize) MAX (limit, 0) };
   results->workspace = MIN (gemem_library_workspaces (), results->algo.limit);
   *found = 1;
   return SUCCESS;
@@ -265,9 +265,9 @@ writes_result_alone (gconstpointer desc)
 static gboolean
 wrote_matrix (gconstpointer to, gconstpointer layout)
 {
-  const gint64 rows = gemem_library_kept_number (layout, LAYOUT_ROWS, 0);
-  const gint64 columns = gemem_library_kept_number (layout, LAYOUT_COLUMNS, 0);
-  const gint64 leading = gemem_library_kept_number (layout, LAYOUT_LEADING, 0);
+  const gint64 rows = gemem_library_kept_number (layout, CUBLASLT_LAYOUT_ROWS, 0);
+  const gint64 columns = gemem_library_kept_number (layout, CUBLASLT_LAYOUT_COLUMNS, 0);
+  const gint64 leading = gemem_library_kept_number (layout, CUBLASLT_LAYOUT_LEADING, 0);
   const gint64 order = gemem_library_kept_number (layout, LAYOUT_ORDER, ORDER_COLUMNS);
 
   if (gemem_library_kept_number (layout, LAYOUT_BATCH_MODE, 0) != 0)
@@ -282,7 +282,7 @@ wrote_matrix (gconstpointer to, gconstpointer layout)
                              : (columns + TILE - 1) / TILE,
       leading, gemem_library_kept_number (layout, LAYOUT_BATCH, 1),
       gemem_library_kept_number (layout, LAYOUT_STEP, 0),
-      cublas_type_size ((int) gemem_library_kept_number (layout, LAYOUT_TYPE, -1), 16));
+      cublas_type_size ((int) gemem_library_kept_number (layout, CUBLASLT_LAYOUT_TYPE, -1), 16));
   return TRUE;
 }
 
@@ -307,7 +307,7 @@ DRY_FUNCTION (int, cublasLtMatmul, void *handle, void *desc, const void *alpha, 
 {
   static GememDryStub calls;
 
-  if (algo != NULL && size < algo->limit)
+  if (algo != NULL && algo->config[0] == STAND_IN && size < algo->limit)
     gemem_library_unknown_size ("cublasLtMatmulAlgoGetHeuristic", algo->limit);
   gemem_dry_launched ("cublasLtMatmul", &calls);
   cublas_wrote (workspace, size);

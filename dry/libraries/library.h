@@ -65,6 +65,9 @@ gsize gemem_library_workspaces (void);
  * more than @limit. */
 gsize gemem_library_unknown_size (const char *function, guint64 limit);
 
+/* Opens the installed library at @path, which a stand-in calls besides its own functions; NULL: dlerror() says why. */
+gpointer gemem_library_open_beside (const char *path);
+
 /* A program reads a value from @function that no kernel computed; noted. Zero stands for it. */
 void gemem_library_unknown_value (const char *function);
 

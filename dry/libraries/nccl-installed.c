@@ -19,7 +19,6 @@
 #include "config.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,24 +52,6 @@ stay_here (void)
   setenv ("NCCL_CUMEM_HOST_ENABLE", "0", 1); /* the driver here has no such pages of the host */
 }
 
-/* By a name that audit.c does not know, else it would lead to the stand-in.  DEEPBIND: what the
- * library calls of its own is not what is preloaded. */
-static gpointer
-open_library (const char *path)
-{
-  const int fd = open (path, O_RDONLY | O_CLOEXEC);
-  g_autofree char *name = g_strdup_printf ("/proc/%d/fd/%d", (int) getpid (), fd);
-  gpointer library;
-
-  if (fd < 0)
-    return NULL;
-  gemem_dry_in_library (1);
-  library = dlopen (name, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
-  gemem_dry_in_library (-1);
-  close (fd);
-  return library;
-}
-
 static void
 load (void)
 {
@@ -87,7 +68,7 @@ load (void)
       gemem_dry_note (GEMEM_DRY_NOTE_BUFFERS, text);
       return;
     }
-  if ((library = open_library (path)) == NULL)
+  if ((library = gemem_library_open_beside (path)) == NULL)
     {
       g_autofree char *text = g_strdup_printf ("of NCCL, which did not load: %s", dlerror ());
       gemem_dry_note (GEMEM_DRY_NOTE_BUFFERS, text);

@@ -18,24 +18,33 @@ seen, which get no gradients, by a second key; but for Functions of the program,
 
 Operators are seen by a dispatch key of PyTorch that nothing else uses, above autograd: PyTorch's derivatives and the fast paths of its modules ask whether a mode of Python is
 active, and this is none.  Operators that are not named here cost nothing; what they return has no node.  What they write has another version than its node knew, and is
-no longer known.  Tensors without a version (inference mode), of subclasses (FakeTensor), and what graphs capture are not known at all.
+no longer known; of tensors without a version (inference mode) what writes in place is seen, whatever its name.  Tensors of subclasses (FakeTensor) and what graphs capture are
+not known at all.
+
+Operators that are not named make their results by operators that may be (zeros), and then fill them by kernels.  So memory that was made or cleared by no line of Python is
+*void*: it is known once an operator that is named writes there.
 
 Invariants: the program's operators make the requests that they make without this, with the numbers that they read here.  A node that cannot be computed is as if there were
 none.  At most DEPTH nodes stand on each other.
 """
+import ast
 import collections
 import contextlib
 import ctypes
 import functools
 import importlib
 import itertools
+import linecache
 import os
 import struct
+import sys
 import threading
+import weakref
 
 SMALL = 1 << 16  # real numbers of the host up to so many bytes are kept; integers are, whatever their number
 LARGEST = 1 << 31  # bytes of a tensor that is computed
 LIST = 1 << 20  # so many bytes of integers may be a list from which sizes follow
+STEPS, ENTRIES = 1 << 33, 1 << 28  # multiplications of a product that is computed, and of one of sparse matrices
 DEPTH = 60
 COLLAPSE = 1 << 15  # a node of so few bytes is computed when it is DEPTH nodes high, others are forgotten
 PURGE = 1 << 26  # bytes of the host after which nodes of tensors that are gone are dropped
@@ -43,34 +52,39 @@ PURGE = 1 << 26  # bytes of the host after which nodes of tensors that are gone 
 # ---- the operators, by the names of PyTorch's dispatcher; with each goes the one that works in place
 _FACTORIES = "zeros ones full zeros_like ones_like full_like new_zeros new_ones new_full arange scalar_tensor eye linspace tril_indices triu_indices fill zero"
 _MOVES = "_to_copy copy clone"
-_RANDOM = "rand randn randint rand_like randint_like randn_like".split()
+_RANDOM = "rand randn randint rand_like randint_like randn_like uniform normal random".split()  # uniform_(), ...
+_DRAWN = "randperm multinomial bernoulli exponential geometric log_normal cauchy poisson binomial native_dropout".split()  # what these give is assumed
 _UNDEFINED = "empty empty_like new_empty empty_strided".split()
+_CLEARED = "zeros zeros_like new_zeros zero fill".split()
 _BOOLEAN = "eq ne lt le gt ge logical_and logical_or logical_not logical_xor isnan isinf isin bitwise_and bitwise_or bitwise_xor bitwise_not"
-_POINTWISE = "add sub rsub mul div remainder floor_divide neg abs sign clamp clamp_min clamp_max maximum minimum where masked_fill floor ceil round trunc pow sqrt exp log"
-_REDUCED = "sum any all max min amax amin argmax argmin cumsum cumprod count_nonzero mean"
+_POINTWISE = "add sub rsub mul div remainder fmod floor_divide neg abs sign clamp clamp_min clamp_max maximum minimum where masked_fill floor ceil round trunc pow sqrt exp exp2 log log2"
+_SHIFTS = "bitwise_left_shift bitwise_right_shift __lshift__ __rshift__ gcd square"
+_REDUCED = "sum any all max min amax amin argmax argmin cumsum cumprod cummax cummin count_nonzero mean prod trace logspace linspace kthvalue median mode"
 _ORDERED = "sort argsort topk searchsorted bucketize _softmax sigmoid softplus tanh relu sin cos rsqrt reciprocal erf log1p expm1"
-_MOVED = "cat stack gather scatter scatter_add index_select index_add index_copy tril triu flip roll repeat take constant_pad_nd"
+_MOVED = "cat stack gather scatter scatter_add scatter_reduce index_select index_add index_copy index_fill fill_diagonal tril triu flip roll repeat take constant_pad_nd"
+_PRODUCTS = "mm bmm mv dot _cdist_forward _euclidean_dist".split()  # of numbers that are all known, if they are few
 _SIZED = "nonzero index index_put _index_put_impl _unsafe_index masked_select masked_scatter _unique2 unique_dim unique_consecutive bincount repeat_interleave _coalesce histc"
+_SPARSE = "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _sparse_mm"
 _READS = "_local_scalar_dense equal"
-_OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _REDUCED, _ORDERED, _MOVED, _SIZED, _READS)).split() + _RANDOM + _UNDEFINED
+_OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _SHIFTS, _REDUCED, _ORDERED, _MOVED, _SIZED, _SPARSE, _READS)).split() + _RANDOM + _DRAWN + _UNDEFINED + _PRODUCTS
 _SELECT = ["nonzero", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_local_scalar_dense"]
+_VIEWS = "detach_ requires_grad_ squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ rename_ _coalesced_".split()  # write no element
 _KEY, _BACKWARD_KEY = "TESTING_ONLY_GenericMode", "TESTING_ONLY_GenericWrapper"
 SHOWN = "site-packages/gemem/known.py"  # where these functions stand in call stacks: in a package, not in the program
+_ASIDE = (os.path.dirname(os.path.abspath(__file__)) + os.sep, os.path.dirname(SHOWN) + "/")  # lines of gemem's begin with these
 _forms = itertools.count(1)
 
-
-
-class Value(collections.namedtuple("Value", "number bytes assumed")):
-    """What the host reads: an integer of 4 or 8 bytes, or the bytes of a tensor."""
+class Value(collections.namedtuple("Value", "number bytes assumed raw", defaults=(None,))):
+    """What the host reads: an integer of 4 or 8 bytes, or the bytes of a tensor; RAW: as they are where the type is changed on the host."""
 
     def fits(self, size):
-        return size in (4, 8) if self.bytes is None else self.bytes.nbytes == size
+        return size in (4, 8) if self.bytes is None else size in (self.bytes.nbytes, getattr(self.raw, "nbytes", None))
 
     def give(self, address, size):
         if self.bytes is None:
             ctypes.memmove(address, struct.pack({4: "i", 8: "q"}[size], self.number), size)
         else:
-            ctypes.memmove(address, self.bytes.data_ptr(), size)
+            ctypes.memmove(address, (self.bytes if self.bytes.nbytes == size else self.raw).data_ptr(), size)
 
 
 class Unknown(Exception):
@@ -81,11 +95,11 @@ class _Node(object):
     """How the bytes of a storage come to be: what OP makes of ARGS, or writes into what PRIOR was; META: shape, strides, offset and type of the tensor that it made or wrote.
     Without OP: drawn, if ASSUMED, else zero."""
 
-    __slots__ = ("op", "args", "kwargs", "out", "meta", "nbytes", "prior", "below", "data", "assumed", "depth", "lost", "form")
+    __slots__ = ("op", "args", "kwargs", "out", "meta", "nbytes", "prior", "below", "data", "assumed", "depth", "lost", "form", "void")
 
     def __init__(self, nbytes, meta):
         self.op = self.args = self.kwargs = self.out = self.prior = self.data = self.form = None
-        self.nbytes, self.meta, self.assumed, self.depth, self.lost, self.below = nbytes, meta, False, 0, False, ()
+        self.nbytes, self.meta, self.assumed, self.depth, self.lost, self.below, self.void = nbytes, meta, False, 0, False, (), False
 
 
 class _Ref(object):
@@ -108,19 +122,43 @@ class _Numbers(ctypes.Structure):
 
 
 class _Random(object):
-    """Numbers of the GPU's generator, which the driver's library makes (dry/driver/philox.c)."""
+    """N numbers of the GPU's generator, which the driver's library makes (dry/driver/philox.c): integers from LOW up to below HIGH, numbers between them ("rand"), or normal
+    ones of the mean LOW and the deviation HIGH."""
 
     def __init__(self, kind, n, state, low, high, card):
         self.kind, self.n, self.state, self.low, self.high = kind, n, state, low, high
         self.threads = card.multi_processor_count * card.max_threads_per_multi_processor
 
-    def numbers(self, known):
-        torch = known.torch
-        out = torch.empty(self.n, dtype=torch.int64 if self.kind == "randint" else torch.float32)
-        numbers = _Numbers(self.state[0] % (1 << 64), self.state[1], self.threads, self.n, self.low, self.high - self.low, out.data_ptr())
+    def numbers(self, known, dtype):
+        torch, whole = known.torch, self.kind == "randint"
+        out = torch.empty(self.n, dtype=torch.int64 if whole else torch.float32)
+        low, extent = (self.low, self.high - self.low) if whole else (0, 0)
+        numbers = _Numbers(self.state[0] % (1 << 64), self.state[1], self.threads, self.n, low, extent, out.data_ptr())
         if not known.draw(self.kind.encode(), ctypes.byref(numbers)):
             raise Unknown
-        return out
+        if whole:
+            return out.to(dtype)
+        scale = self.high - self.low if self.kind == "rand" else self.high
+        out = out.mul_(scale).add_(self.low).to(dtype)
+        return out.masked_fill_(out == self.high, self.low) if self.kind == "rand" else out  # no number is the upper end
+
+
+class _Drawn(object):
+    """What OP, which draws, gives with numbers of a generator of its own."""
+
+    def __init__(self, op, seed):
+        self.op, self.seed = op, seed
+
+    def __call__(self, torch, args, kwargs):
+        generator = torch.Generator().manual_seed(self.seed)
+        if self.op._schema.name == "aten::native_dropout":
+            mask = torch.rand(args[0].shape, generator=generator) >= args[1]
+            return args[0] * mask / (1 - args[1]), mask
+        overloads, name = self.op.overloadpacket, self.op._overloadname
+        if "generator" in [one.name for one in self.op._schema.arguments]:
+            return self.op(*args, **dict(kwargs, generator=generator))
+        name = "generator" if name == "default" else name + "_generator"
+        return getattr(overloads, name)(*args, **dict(kwargs, generator=generator))
 
 
 def _meta(tensor):
@@ -133,7 +171,7 @@ class Known(object):
         self.nodes = {}  # storage -> weak reference, node, version
         self.kept, self.most = 0, 512  # bytes of the host since nodes were last dropped, and so many are kept
         self.given = self.computed = 0
-        self.threads = threading.local()
+        self.threads = threading.local()  # pending: what an operator is about to read; whole: an integer is read
         self.lock = threading.RLock()
 
     # ---- the program's operators
@@ -156,14 +194,20 @@ class Known(object):
         self.aside = self.keys.add(inner.DispatchKey.AutocastCPU)
         self.second = os.environ.get("GEMEM_DRY_DRAW") == "2"
         self.draws = torch.Generator().manual_seed(2 if self.second else 1)
+        self.seeds = itertools.count(1 << 32 if self.second else 0)
+        self.nested = lambda key=inner.DispatchKey.ADInplaceOrView: inner._dispatch_tls_is_dispatch_key_excluded(key)
+        self.calls = {}  # code, instruction and name -> whether that calls it
         self.library = [torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")]
         self.library[0].fallback(torch.library.fallthrough_kernel, _KEY)
         self.library[0].fallback(torch.library.fallthrough_kernel, _BACKWARD_KEY)
         names = set(_OPERATORS) | {name + "_" for name in _OPERATORS}
         for full in inner._dispatch_get_all_op_names():
             base, _, overload = full.partition(".")
-            if base.startswith("aten::") and base[6:] in names and "out" not in overload and "name" not in overload:
-                self.watch(getattr(getattr(torch.ops.aten, base[6:]), overload or "default"), full[6:])
+            if not base.startswith("aten::") or "name" in overload or full == "aten::normal.float_float":
+                continue
+            if base[6:] in names or base.endswith("_") and base[6:] not in _VIEWS:
+                op = getattr(getattr(torch.ops.aten, base[6:]), overload or "default")
+                self.watch(op, full[6:]) if base[6:] in names else self.watch_writer(op, full[6:])
         self.watch_backward()
         self.watch_threads()
         inner._dispatch_tls_set_dispatch_key_included(key, True)
@@ -247,23 +291,35 @@ class Known(object):
         schema = op._schema
         if any(one.alias_info is not None and not one.alias_info.is_write for one in schema.returns):
             return  # a view
-        written = [i for i, one in enumerate(schema.arguments) if one.alias_info is not None and one.alias_info.is_write]
         base = name.partition(".")[0]
-        ask = getattr(self, "before_" + base.strip("_"), None)
-        random = base in _RANDOM
-        redispatch, guard, keys, below = op._handle.redispatch_boxed, self.guard, self.keys, self.below
-        if len(written) > 1 or written and written[0] != 0:
+        written = self.written(op)
+        if written and (len(written) > 1 or written[0] not in (0, "out") or written[0] == "out" and base in _RANDOM + _DRAWN):
             return
-        written = bool(written)
+        if any(one.type.kind() == "ListType" for one in schema.returns):
+            return  # other operators make these
+        ask = getattr(self, "before_" + base.strip("_"), None)
+        random = base.strip("_") in _RANDOM
+        redispatch, guard, keys, below = op._handle.redispatch_boxed, self.guard, self.keys, self.below
+        written = written[0] if written else None
         tensors = [i for i, one in enumerate(schema.arguments) if i > 0 and one.type.kind() == "TensorType"]
         whole = self.call_whole(op)
 
+        strided, nothing = self.torch.strided, contextlib.nullcontext()
+        reads = base == "_local_scalar_dense"
+
         def call(keyset, *args, **kwargs):
+            n, state, values = len(args), None, None
+            if random or ask:
+                with guard(keys):
+                    state = self.generator(args, kwargs) if random else None
+                    values = self.ask(ask, args, kwargs) if ask else None
+            self.threads.pending = values
+            if reads:
+                self.threads.whole = args[0].dtype in self.whole and args[0].dtype not in self.masks
+            if not values and n and getattr(args[0], "layout", strided) is not strided:
+                # operators of sparse tensors are made of others
+                return below_all(*args, **kwargs) if n > 1 and type(args[1]) in _NUMBERS else redispatch(keyset & below, *args, **kwargs)
             with guard(keys):
-                state = self.generator(args, kwargs) if random else None
-                values = self.ask(ask, args, kwargs) if ask else None
-                self.threads.pending = values
-                n = len(args)
                 for i in tensors:
                     if i < n and type(args[i]) in _NUMBERS:
                         result = whole(*args, **kwargs)
@@ -277,10 +333,75 @@ class Known(object):
                     pass
                 return result
 
+        def below_all(*args, **kwargs):
+            with guard(keys):
+                return whole(*args, **kwargs)
+
         self.shown(call)
         self.library[1].impl(name, call, _KEY, with_keyset=True)
         if base in _SELECT:
             self.library[1].impl(name, call, _BACKWARD_KEY, with_keyset=True)
+
+    @staticmethod
+    def written(op):
+        """Which arguments OP writes: places, and names of those that have none."""
+        return [one.name if one.kwarg_only else i for i, one in enumerate(op._schema.arguments) if one.alias_info is not None and one.alias_info.is_write]
+
+    def watch_writer(self, op, name):
+        """Sees that OP, of which nothing else is known, writes, also where no version tells it: in inference mode, and by x.data."""
+        places = [i for i in self.written(op) if isinstance(i, int)]
+        redispatch, guard, keys, below = op._handle.redispatch_boxed, self.guard, self.keys, self.below
+
+        def call(keyset, *args, **kwargs):
+            with guard(keys):
+                result = redispatch(keyset & below, *args, **kwargs)
+                if self.nodes:
+                    for i in places:
+                        self.forget(args[i] if i < len(args) else None)
+                return result
+
+        made_of_others = self.torch._C._dispatch_has_kernel_for_dispatch_key("aten::" + name, "CompositeImplicitAutograd")  # which are seen
+        if places and not made_of_others:
+            self.library[1].impl(name, self.shown(call), _KEY, with_keyset=True)
+
+    def forget(self, one):
+        """Nothing is known of a tensor, or of those in a list."""
+        if isinstance(one, self.torch.Tensor):
+            if one.is_cuda and self.suits(one):
+                key = one.untyped_storage()._cdata
+                if self.nodes.get(key, (None, None))[1] is not None:  # else a graph writes there
+                    del self.nodes[key]
+        elif isinstance(one, (tuple, list)):
+            for each in one:
+                self.forget(each)
+
+    def is_called(self, base):
+        """Whether it is a line of Python that calls BASE, and not another operator; where neither can be told, it is one that does."""
+        frame = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename.startswith(_ASIDE):
+            frame = frame.f_back
+        if frame is None:
+            return False
+        key = frame.f_code, frame.f_lasti, base
+        if key not in self.calls:
+            self.calls[key] = self.find_call(*key)
+        return self.calls[key]
+
+    @staticmethod
+    def find_call(code, at, base):
+        base = base.strip("_")
+        try:
+            line, last, column, end = list(code.co_positions())[at // 2]
+            lines = [linecache.getline(code.co_filename, i).encode() for i in range(line, last + 1)]
+            lines[-1] = lines[-1][:end]
+            lines[0] = lines[0][column:]
+            one = ast.parse(b"(" + b"".join(lines) + b")", mode="eval").body
+        except (AttributeError, IndexError, SyntaxError, TypeError, ValueError):
+            return any(name.strip("_") == base for name in code.co_names)
+        if isinstance(one, ast.Subscript):
+            return base == "fill"  # x[...] = 0
+        called = getattr(one, "func", None)
+        return getattr(called, "attr", getattr(called, "id", "")).strip("_") == base
 
     @staticmethod
     def shown(function):
@@ -302,9 +423,9 @@ class Known(object):
         """OP returned RESULT: the nodes of what it made or wrote."""
         if self.torch.cuda.is_current_stream_capturing():
             return self.capture(result)
-        if written:
-            if args[0].is_cuda:
-                return self.write(op, args, kwargs)
+        if written is not None:
+            if (args[0] if written == 0 else kwargs[written]).is_cuda:
+                return self.write(op, base, written, args, kwargs, state)
             if values and values[0].bytes.nbytes > LIST:
                 args[0].copy_(values[0].bytes)
             return None
@@ -314,6 +435,7 @@ class Known(object):
             if values and values[0].bytes is not None and values[0].bytes.nbytes > LIST:  # else values.py gives it, or what --value chooses
                 result.copy_(values[0].bytes)
         elif isinstance(result, tuple):
+            state = next(self.seeds) if base in _DRAWN else state
             for i, one in enumerate(result):
                 if isinstance(one, self.torch.Tensor) and one.is_cuda:
                     self.make(op, base, args, kwargs, one, i, state)
@@ -328,17 +450,28 @@ class Known(object):
     # ---- nodes
 
     def suits(self, tensor):
-        return type(tensor) in self.plain and tensor.layout == self.torch.strided and not tensor.is_inference() and tensor.numel() > 0
+        return type(tensor) in self.plain and tensor.layout == self.torch.strided and tensor.numel() > 0
 
     def get(self, tensor):
         """The node of a tensor that is still what it was; None: there is none."""
         storage = tensor.untyped_storage()
         entry = self.nodes.get(storage._cdata)
-        return entry[1] if entry is not None and entry[2] == tensor._version and self.lasts(storage, entry) else None
+        return entry[1] if entry is not None and self.is_same(entry, tensor, self.version(tensor)) and self.lasts(storage, entry) else None
+
+    @staticmethod
+    def version(tensor):
+        return 0 if tensor.is_inference() else tensor._version
+
+    def is_same(self, entry, tensor, version):
+        """Whether nobody has written since ENTRY was made.  A view that an operator made of its argument counts for itself: then the tensor that was noted tells."""
+        if entry[2] == version:
+            return True
+        noted = entry[4]()
+        return tensor.is_inference() or self.nested() and noted is not None and noted._version == entry[2]
 
     def lasts(self, storage, entry):
         """Whether ENTRY is that of this storage, and no kernel of others has got it since."""
-        weak, node, _, since = entry
+        weak, node, _, since, _ = entry
         return node is not None and not weak.expired() and (self.foreign.value == since or not self.is_foreign(storage.data_ptr(), storage.nbytes(), since))
 
     def put(self, tensor, node):
@@ -347,7 +480,7 @@ class Known(object):
         old = entry is not None and not entry[0].expired()
         if old and entry[1] is None:
             return  # a graph writes there
-        self.nodes[storage._cdata] = entry[0] if old else self.weak(storage), node, tensor._version, self.foreign.value
+        self.nodes[storage._cdata] = entry[0] if old else self.weak(storage), node, self.version(tensor), self.foreign.value, weakref.ref(tensor)
         if self.kept > PURGE or len(self.nodes) > self.most:
             self.nodes = {key: entry for key, entry in self.nodes.items() if not entry[0].expired()}
             self.kept, self.most = 0, 2 * len(self.nodes) + 512
@@ -363,6 +496,8 @@ class Known(object):
         if not self.suits(tensor):
             raise Unknown
         node = self.get(tensor)
+        if node is not None and node.void:
+            node = None
         if node is None and tensor.is_floating_point():
             node = self.leaf(tensor)
         if node is None or node.lost:
@@ -409,36 +544,65 @@ class Known(object):
         if not self.suits(result):
             return
         node = _Node(result.untyped_storage().nbytes(), _meta(result))
-        if base in _RANDOM:
-            node.op = self.random(base, args, kwargs, result, state)
-            node.args, node.kwargs = (), {}
-        elif base in _UNDEFINED:
+        if base in _UNDEFINED:
             if result.dtype in self.whole:
+                node.void = True
                 self.put(result, node)
             return
+        if base in _RANDOM and base != "normal" and self.is_known(result, base, args, state):
+            node.op = self.random(base, args, result, state)
+            node.args, node.kwargs = (), {}
+        elif base in _PRODUCTS and not self.is_cheap(args, result):
+            return
         else:
-            self.fill(node, op, args, kwargs, i)
+            self.fill(node, op, args, kwargs, i, state)
+            node.assumed |= base in _PRODUCTS  # a GPU adds in another order
+            node.void = base in _CLEARED and not self.is_called(base)
         self.put(result, node)
 
-    def write(self, op, args, kwargs):
-        """A node for the tensor that OP wrote, its first argument; without one its version is no longer that of the node before."""
-        tensor = args[0]
+    def write(self, op, base, written, args, kwargs, state):
+        """A node for the tensor that OP wrote, its first argument or that of this name; else nothing is known of it."""
+        tensor = args[0] if written == 0 else kwargs[written]
         if not self.suits(tensor):
             return
         storage = tensor.untyped_storage()
         node = _Node(storage.nbytes(), _meta(tensor))
-        whole = tensor.numel() * tensor.element_size() == node.nbytes and op._schema.name in ("aten::fill_", "aten::zero_", "aten::copy_")
+        base = base.strip("_")
+        all_of_it = written != 0 or base in _RANDOM or base in _DRAWN or base in ("fill", "zero", "copy")
+        whole = tensor.numel() * tensor.element_size() == node.nbytes and all_of_it
         entry = self.nodes.get(storage._cdata)
-        before = entry[1] if entry is not None and entry[2] == tensor._version - 1 and self.lasts(storage, entry) else None
+        nested, version = self.nested(), self.version(tensor)  # what an operator writes in another one has no new version
+        same = entry is not None and self.is_same(entry, tensor, version if nested or tensor.is_inference() else version - 1)
+        before = entry[1] if same and self.lasts(storage, entry) and entry[1].nbytes == node.nbytes else None
         if before is None and not whole or before is not None and before.lost:
-            return
-        node.prior = before if before is not None else _Node(node.nbytes, node.meta)
-        self.fill(node, op, (_WRITTEN,) + args[1:], kwargs, None)
+            return self.forget(tensor)
+        node.prior = before if before is not None and not whole else _Node(node.nbytes, node.meta)
+        try:
+            if base in _RANDOM and self.is_known(tensor, base, args, state):
+                node.op, node.args, node.kwargs, node.below = self.random(base, args, tensor, state), (), {}, [node.prior]
+                node.assumed = node.prior.assumed
+            elif written == 0:
+                self.fill(node, op, (_WRITTEN,) + args[1:], kwargs, None, state)
+            else:
+                self.fill(node, op, args, dict(kwargs, **{written: _WRITTEN}), None, state)
+        except Unknown:
+            return self.forget(tensor)
+        node.void = base in _CLEARED and (nested or tensor.is_inference() and not self.is_called(base))
         self.put(tensor, node)
 
-    def fill(self, node, op, args, kwargs, out):
+    def is_cheap(self, args, result):
+        """Whether a product is of tensors that are known, and takes few multiplications."""
+        nodes = [self.get(one) for one in args if isinstance(one, self.torch.Tensor)]
+        return all(one is not None and not (one.assumed or one.lost or one.void) for one in nodes) and result.numel() * args[0].shape[-1] <= STEPS
+
+    def fill(self, node, op, args, kwargs, out, state):
         node.below = below = [node.prior] if node.prior is not None else []
         node.op, node.out = op, out
+        base = op._schema.name[6:].strip("_")
+        if base in _RANDOM or base in _DRAWN or base == "normal":
+            node.op, node.assumed = _Drawn(op, state if isinstance(state, int) else next(self.seeds)), True
+            args = tuple([one for one in args if not isinstance(one, self.torch.Generator)])
+            kwargs = {key: one for key, one in kwargs.items() if key != "generator"}
         node.args = self.ref(args, below)
         node.kwargs = {key: self.ref(one, below) for key, one in kwargs.items()} if kwargs else {}
         for one in below:
@@ -463,18 +627,31 @@ class Known(object):
         except Exception:  # a graph is captured
             return None
 
-    def random(self, base, args, kwargs, result, state):
-        wanted = self.torch.int64 if base.startswith("randint") else self.torch.float32
-        if state is None or result.dtype != wanted or not result.is_contiguous():
-            raise Unknown
-        low, high = 0, 0
-        if wanted == self.torch.int64:
-            numbers = [one for one in args if isinstance(one, int)]
-            low, high = numbers if len(numbers) == 2 else (0, numbers[0])
-            if not 0 < high - low < 1 << 28:
-                raise Unknown
+    def is_known(self, result, base, args, state):
+        """Whether it is known which numbers of the generator RESULT has; else some are drawn."""
+        torch, (kind, low, high) = self.torch, self.extent(base, args)
+        floats = (torch.float32, torch.float16, torch.bfloat16)
+        known = result.dtype in self.whole and 0 < high - low < 1 << 28 if kind == "randint" else result.dtype in floats
+        return known and isinstance(state, tuple) and result.is_contiguous()
+
+    @staticmethod
+    def extent(base, args):
+        """"rand", "randint" or "randn", and the ends of the numbers, or their mean and deviation."""
+        numbers = [one for one in args if type(one) in (int, float)]
+        base = base.strip("_")
+        if base in ("uniform", "normal"):
+            low, high = numbers[:2] + [0.0, 1.0][len(numbers) :]
+            return "rand" if base == "uniform" else "randn", low, high
+        kind = base.partition("_")[0]
+        if kind in ("randint", "random"):
+            numbers = numbers or [0]
+            return ("randint",) + (tuple(numbers[:2]) if len(numbers) > 1 else (0, numbers[0]))
+        return kind, 0, 1
+
+    def random(self, base, args, result, state):
         card = self.torch.cuda.get_device_properties(result.device)
-        return _Random(base.partition("_")[0], result.numel(), state, low, high, card)
+        kind, low, high = self.extent(base, args)
+        return _Random(kind, result.numel(), state, low, high, card)
 
     # ---- computing
 
@@ -512,16 +689,27 @@ class Known(object):
         if node.prior is not None:
             data = node.prior.data.clone()
             target = self.view(data, node.meta)
-            node.op(*[target if one is _WRITTEN else self.host(one) for one in node.args], **self.host(node.kwargs))
+            args = [target if one is _WRITTEN else self.host(one) for one in node.args]
+            kwargs = {key: target if one is _WRITTEN else one for key, one in self.host(node.kwargs).items()}
+            if isinstance(node.op, _Random):
+                target.copy_(node.op.numbers(self, target.dtype).view(target.shape))
+            elif isinstance(node.op, _Drawn):
+                node.op(torch, args, kwargs)
+            else:
+                node.op(*args, **kwargs)
             return data
         data = torch.zeros(node.nbytes, dtype=torch.uint8)
         if node.op is None:
             if node.assumed:
                 self.draw_reals(data, node.meta)
             return data
-        result = node.op.numbers(self) if isinstance(node.op, _Random) else node.op(*self.host(node.args), **self.host(node.kwargs))
-        result = result if node.out is None else result[node.out]
-        self.view(data, node.meta).copy_(result.view(node.meta[0]) if isinstance(node.op, _Random) else result)
+        if isinstance(node.op, _Random):
+            result = node.op.numbers(self, node.meta[3]).view(node.meta[0])
+        elif isinstance(node.op, _Drawn):
+            result = node.op(torch, self.host(node.args), self.host(node.kwargs))
+        else:
+            result = node.op(*self.host(node.args), **self.host(node.kwargs))
+        self.view(data, node.meta).copy_(result if node.out is None else result[node.out])
         return data
 
     def draw_reals(self, data, meta):
@@ -583,13 +771,13 @@ class Known(object):
         if not args[0].is_cuda or device is None or device.type != "cpu":
             return None
         data, assumed = self.read(args[0])
-        return [Value(None, data.to(kwargs.get("dtype") or data.dtype).contiguous(), assumed)]
+        return [Value(None, data.to(kwargs.get("dtype") or data.dtype).contiguous(), assumed, data.contiguous())]
 
     def before_copy(self, args, kwargs):
         if args[0].is_cuda or not args[1].is_cuda:
             return None
         data, assumed = self.read(args[1])
-        return [Value(None, data.to(args[0].dtype).expand(args[0].shape).contiguous(), assumed)]
+        return [Value(None, data.to(args[0].dtype).expand(args[0].shape).contiguous(), assumed, data.contiguous())]
 
     def before_equal(self, args, kwargs):
         one, other = args
@@ -640,6 +828,31 @@ class Known(object):
         repeats = args[1] if len(args) > 1 else args[0]
         return self.sizes(repeats, lambda data: [data.sum()]) if isinstance(repeats, self.torch.Tensor) and repeats.is_cuda else None
 
+    def before_normal(self, args, kwargs):
+        """The operator looks whether the deviations are valid."""
+        return [Value(None, self.torch.ones(1, dtype=self.torch.bool), False)] * 2 if len(args) > 1 and isinstance(args[1], self.torch.Tensor) and args[1].is_cuda else None
+
+    def before_sparse_mm(self, args, kwargs):
+        """What cuSPARSE reads of the product of two sparse matrices: how many products of entries it has, and how many entries."""
+        torch, assumed, both = self.torch, False, []
+        if not args[0].is_cuda or any(one.layout not in (torch.sparse_csr, torch.sparse_coo) for one in args[:2]):
+            return None
+        for one in args[:2]:
+            parts = [one.crow_indices(), one.col_indices()] if one.layout == torch.sparse_csr else [one._indices()]
+            nodes = [self.node(part) for part in parts]
+            assumed |= any(node.assumed for node in nodes)
+            data = [self.view(self.evaluate(node), _meta(part)).long() for node, part in zip(nodes, parts)]
+            both.append(((*data[0],) if len(data) == 1 else (torch.repeat_interleave(data[0].diff()), data[1]), tuple(one.shape)))
+        ((_, columns), shape), ((rows, _), extents) = both
+        products = int((torch.bincount(columns, minlength=shape[1]) * torch.bincount(rows, minlength=extents[0])).sum())
+        if products > ENTRIES:
+            raise Unknown
+        matrices = [torch.sparse_coo_tensor(torch.stack(indices), torch.ones(len(indices[0])), extent, check_invariants=False).coalesce() for indices, extent in both]
+        found = torch.sparse.mm(*matrices)._nnz()
+        return [Value(products, None, assumed), Value(None, torch.tensor([found, 0]), False)]
+
+    before_mm = before_sparse_mm
+
     def before_coalesce(self, args, kwargs):
         extents = args[0].shape
 
@@ -650,6 +863,10 @@ class Known(object):
             return [rows.unique().numel()]
 
         return self.sizes(args[0]._indices(), count) if args[0].is_cuda else None
+
+    def is_whole(self):
+        """Whether what item() reads in this thread is an integer."""
+        return getattr(self.threads, "whole", False)
 
     def take(self, size):
         """Of what the operator that runs in this thread reads: what a copy of SIZE bytes gets; None: that is not known."""

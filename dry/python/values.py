@@ -55,7 +55,7 @@ _EXPECTED = (
     (r"repeat_interleave_Tensor", (1,), "1", "repeat_interleave() finds no negative number"),
 )
 _ONE = re.compile(r"_?unique\w*|.*cupy/_manipulation/add_remove\.py:\d+ (_unique_1d|unique)")  # operators and lines that read how many there are, which is one at least
-_SIZED = re.compile(r"nonzero|nonzero_numpy|_?unique|_unique2|unique_dim|unique_consecutive|bincount|one_hot|repeat_interleave.*|_coalesce|_to_sparse.*")
+_SIZED = re.compile(r"nonzero|nonzero_numpy|_?unique|_unique2|unique_dim|unique_consecutive|bincount|one_hot|repeat_interleave.*|_coalesce|_to_sparse.*|_sparse_(sparse_mat|add)?mm(ul)?|mm")
 
 
 class _Numbers(object):
@@ -387,6 +387,8 @@ class Values(object):
     def tell_read(self, address, size, kind, each, stack, operators):
         """A place that nothing is known of: an operator that reads a size, a program that reads integers or truth values, or another value."""
         operator = next((name for name in operators if _SIZED.fullmatch(name)), None)
+        if kind is None and operators[:1] == ["_local_scalar_dense"] and self.known and self.known.is_whole():
+            operator = operator or next((name for name in operators if not _MOVES.fullmatch(name)), None)  # one that reads an integer for itself
         if size in (4, 8) and any(_ONE.fullmatch(one) for one in ([operator] if operator else stack[:2])):
             _set(address, size, "1")
         if operator:

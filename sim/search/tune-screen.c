@@ -364,7 +364,7 @@ append_certainty (GString *out, const GememTune *tune)
 void
 gemem_tune_append (GString *out, const GememTune *tune)
 {
-  if (tune->question->n_objectives == 2)
+  if (tune->question->n_objectives == 2 && tune->front->len > 0)
     append_front (out, tune);
   else
     append_best (out, tune);

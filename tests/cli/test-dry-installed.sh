@@ -63,6 +63,79 @@ END
 LD_LIBRARY_PATH=$PWD/installed run 0 gemem-dry-run --stand-ins ./opens; says out '^0 0$'
 LD_LIBRARY_PATH=$PWD/installed run 0 gemem-dry-run ./opens installed/libcudnn.so.9; says out '^12345 0$'; says err '^  libraries +libcudnn\.so\.9 ran as installed'
 
+# ---- two copies, with CUDA's runtime linked in: the packages' one is found, and the loader opens that of a toolkit by its name
+linked='#include <dlfcn.h>
+int cudaMalloc (void **place, unsigned long size); int __cudaRegisterFatBinary (void *);
+void *driver (void) { return dlsym (RTLD_DEFAULT, "cuInit"); }
+__attribute__ ((visibility ("hidden"), noinline)) int cudaMalloc (void **place, unsigned long size) { __asm__ volatile ("nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop"); return 99; }
+__attribute__ ((visibility ("hidden"), noinline)) int __cudaRegisterFatBinary (void *image) { __asm__ volatile ("nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop; nop"); return 99; }
+__attribute__ ((section (".nv_fatbin"))) int image = 1;
+int curandCreateGenerator (void **place, int kind) { static int once; once = once ? once : (__cudaRegisterFatBinary (&image), 1); return cudaMalloc (place, 700); }'
+library packages libcurand.so.10 "$linked"
+library toolkit libcurand.so.10 "$linked"
+cat >draws.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main (void)
+{
+  void *memory, *library = dlopen ("libcurand.so.10", RTLD_NOW);
+  int (*make) (void **, int) = library ? (int (*) (void **, int)) dlsym (library, "curandCreateGenerator") : NULL;
+  printf ("%d\n", make ? make (&memory, 100) : -1);
+  return 0;
+}
+END
+"$cc" -o draws draws.c -ldl
+LD_LIBRARY_PATH=$PWD/toolkit run 0 ./draws; says out '^99$'
+LD_LIBRARY_PATH=$PWD/toolkit run 0 gemem-dry-run ./draws packages/libcurand.so.10; says out '^0$'; says err '^  libraries +libcurand\.so\.10 ran as installed'
+
+# ---- cuBLASLt says how large a workspace is; what multiplies stays the stand-in's
+library lt libcublasLt.so.13 'struct result { long algorithm[8]; unsigned long workspace; int state; };
+struct thing { int kind; long got[64]; };
+static struct thing things[64]; static int n;
+static int make (struct thing **thing, int kind) { *thing = &things[n++ % 64]; (*thing)->kind = kind; return 0; }
+static int set (struct thing *thing, int id, const long *data, unsigned long size) { thing->got[id] = size == 8 ? *data : *(const int *) data; return 0; }
+int cublasLtCreate (struct thing **it) { return make (it, 1); }
+int cublasLtMatmulDescCreate (struct thing **it, int compute, int scale) { make (it, 2); (*it)->got[60] = compute; return 0; }
+int cublasLtMatmulDescSetAttribute (struct thing *it, int id, const void *data, unsigned long size) { return set (it, id, data, size); }
+int cublasLtMatmulDescDestroy (void *it) { return 0; }
+int cublasLtMatrixLayoutCreate (struct thing **it, int type, unsigned long rows, unsigned long columns, long leading) { make (it, 3); (*it)->got[61] = rows * columns; return 0; }
+int cublasLtMatrixLayoutSetAttribute (struct thing *it, int id, const void *data, unsigned long size) { return set (it, id, data, size); }
+int cublasLtMatrixLayoutDestroy (void *it) { return 0; }
+int cublasLtMatmulPreferenceCreate (struct thing **it) { return make (it, 4); }
+int cublasLtMatmulPreferenceSetAttribute (struct thing *it, int id, const void *data, unsigned long size) { return set (it, id, data, size); }
+int cublasLtMatmulPreferenceDestroy (void *it) { return 0; }
+int cublasLtMatmulAlgoGetHeuristic (struct thing *handle, struct thing *desc, struct thing *a, struct thing *b, struct thing *c, struct thing *d, struct thing *wish, int wanted, struct result *results, int *found)
+{
+  if (handle->kind != 1 || desc->got[60] != 68 || d->got[61] < 6 || wish->got[1] != 1000) return 15;
+  results[0].workspace = 272; results[0].state = 0; *found = 1; return 0;
+}
+int cublasLtMatmul () { return 99; }'
+cat >multiplies.c <<'END'
+#include <stdio.h>
+struct result { long algorithm[8]; unsigned long workspace; int state; float waves; int reserved[4]; };
+int cublasLtCreate (void **), cublasLtMatmulDescCreate (void **, int, int), cublasLtMatrixLayoutCreate (void **, int, unsigned long, unsigned long, long), cublasLtMatmulPreferenceCreate (void **),
+    cublasLtMatmulPreferenceSetAttribute (void *, int, const void *, unsigned long),
+    cublasLtMatmulAlgoGetHeuristic (void *, void *, void *, void *, void *, void *, void *, int, struct result *, int *),
+    cublasLtMatmul (void *, void *, const void *, const void *, void *, const void *, void *, const void *, const void *, void *, void *, void *, const void *, void *, unsigned long, void *);
+int main (int argc, char **argv)
+{
+  void *handle, *desc, *layout, *wish;
+  unsigned long most = 1000;
+  struct result result = { { 0 } };
+  int found = 0;
+  cublasLtCreate (&handle); cublasLtMatmulDescCreate (&desc, 68, 0); cublasLtMatrixLayoutCreate (&layout, 0, argc > 1 ? 1 : 2, 3, 2); cublasLtMatmulPreferenceCreate (&wish);
+  cublasLtMatmulPreferenceSetAttribute (wish, 1, &most, sizeof most);
+  int status = cublasLtMatmulAlgoGetHeuristic (handle, desc, layout, layout, layout, layout, wish, 1, &result, &found);
+  printf ("%d %d %lu %d\n", status, found, result.workspace, cublasLtMatmul (handle, desc, 0, 0, layout, 0, layout, 0, 0, layout, 0, layout, result.algorithm, 0, result.workspace, 0));
+  return 0;
+}
+END
+"$cc" -o multiplies multiplies.c lt/libcublasLt.so.13 -Wl,-rpath,"$PWD/lt"
+run 0 gemem-dry-run ./multiplies; says out '^0 1 272 0$'; says err '^  libraries +libcublasLt\.so\.13 ran as installed'; lacks err '^  workspaces'
+# what it does not answer is not known
+run 0 gemem-dry-run ./multiplies small; says out '^0 1 0 0$'; says err '^  workspaces +1 sizes .*cublasLtMatmulAlgoGetHeuristic 0\.\.1000$'; lacks err '^  libraries'
+run 0 gemem-dry-run --stand-ins ./multiplies; says out '^0 1 0 0$'; says err '^  workspaces +1 sizes .*cublasLtMatmulAlgoGetHeuristic 0\.\.1000$'
+
 # ---- candidates that are measured: each has a workspace of another size, and a dry run has no times
 library measured libcudnn.so.9 'int cudnnBackendGetAttribute (long *plan, int id, int type, long wanted, long *count, long *size) { *count = 1; *size = *plan; return id != 402 || type != 3; }
 static int ran;

@@ -72,6 +72,7 @@
   F (cudaEventElapsedTime, (float *, void *, void *) ) \
   F (cudaEventDestroy, (void *) ) \
   F (cudaDeviceEnablePeerAccess, (int, unsigned) ) \
+  F (cudaGetExportTable, (const void **, const void *) ) \
   F (cudaGetDriverEntryPointByVersion, \
      (const char *, void **, unsigned, unsigned long long, int *) ) \
   F (cudaFuncGetAttributes, (RuntimeFunction *, const void *) ) \
@@ -510,6 +511,31 @@ scenario_fork (void)
   g_assert_cmpint (WEXITSTATUS (status), ==, 7);
 }
 
+/* What cuBLASLt asks for; a program finds no other table. */
+static void
+scenario_tables (void)
+{
+  static const char current[] = "\x42\xd8\x5a\x81\x23\xf6\xcb\x47\x82\x98\xf6\xe7\x8a\x3a\xec\xdc";
+  static const char number[] = "\x21\x31\x8c\x60\x97\x14\x32\x48\x8c\xa6\x41\xff\x73\x24\xc8\xf2";
+  const gconstpointer *table;
+  void *context = NULL;
+  guint64 key = 0;
+
+  OK (cu.cudaFree (NULL));
+  OK (cu.cudaGetExportTable ((const void **) &table, current));
+  g_assert_cmpuint (GPOINTER_TO_SIZE (table[0]), >, 4 * sizeof table[0]);
+  OK (((int (*) (void **)) table[2]) (&context));
+  g_assert_nonnull (context);
+  OK (cu.cudaGetExportTable ((const void **) &table, number));
+  OK (((int (*) (void *, guint64 *)) table[4]) (context, &key));
+  g_assert_cmpuint (key, ==, (guintptr) context);
+  g_assert_cmpint (((int (*) (void)) table[5]) (), !=, RUNTIME_SUCCESS);
+  REFUSED (RUNTIME_NOT_SUPPORTED,
+           cu.cudaGetExportTable ((const void **) &table, "sixteen bytes..."));
+  g_assert_null (table);
+  REFUSED (RUNTIME_INVALID_VALUE, cu.cudaGetExportTable (NULL, number));
+}
+
 /* ---- running them */
 
 typedef struct
@@ -529,6 +555,7 @@ static const Scenario scenarios[] = {
   { "devices", scenario_devices, "GEMEM_DRIVER_DEVICES", "2" },
   { "threads", scenario_threads, NULL, NULL },
   { "driver", scenario_driver, NULL, NULL },
+  { "tables", scenario_tables, NULL, NULL },
   { "failure", scenario_failure, "GEMEM_DRIVER_FAIL", "cuMemAlloc=2" },
   { "none", scenario_none, "GEMEM_DRIVER_DEVICES", "0" },
   { "fork", scenario_fork, NULL, NULL },

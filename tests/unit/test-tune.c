@@ -114,12 +114,32 @@ test_capacity (void)
 }
 
 static void
+test_paddle (void)
+{
+  /* sizes that are rounded alike, chunks that no miss is smaller than, flags that find nothing idle */
+  check ("vit-train.gmt",
+         "paddle-auto-growth:auto_growth_chunk_size_in_mb=0|1|2|4|8|16|64,"
+         "alignment_size=256|512|4096,free_idle_chunk=*,free_when_no_cache_hit=*",
+         NULL, 70);
+  check (
+      "gpt2-train.gmt",
+      "paddle-auto-growth:version=3.x,small_pool_size_in_mb=1|2|3|4|20,"
+      "small_pool_auto_growth_chunk_size_in_mb=0|2,large_pool_auto_growth_chunk_size_in_mb=0|8|16",
+      NULL, 24);
+  check ("resnet50-train.gmt",
+         "paddle-auto-growth:version=*,auto_growth_chunk_size_in_mb=0|2|10,"
+         "gpu_allocator_retry_time=0|10000,alignment_size=256|1024",
+         "sim:capacity=1300MiB", 30);
+  check_capacity ("vit-train.gmt",
+                  "paddle-auto-growth:free_idle_chunk=*,free_when_no_cache_hit=*,"
+                  "auto_growth_chunk_size_in_mb=0|4",
+                  NULL);
+}
+
+static void
 test_others (void)
 {
-  /* no proofs are known for these: each is replayed, some not to the end */
-  check ("vit-train.gmt",
-         "paddle-auto-growth:auto_growth_chunk_size_in_mb=0|4|64,alignment_size=256|4096", NULL,
-         12);
+  /* no proofs are known for this: each is replayed, some not to the end */
   check ("vit-train.gmt", "tf-bfc:allow_growth=*,garbage_collection=*", NULL, 12);
 }
 
@@ -132,6 +152,7 @@ main (int argc, char **argv)
   g_test_add_func ("/tune/segments", test_segments);
   g_test_add_func ("/tune/limits", test_limits);
   g_test_add_func ("/tune/capacity", test_capacity);
+  g_test_add_func ("/tune/paddle", test_paddle);
   g_test_add_func ("/tune/others", test_others);
   return g_test_run ();
 }

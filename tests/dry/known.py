@@ -1,0 +1,556 @@
+"""known.py - values that a program reads from the device, one line each: with "cpu" what they are, with "cuda" in a dry run what that knows of them.
+
+    known.py DEVICE
+
+A judge of dry/python/known.py: none of these values depends on what a kernel computes of real numbers, or on a generator, so that both lists are the same.
+"""
+import math
+import sys
+
+import torch
+
+dev = sys.argv[1]
+N = 1000
+x = (torch.arange(N, device=dev) * 7919) % 101
+
+
+def case(function):
+    print(function.__name__, function(), flush=True)
+
+
+@case
+def where1():
+    return [len(t) for t in torch.where(x > 50)]
+
+
+@case
+def argwhere():
+    return torch.argwhere(x.view(20, 50) > 70).shape
+
+
+@case
+def nonzero_tuple():
+    return [len(t) for t in (x > 50).nonzero(as_tuple=True)]
+
+
+@case
+def boolmask():
+    return x[x > 20].shape, x.view(20, 50)[(x.view(20, 50) > 90)].shape
+
+
+@case
+def boolmask_rows():
+    return x.view(20, 50)[x.view(20, 50)[:, 0] > 50].shape
+
+
+@case
+def boolmask_mixed():
+    return x.view(20, 50)[:, x[:50] > 50].shape
+
+
+@case
+def assign():
+    y = x.clone()
+    y[y > 50] = 0
+    return int(y.sum()), y[y > 0].shape
+
+
+@case
+def assign_idx():
+    y = torch.zeros(N, dtype=torch.bool, device=dev)
+    y[x[:100]] = True
+    return y.nonzero().shape
+
+
+@case
+def unique():
+    return x.unique().shape, [t.shape for t in torch.unique(x, return_inverse=True, return_counts=True)]
+
+
+@case
+def unique_counts():
+    v, c = torch.unique(x, return_counts=True)
+    return int(c.max()), int(c.min()), (c > 9).nonzero().shape
+
+
+@case
+def unique_inverse():
+    v, i = torch.unique(x // 3, return_inverse=True)
+    return int(i.max()), torch.bincount(i).shape
+
+
+@case
+def unique_cons():
+    return torch.unique_consecutive(x // 30).shape
+
+
+@case
+def unique_dim():
+    return torch.unique(x.view(500, 2) // 40, dim=0).shape
+
+
+@case
+def topk():
+    v, i = x.topk(10)
+    return int(v.min()), int(v.max()), torch.zeros(int(v[3])).shape
+
+
+@case
+def topk_mask():
+    m = torch.zeros(N, dtype=torch.bool, device=dev)
+    m.scatter_(0, x[:100].topk(10).indices, True)
+    return m.nonzero().shape
+
+
+@case
+def sort():
+    v, i = x.sort()
+    return int(v[0]), int(v[-1]), int(v[500])
+
+
+@case
+def sort_stable():
+    v, i = x.sort(stable=True)
+    return int(i[5])
+
+
+@case
+def argsort():
+    return int((x * 1000 + torch.arange(N, device=dev)).argsort()[17])
+
+
+@case
+def argmax():
+    return int((x * 1000 + torch.arange(N, device=dev)).argmax()), int(x.view(20, 50).max(1)[0].sum())
+
+
+@case
+def maxdim():
+    v, i = (x * 1000 + torch.arange(N, device=dev)).view(20, 50).max(dim=1)
+    return i.tolist()[:4], v.tolist()[:3]
+
+
+@case
+def mindim():
+    return (x * 1000 + torch.arange(N, device=dev)).view(20, 50).min(dim=1).indices.tolist()[:4]
+
+
+@case
+def bincount():
+    return torch.bincount(x).shape, int(torch.bincount(x).max()), torch.bincount(x, minlength=200).shape
+
+
+@case
+def rep_int():
+    return torch.repeat_interleave(torch.arange(5, device=dev), torch.tensor([1, 2, 3, 4, 5], device=dev)).shape, torch.arange(4, device=dev).repeat_interleave(x[:4]).shape, x.repeat_interleave(2).shape
+
+
+@case
+def rep_int_lens():
+    lens = torch.bincount(x)
+    return torch.repeat_interleave(lens).shape, torch.repeat_interleave(torch.arange(len(lens), device=dev), lens).shape
+
+
+@case
+def item_mask():
+    return (x > 50).sum().item(), int((x == 3).count_nonzero()), (x > 3).long().sum().item(), bool((x >= 0).all()), bool((x < 0).any())
+
+
+@case
+def float_mask():
+    return (x > 50).float().sum().item(), (x > 50).float().mean().item(), float(x.float().mean())
+
+
+@case
+def cumsum():
+    return int(x.cumsum(0)[-1]), x.cumsum(0).tolist()[:3]
+
+
+@case
+def cummax():
+    return int(x.cummax(0)[0][30])
+
+
+@case
+def diff():
+    return int(torch.diff(x).max()), int(torch.diff(x).abs().sum())
+
+
+@case
+def outvariant():
+    y = torch.empty(N, dtype=torch.long, device=dev)
+    torch.add(x, 3, out=y)
+    return int(y.max())
+
+
+@case
+def split_sizes():
+    lens = torch.tensor([3, 4, 5], device=dev)
+    return [t.shape[0] for t in torch.arange(12, device=dev).split(lens.tolist())]
+
+
+@case
+def masked_select():
+    return x.masked_select(x > 50).shape, x.view(20, 50).masked_select(x[:50] > 50).shape
+
+
+@case
+def onehot():
+    return torch.nn.functional.one_hot(x).shape, torch.nn.functional.one_hot(x, 101).sum(0).tolist()[:4]
+
+
+@case
+def coo():
+    i = torch.stack([x, (x * 13) % 37])
+    s = torch.sparse_coo_tensor(i, torch.ones(N, device=dev), (101, 101))
+    c = s.coalesce()
+    return c._nnz(), c.indices().shape
+
+
+@case
+def dense_sparse():
+    d = torch.zeros(50, 50, device=dev)
+    d[x[:50] % 50, torch.arange(50, device=dev)] = 1.
+    return d.to_sparse()._nnz(), d.to_sparse_csr().values().shape, d.nonzero().shape
+
+
+@case
+def csr():
+    d = torch.eye(60, device=dev)
+    return d.to_sparse_csr()._nnz(), (d > 0).sum().item()
+
+
+@case
+def isin():
+    return torch.isin(x, torch.tensor([1, 2, 3], device=dev)).nonzero().shape
+
+
+@case
+def searchsorted():
+    return int(torch.searchsorted(torch.arange(0, 100, 7, device=dev), x).max())
+
+
+@case
+def tril():
+    return torch.ones(30, 30, device=dev).tril().nonzero().shape, torch.ones(30, 30, dtype=torch.bool,device=dev).triu(1).sum().item(), torch.tril_indices(9, 9, device=dev).shape
+
+
+@case
+def lens_pad():
+    lens = torch.tensor([5, 9, 2], device=dev)
+    m = torch.arange(int(lens.max()), device=dev)[None] < lens[:, None]
+    return m.shape, m.sum().item(), torch.randn(3, 9, 4, device=dev)[m].shape
+
+
+@case
+def packseq():
+    lens = torch.tensor([9, 5, 2])
+    p = torch.nn.utils.rnn.pack_padded_sequence(torch.randn(3, 9, 4, device=dev), lens, batch_first=True)
+    return p.data.shape
+
+
+@case
+def cu_seqlens():
+    m = (torch.arange(64, device=dev)[None] < (x[:8, None] % 64))
+    s = m.sum(-1, dtype=torch.int32)
+    i = torch.nonzero(m.flatten(), as_tuple=False).flatten()
+    return int(s.max().item()), i.shape, torch.nn.functional.pad(torch.cumsum(s, 0, dtype=torch.int32), (1, 0)).tolist()
+
+
+@case
+def embbag():
+    off = torch.arange(0, 1000, 10, device=dev)
+    b = torch.nn.EmbeddingBag(101, 8).to(dev)
+    return b(x, off).shape
+
+
+@case
+def scatter_count():
+    c = torch.zeros(101, dtype=torch.long, device=dev).scatter_add_(0, x, torch.ones_like(x))
+    return int(c.max()), (c > 9).nonzero().shape
+
+
+@case
+def index_add():
+    c = torch.zeros(101, device=dev).index_add_(0, x, torch.ones(N, device=dev))
+    return float(c.max()), (c > 9).sum().item()
+
+
+@case
+def inference():
+    with torch.inference_mode():
+        y = torch.arange(50, device=dev)
+        return int(y.max()), (y > 9).nonzero().shape, y[y > 3].shape
+
+
+@case
+def inference2():
+    with torch.inference_mode():
+        y = x > 50
+        return x[y].shape, int(y.sum()), x.unique().shape
+
+
+@case
+def inference_in():
+    with torch.inference_mode():
+        y = torch.zeros(50, dtype=torch.long, device=dev)
+        y[3:5] = 7
+        y += 1
+        return int(y.max()), (y == 8).nonzero().shape
+
+
+@case
+def to_numpy():
+    return x.cpu().numpy().max(), x.to("cpu", torch.int32).sum().item()
+
+
+@case
+def meshgrid():
+    a, b = torch.meshgrid(torch.arange(10, device=dev), torch.arange(10, device=dev), indexing="ij")
+    return ((a + b) < 7).sum().item(), torch.cartesian_prod(torch.arange(3, device=dev), torch.arange(4, device=dev)).shape, torch.combinations(torch.arange(6, device=dev)).shape
+
+
+@case
+def einsum():
+    return int(torch.einsum("i,i->i", x[:10], x[:10]).sum())
+
+
+@case
+def knn():
+    a = torch.arange(20., device=dev)[:, None]
+    d = (a - a.T).abs()
+    d.fill_diagonal_(9.)
+    return (d < 2.5).nonzero().shape, int(d.argmin(1)[3])
+
+
+@case
+def linspace():
+    return (torch.linspace(0, 1, 100, device=dev) > .5).nonzero().shape, torch.logspace(0, 3, 4, device=dev).max().item()
+
+
+@case
+def bucket():
+    return torch.bucketize(x, torch.tensor([10, 50], device=dev)).bincount().tolist()
+
+
+@case
+def hist():
+    return torch.histc(x.float(), 10, 0, 100).max().item()
+
+
+@case
+def flip_roll():
+    return int(x.flip(0)[3]), int(x.roll(2)[0])
+
+
+@case
+def logic():
+    return int(((x > 3) & (x < 50) | (x == 99)).sum()), int((~(x > 3)).sum()), int(((x > 3) ^ (x > 4)).sum())
+
+
+@case
+def tensor_new():
+    return torch.tensor([3, 4, 5], device=dev).max().item(), torch.as_tensor([1, 2], device=dev).sum().item(), x.new_tensor([4, 5]).sum().item(), torch.full((3,), 7, device=dev).sum().item()
+
+
+@case
+def views_in_place():
+    y = torch.tensor(5, device=dev)
+    with torch.inference_mode():
+        inner = torch.arange(6, device=dev).view(2, 3).t_().unsqueeze_(0)
+    return bool(y == 5), int(inner[0, 2, 1])
+
+
+@case
+def made_of_others():
+    y = x.clone()
+    y.clip_(3, 90).subtract_(1).multiply_(2)
+    m = y > 50
+    m |= y < 9
+    m &= y != 7
+    return int(y.sum()), m.nonzero().shape
+
+
+@case
+def bools():
+    return bool(torch.tensor(True, device=dev)), bool(torch.equal(x, x.clone())), torch.allclose(x.float(), x.float())
+
+
+@case
+def kth():
+    return int(x.kthvalue(5)[0]), int(x.median()), int(x.mode()[0])
+
+
+@case
+def trace_diag():
+    return int(torch.diag(x[:5]).sum()), int(torch.diagonal(x.view(20, 50)).sum()), int(x.view(20, 50).T.contiguous().view(-1)[7])
+
+
+@case
+def split_mask():
+    m = torch.zeros(N, dtype=torch.bool, device=dev)
+    m[:700] = True
+    return x[m].shape, x[~m].shape
+
+
+@case
+def graph_cc():
+    src, dst = x[:500] % 50, x[500:] % 50
+    m = src != dst
+    s, d = src[m], dst[m]
+    deg = torch.zeros(50, device=dev).scatter_add_(0, d, torch.ones_like(d, dtype=torch.float))
+    return s.shape, (deg == 0).sum().item(), int(torch.cat([s, d]).unique().numel()), int(s.max()) + 1
+
+
+@case
+def nested():
+    t = torch.nested.nested_tensor([torch.arange(3.), torch.arange(5.)], device=dev)
+    return t.to_padded_tensor(0).shape
+
+
+@case
+def nested_jagged():
+    t = torch.nested.nested_tensor([torch.arange(3.), torch.arange(5.)], device=dev, layout=torch.jagged)
+    return t.to_padded_tensor(0.).shape
+
+
+@case
+def int_div():
+    return int((x // 7).max()), int((x % 7).sum()), int(torch.div(x, 3, rounding_mode="trunc").sum()), int(x.remainder(5).max())
+
+
+@case
+def shifts():
+    return int((x << 1).max()), int((x >> 1).sum()), int((x & 7).sum()), int((x | 1).sum())
+
+
+@case
+def prod():
+    return int((x[:4] + 1).prod()), torch.zeros(int(torch.tensor([2, 3], device=dev).prod())).shape
+
+
+@case
+def clampw():
+    return int(x.clamp(10, 20).sum()), int(torch.where(x > 50, x, -x).sum()), int(x.clip(3).min())
+
+
+@case
+def stackcat():
+    return int(torch.cat([x, x]).sum()), int(torch.stack([x, x])[1].sum()), int(torch.hstack([x, x]).sum()), int(torch.vstack([x, x])[0][5])
+
+
+@case
+def pad():
+    return torch.nn.functional.pad(x, (2, 3), value=1).sum().item()
+
+
+@case
+def unfold():
+    return int(x.unfold(0, 4, 2).sum()), int(x.view(20, 50).t()[3].sum()), int(x.repeat(2).sum()), int(x.expand(3, N).sum())
+
+
+@case
+def take():
+    return int(x.take(torch.tensor([4, 5], device=dev)).sum()), int(x.view(20, 50).gather(1, torch.zeros(20, 1, dtype=torch.long, device=dev)).sum()), int(torch.take_along_dim(x, torch.tensor([7], device=dev), 0))
+
+
+@case
+def pylist():
+    return [int(i) for i in x[:5]], list(x[:3].cpu().numpy()), min(x[:4]).item()
+
+
+@case
+def iterate():
+    return [n.item() for n in torch.arange(4, device=dev)], len(list(x[:3]))
+
+
+@case
+def set_():
+    return len(set(x.tolist())), len(x.unique().tolist())
+
+
+@case
+def setitem():
+    y = torch.zeros(10, dtype=torch.long, device=dev)
+    y[3] = 5
+    y[torch.tensor(4, device=dev)] = 2
+    return y.tolist(), int(y[y.argmax()])
+
+
+@case
+def slice_by_tensor():
+    n = torch.tensor(5, device=dev)
+    return x[:n].shape, x[n:n + 3].shape, torch.arange(n, device=dev).shape
+
+
+@case
+def shape_from():
+    return torch.zeros(int(x.max()) + 1, 3, device=dev).shape, torch.zeros((x.max(),), device=dev).shape
+
+
+@case
+def bmm_mask():
+    causal = torch.ones(8, 8, dtype=torch.bool, device=dev).tril()
+    am = torch.tensor([[1, 1, 1, 0, 0, 0, 0, 0]], device=dev).bool()
+    m = causal[None] & am[:, None]
+    return m.sum().item(), bool(am.all()), bool((am.sum(-1) == 3).all())
+
+
+@case
+def compare_lists():
+    return torch.arange(3, device=dev).tolist() == [0, 1, 2], bool((torch.arange(3, device=dev) == torch.tensor([0, 1, 2], device=dev)).all())
+
+
+@case
+def fmod():
+    return float(torch.arange(10., device=dev).fmod(3).sum()), float((torch.arange(10., device=dev) ** 2).sum())
+
+
+@case
+def softargmax():
+    t = torch.tensor([[.1, .9], [.8, .2]], device=dev)
+    return t.argmax(-1).tolist(), t.softmax(-1).argmax(-1).tolist(), (t > .5).nonzero().shape
+
+
+@case
+def to_int():
+    return int(torch.tensor(3.7, device=dev).round().long()), int(torch.ceil(torch.tensor(3.2, device=dev))), math.ceil(torch.tensor(3.2, device=dev))
+
+
+@case
+def ceil2():
+    return math.ceil(torch.tensor(3.2, device=dev).item()), int(0.3 * torch.tensor(100, device=dev))
+
+
+@case
+def param():
+    p = torch.nn.Parameter(torch.tensor([1., 2., 3.], device=dev))
+    return (p > 1.5).sum().item(), p[p > 1.5].shape, int(p.argmax())
+
+
+@case
+def buffer():
+    m = torch.nn.Module()
+    m.register_buffer("n", torch.zeros((), dtype=torch.long))
+    m = m.to(dev)
+    m.n += 1
+    m.n.add_(1)
+    return int(m.n)
+
+
+@case
+def bn():
+    b = torch.nn.BatchNorm1d(4).to(dev)
+    b(torch.randn(8, 4, device=dev))
+    b(torch.randn(8, 4, device=dev))
+    return int(b.num_batches_tracked)
+
+
+@case
+def adam():
+    p = torch.nn.Parameter(torch.zeros(4, device=dev))
+    o = torch.optim.Adam([p])
+    for _ in range(3):
+        p.sum().backward()
+        o.step()
+    return float(o.state[p]["step"])
