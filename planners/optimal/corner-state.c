@@ -12,16 +12,26 @@ list_members (GememCornerState *state)
 {
   const GememBoxes *boxes = state->boxes;
   guint32 *starts = g_new0 (guint32, (gsize) boxes->columns + 2);
+  guint32 cells = 0;
 
   for (guint32 b = 0; b < boxes->n; b++)
     for (guint32 c = boxes->boxes[b].first; c < boxes->boxes[b].last; c++)
       starts[c + 2]++;
   for (guint32 c = 0; c <= boxes->columns; c++)
     starts[c + 1] += starts[c];
-  state->members = g_new (guint32, (gsize) starts[boxes->columns + 1] + 1);
+  const guint32 n = starts[boxes->columns + 1];
+  state->members = g_new (guint32, (gsize) n + 1);
+  state->places = g_new (guint32, (gsize) n + 1);
+  state->cells = g_new (guint32, (gsize) boxes->n + 1);
   for (guint32 b = 0; b < boxes->n; b++)
-    for (guint32 c = boxes->boxes[b].first; c < boxes->boxes[b].last; c++)
-      state->members[starts[c + 1]++] = b;
+    {
+      state->cells[b] = cells;
+      for (guint32 c = boxes->boxes[b].first; c < boxes->boxes[b].last; c++)
+        {
+          state->places[cells++] = starts[c + 1];
+          state->members[starts[c + 1]++] = b;
+        }
+    }
   state->starts = starts;
 }
 
@@ -55,6 +65,8 @@ gemem_corner_state_clear (GememCornerState *state)
   g_free (state->keys);
   g_free (state->starts);
   g_free (state->members);
+  g_free (state->places);
+  g_free (state->cells);
   g_free (state->cuts);
   g_free (state->queue);
   g_free (state->queued);
@@ -147,16 +159,15 @@ static gboolean
 settle (GememCornerState *state, guint32 c)
 {
   const gint64 floor = state->columns[c].floor;
+  const guint32 end = gemem_corner_end (state, c);
   gint64 lowest = G_MAXINT64;
   guint32 ready = 0;
 
-  for (guint32 m = state->starts[c]; m < state->starts[c + 1]; m++)
+  for (guint32 m = state->starts[c]; m < end; m++)
     {
       const guint32 b = state->members[m];
       GememCornerBox *box = &state->states[b];
 
-      if (box->placed)
-        continue;
       if (box->low < floor)
         {
           remember_box (state, b, FALSE);
@@ -172,7 +183,7 @@ settle (GememCornerState *state, guint32 c)
         }
       ready += box->low == lowest;
     }
-  state->steps += state->starts[c + 1] - state->starts[c];
+  state->steps += end - state->starts[c] + 1;
   GememCornerColumn *column = change_column (state, c);
   column->floor = column->open > 0 ? lowest : state->capacity;
   column->ready = ready;
@@ -188,7 +199,7 @@ follow (GememCornerState *state)
     {
       const guint32 c = state->queue[state->head];
 
-      state->head = (state->head + 1) % (state->boxes->columns + 1);
+      state->head = state->head < state->boxes->columns ? state->head + 1 : 0;
       state->n_queue--;
       state->queued[c] = FALSE;
       fits = fits && settle (state, c);
@@ -228,6 +239,19 @@ gemem_corner_begin (GememCornerState *state, gint64 capacity)
   return follow (state);
 }
 
+/* Puts @b behind the boxes of @column that are to be placed. */
+static void
+leave (GememCornerState *state, guint32 b, guint32 column)
+{
+  guint32 *place = &state->places[state->cells[b] + column - state->boxes->boxes[b].first];
+  const guint32 last = gemem_corner_end (state, column) - 1, moved = state->members[last];
+
+  state->members[*place] = moved;
+  state->places[state->cells[moved] + column - state->boxes->boxes[moved].first] = *place;
+  state->members[last] = b;
+  *place = last;
+}
+
 gboolean
 gemem_corner_place (GememCornerState *state, guint32 b)
 {
@@ -245,6 +269,7 @@ gemem_corner_place (GememCornerState *state, guint32 b)
 
       column->floor = own->low + box->size;
       column->rest -= box->size;
+      leave (state, b, c);
       column->open--;
       for (guint k = 0; k < 2 && c == box->first; k++)
         column->set[k] ^= state->keys[b][k];

@@ -47,16 +47,25 @@ typedef struct
   const GememBoxes *boxes;
   gint64 capacity;
   GememCornerColumn *columns;
-  GememCornerBox *states;    /* by box */
-  guint64 (*keys)[2];        /* random, by box */
-  guint32 *starts, *members; /* boxes by column: members[starts[c]] to members[starts[c + 1]] */
-  guint32 *cuts;             /* by column: boxes to be placed that cross its left border */
+  GememCornerBox *states; /* by box */
+  guint64 (*keys)[2];     /* random, by box */
+  /* boxes by column: members[starts[c]] to members[starts[c + 1]], those to be placed first */
+  guint32 *starts, *members;
+  guint32 *cells, *places; /* of box b in column c: members[places[cells[b] + c - first of b]] */
+  guint32 *cuts;           /* by column: boxes to be placed that cross its left border */
   GArray *old_columns, *old_boxes;
   guint32 *queue; /* columns to be looked at, a ring; queued by column */
   guint8 *queued;
   guint32 head, n_queue;
   guint64 stamp, steps;
 } GememCornerState;
+
+/* Behind the members of @column that are to be placed. */
+static inline guint32
+gemem_corner_end (const GememCornerState *state, guint32 column)
+{
+  return state->starts[column] + state->columns[column].open;
+}
 
 void gemem_corner_state_init (GememCornerState *state, const GememBoxes *boxes);
 void gemem_corner_state_clear (GememCornerState *state);

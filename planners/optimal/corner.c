@@ -189,12 +189,12 @@ list_choices (GememCorner *corner, guint32 c)
   const GememCornerState *state = &corner->state;
   const guint32 from = n_choices (corner);
 
-  for (guint32 m = state->starts[c]; m < state->starts[c + 1]; m++)
+  for (guint32 m = state->starts[c]; m < gemem_corner_end (state, c); m++)
     {
       const guint32 b = state->members[m];
       guint32 at = n_choices (corner);
 
-      if (state->states[b].placed || state->states[b].low != state->columns[c].floor)
+      if (state->states[b].low != state->columns[c].floor)
         continue;
       g_array_append_val (corner->choices, b);
       for (; at > from
@@ -230,15 +230,15 @@ lowest_support (GememCorner *corner, guint32 b, guint32 c, gint64 least)
 
   for (guint32 i = box->first; i < box->last; i++)
     {
-      for (guint32 m = state->starts[i]; m < state->starts[i + 1]; m++)
+      for (guint32 m = state->starts[i]; m < gemem_corner_end (state, i); m++)
         {
           const guint32 d = state->members[m];
           const GememBox *other = &state->boxes->boxes[d];
 
-          if (!state->states[d].placed && (other->first > c || other->last <= c))
+          if (other->first > c || other->last <= c)
             least = MIN (least, state->states[d].low + other->size);
         }
-      state->steps += state->starts[i + 1] - state->starts[i];
+      state->steps += state->columns[i].open + 1;
     }
   return least;
 }
@@ -250,12 +250,10 @@ next_floor (GememCorner *corner, guint32 c)
   const GememCornerState *state = &corner->state;
   gint64 least = G_MAXINT64;
 
-  for (guint32 m = state->starts[c]; m < state->starts[c + 1]; m++)
+  for (guint32 m = state->starts[c]; m < gemem_corner_end (state, c); m++)
     {
       const guint32 b = state->members[m];
 
-      if (state->states[b].placed)
-        continue;
       if (state->states[b].low > state->columns[c].floor)
         least = MIN (least, state->states[b].low);
       else

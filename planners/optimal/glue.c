@@ -4,7 +4,8 @@
  * border of columns the boxes that end there are compared with those that begin: one with one; all that have the same
  * other border, as a stack; then two or three of these.  Where exactly one sum of sizes on each side is the same, both
  * stacks become a chain.  What is more likely to be chance comes later, and only once nothing else is left anywhere.
- * Where no border has anything to chain, all boxes with one lifetime are stacked, and it begins anew.
+ * Where no border has anything to chain, all boxes with one lifetime are stacked, and it begins anew.  Then sums that
+ * are nearly the same count as the same, where neither has a nearer one beside it; the chain is as high as the higher.
  */
 #include "config.h"
 
@@ -34,7 +35,11 @@ typedef struct
 
 static const Step steps[] = { { 1, 1 }, { ALL, 1 }, { 1, ALL }, { ALL, ALL }, { 1, 2 },
                               { 2, 1 }, { 2, 2 },   { 1, 3 },   { 3, 1 } };
-static const guint n_steps[GEMEM_GLUE_LEVELS] = { 1, G_N_ELEMENTS (steps) };
+static const guint8 n_steps[GEMEM_GLUE_LEVELS] = { 1, G_N_ELEMENTS (steps), G_N_ELEMENTS (steps) };
+
+/* How far apart sums may be, in turn: 1/2^12, ... 1/2^5 of the larger; 0: not at all. */
+static const guint8 shifts[] = { 0, 12, 10, 8, 7, 6, 5 };
+static const guint8 n_shifts[GEMEM_GLUE_LEVELS] = { 1, 1, G_N_ELEMENTS (shifts) };
 
 /* Larger groups have too many pairs and triples; what is beyond MAX_SUMS is not looked at. */
 static const guint32 largest_group[] = { G_MAXUINT32, G_MAXUINT32, 32, 12 };
@@ -59,7 +64,8 @@ struct _GememGlue
   guint32 n, n_nodes, columns;
   Node *nodes;             /* the boxes, then joints; a joint comes after its parts */
   guint32 *firsts, *lasts; /* by border: a list of nodes */
-  guint8 *due;             /* by border: the step that was not tried yet */
+  GememGlueLevel level;
+  guint8 *due; /* by border: the step that was not tried yet, those with one shift after another */
   Side ending, beginning;
   GememBoxes rest;
 };
@@ -84,7 +90,7 @@ join (GememGlue *glue, guint32 a, guint32 b, gboolean stacked)
   Node *x = &glue->nodes[a], *y = &glue->nodes[b];
 
   x->gone = y->gone = TRUE;
-  glue->nodes[glue->n_nodes] = (Node){ .size = stacked ? x->size + y->size : x->size,
+  glue->nodes[glue->n_nodes] = (Node){ .size = stacked ? x->size + y->size : MAX (x->size, y->size),
                                        .life = stacked ? x->life : x->life + y->life,
                                        .first = x->first,
                                        .last = y->last,
@@ -137,7 +143,8 @@ list_side (GememGlue *glue, guint32 border, gboolean ending)
           link = ending ? &node->next_last : &node->next_first;
         }
     }
-  qsort (nodes->data, nodes->len, sizeof (Listed), compare_listed);
+  if (nodes->len > 1)
+    qsort (nodes->data, nodes->len, sizeof (Listed), compare_listed);
 }
 
 static const Listed *
@@ -241,9 +248,23 @@ equal_sums (const Side *side, guint32 from)
   return to - from;
 }
 
+/* Whether the sums number @i and @k belong together; @shift: as in `shifts`. */
+static gboolean
+fit (const Side *ending, guint32 i, const Side *beginning, guint32 k, guint8 shift)
+{
+  const Sum *x = &ending->sums[i], *y = &beginning->sums[k];
+  const gint64 apart = ABS (x->sum - y->sum);
+
+  if (shift == 0)
+    return apart == 0 && equal_sums (ending, i) == 1 && equal_sums (beginning, k) == 1;
+  return apart <= MAX (x->sum, y->sum) >> shift
+         && (i + 1 == ending->n || ABS (x[1].sum - y->sum) >= apart)
+         && (k + 1 == beginning->n || ABS (y[1].sum - x->sum) >= apart);
+}
+
 /* Chains what fits at @border; returns whether anything did. */
 static gboolean
-try_step (GememGlue *glue, guint32 border, const Step *step)
+try_step (GememGlue *glue, guint32 border, const Step *step, guint8 shift)
 {
   Side *ending = &glue->ending, *beginning = &glue->beginning;
   gboolean any = FALSE;
@@ -257,18 +278,19 @@ try_step (GememGlue *glue, guint32 border, const Step *step)
   for (guint32 i = 0, k = 0; i < ending->n && k < beginning->n;)
     {
       const Sum *x = &ending->sums[i], *y = &beginning->sums[k];
+      const gboolean joined = fit (ending, i, beginning, k, shift)
+                              && is_whole (glue, ending, x, step->ending)
+                              && is_whole (glue, beginning, y, step->beginning);
 
-      if (x->sum == y->sum && equal_sums (ending, i) == 1 && equal_sums (beginning, k) == 1
-          && is_whole (glue, ending, x, step->ending)
-          && is_whole (glue, beginning, y, step->beginning))
+      if (joined)
         {
           const guint32 before = stack (glue, ending, x, step->ending);
 
           join (glue, before, stack (glue, beginning, y, step->beginning), FALSE);
           any = TRUE;
         }
-      i += x->sum <= y->sum ? equal_sums (ending, i) : 0;
-      k += x->sum >= y->sum ? equal_sums (beginning, k) : 0;
+      i += joined || x->sum <= y->sum ? equal_sums (ending, i) : 0;
+      k += joined || x->sum >= y->sum ? equal_sums (beginning, k) : 0;
     }
   return any;
 }
@@ -282,9 +304,9 @@ try_steps (GememGlue *glue, guint8 last)
   for (guint32 border = 0; border <= glue->columns; border++)
     while (glue->due[border] <= last)
       {
-        const guint8 step = glue->due[border]++;
+        const guint8 due = glue->due[border]++, n = n_steps[glue->level];
 
-        any = try_step (glue, border, &steps[step]) || any;
+        any = try_step (glue, border, &steps[due % n], shifts[due / n]) || any;
       }
   return any;
 }
@@ -306,12 +328,13 @@ stack_lifetimes (GememGlue *glue)
 }
 
 static void
-join_all (GememGlue *glue, guint n)
+join_all (GememGlue *glue)
 {
-  do
-    for (guint8 last = 0; last < n;)
-      last = try_steps (glue, last) ? 0 : last + 1;
-  while (stack_lifetimes (glue));
+  for (guint8 n = 1; n <= n_shifts[glue->level]; n++)
+    do
+      for (guint8 last = 0; last < n * n_steps[glue->level];)
+        last = try_steps (glue, last) ? 0 : last + 1;
+    while (stack_lifetimes (glue));
 }
 
 static void
@@ -366,7 +389,8 @@ gemem_glue_new (const GememBoxes *boxes, GememGlueLevel level)
       link_node (glue, i);
     }
   glue->n_nodes = boxes->n;
-  join_all (glue, n_steps[level]);
+  glue->level = level;
+  join_all (glue);
   collect_rest (glue);
   return glue;
 }

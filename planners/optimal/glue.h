@@ -19,6 +19,7 @@ typedef enum
 {
   GEMEM_GLUE_PAIRS, /* one box to one box */
   GEMEM_GLUE_SUMS,  /* as well some to some, whose sizes add up to the same */
+  GEMEM_GLUE_LOOSE, /* as well what is nearly the same, which wastes up to 1/32 of a box */
   GEMEM_GLUE_LEVELS
 } GememGlueLevel;
 

@@ -50,9 +50,10 @@ typedef enum
   GEMEM_SEARCH_LESS /* how far down it goes; what is too large for corner search, or left, by local search */
 } GememSearchKind;
 
-/* Searches for less where parts are still above @goal, by corner search (corner.h) with the steps of @effort, which raises bounds
- * where it proves that nothing fits. */
-void gemem_parts_search (GArray *parts, gint64 goal, GememSearchKind kind, GememEffort *effort);
+/* Searches for less than @top where parts are still above @goal, by corner search (corner.h) with the steps of @effort, which raises
+ * bounds where it proves that nothing fits. */
+void gemem_parts_search (GArray *parts, gint64 goal, gint64 top, GememSearchKind kind,
+                         GememEffort *effort);
 
 /* Whether the boxes of @search fit under @capacity; if so, it sets their offsets.  As gemem_corner_run(). */
 typedef GememCornerAnswer (*GememDecide) (gpointer search, gint64 capacity, guint64 *steps,

@@ -57,19 +57,18 @@ try_capacity (const Descent *descent, gint64 capacity, guint64 steps)
   return answer;
 }
 
-/* Goes down from the top, of which the distance to @goal is divided. */
+/* Goes down from @top, or from that of the part; the distance to @goal is divided. */
 static void
-descend (const Descent *descent, gint64 goal)
+descend (const Descent *descent, gint64 goal, gint64 top)
 {
   const GememPart *part = descent->part;
   const GememEffort *effort = descent->effort;
   gint64 divisor = 4;
 
-  while (part->top > MAX (goal, part->bound) && effort->steps > 0 && divisor <= MAX_DIVISOR
-         && gemem_stop_reason (effort->stop) == NULL)
+  while ((top = MIN (top, part->top)) > MAX (goal, part->bound) && effort->steps > 0
+         && divisor <= MAX_DIVISOR && gemem_stop_reason (effort->stop) == NULL)
     {
-      const gint64 range = part->top - MAX (goal, part->bound);
-      const gint64 capacity = part->top - MAX (1, range / divisor);
+      const gint64 capacity = top - MAX (1, (top - MAX (goal, part->bound)) / divisor);
 
       if (try_capacity (descent, capacity, MAX (effort->steps / 4, 1)) == GEMEM_CORNER_UNKNOWN)
         divisor *= 2;
@@ -83,11 +82,11 @@ gemem_part_descend (GememPart *part, gint64 goal, GememDecide decide, gpointer s
   const Descent descent = { part, decide, search, effort };
 
   try_capacity (&descent, goal, effort->steps / 2);
-  descend (&descent, goal);
+  descend (&descent, goal, part->top);
 }
 
 static void
-search_part (GememPart *part, gint64 goal, GememSearchKind kind, GememEffort *effort)
+search_part (GememPart *part, gint64 goal, gint64 top, GememSearchKind kind, GememEffort *effort)
 {
   g_autoptr (GememCorner) corner = gemem_corner_new (&part->boxes);
   const Descent descent = { part, gemem_corner_decide, corner, effort };
@@ -95,7 +94,7 @@ search_part (GememPart *part, gint64 goal, GememSearchKind kind, GememEffort *ef
   if (kind == GEMEM_SEARCH_GOAL)
     try_capacity (&descent, goal, effort->steps);
   else
-    descend (&descent, goal);
+    descend (&descent, goal, top);
 }
 
 static guint
@@ -110,7 +109,8 @@ count_open (const GArray *parts, gint64 goal)
 }
 
 void
-gemem_parts_search (GArray *parts, gint64 least, GememSearchKind kind, GememEffort *effort)
+gemem_parts_search (GArray *parts, gint64 least, gint64 top, GememSearchKind kind,
+                    GememEffort *effort)
 {
   const gint64 goal = MAX (least, gemem_parts_bound (parts));
   guint open = count_open (parts, goal);
@@ -125,7 +125,7 @@ gemem_parts_search (GArray *parts, gint64 least, GememSearchKind kind, GememEffo
         continue;
       open--;
       if (is_searchable (part) && given > 0)
-        search_part (part, goal - part->base, kind, &own);
+        search_part (part, goal - part->base, top - part->base, kind, &own);
       if (kind == GEMEM_SEARCH_LESS)
         gemem_part_improve (part, MAX (goal - part->base, part->bound), &own);
       effort->steps -= given - own.steps;

@@ -13,7 +13,8 @@
 #include "planners/optimal/ways.h"
 
 #define FIRST_ROUND 100000000
-/* More than these are joined in one way only. */
+#define FEW_STEPS 16 /* of so many */
+/* Up to these many boxes are joined by pairs alone, too; more are too many for corner search, so that loose joins help, too. */
 #define MANY 20000
 
 typedef struct
@@ -82,12 +83,13 @@ add_joined (Ways *ways, const GememBoxes *boxes, GememGlueLevel level, const Gem
 static void
 dive (Ways *ways, const GememBoxes *boxes, const GememStop *stop)
 {
-  const guint first = boxes->n > MANY ? GEMEM_GLUE_SUMS : 0;
+  const gboolean many = boxes->n > MANY;
+  const guint first = many ? GEMEM_GLUE_SUMS : GEMEM_GLUE_PAIRS,
+              last = many ? GEMEM_GLUE_LOOSE : GEMEM_GLUE_SUMS;
 
   gemem_parts_dive (ways->ways[0].parts, goal_of (ways), 0, 1, stop);
   for (guint level = first;
-       level < GEMEM_GLUE_LEVELS && !gemem_boxes_have_units (boxes) && !is_done (ways, stop);
-       level++)
+       level <= last && !gemem_boxes_have_units (boxes) && !is_done (ways, stop); level++)
     add_joined (ways, boxes, level, stop);
   if (!is_done (ways, stop))
     gemem_parts_dive (ways->ways[0].parts, goal_of (ways), 1, GEMEM_DIVE_KINDS, stop);
@@ -103,19 +105,25 @@ search_way (Ways *ways, guint i, GememSearchKind kind, guint64 steps, GememEffor
 
   if (is_done (ways, effort->stop))
     return;
-  gemem_parts_search (ways->ways[i].parts, goal_of (ways), kind, &own);
+  gemem_parts_search (ways->ways[i].parts, goal_of (ways), top_of (best_way (ways)), kind, &own);
   effort->steps -= steps - own.steps;
 }
 
-/* Whether the goal can be reached takes two thirds of the steps at most, of which the boxes as they are get a half and
- * come last; how far down it goes, what is left, without joined boxes that have done no better so far. */
+/* Whether the goal can be reached takes about two thirds of the steps, of which the boxes as they are get a half and come last; each
+ * way is tried with few steps before one is with many.  How far down it goes, what is left, without joined boxes that have done no better so far. */
 static void
 search_once (Ways *ways, GememEffort *effort)
 {
   const guint64 given = effort->steps;
 
-  for (guint i = ways->n; i-- > 0;)
-    search_way (ways, i, GEMEM_SEARCH_GOAL, given / (i > 0 ? 6 : ways->n > 1 ? 3 : 2), effort);
+  for (guint part = FEW_STEPS; part > 0; part /= FEW_STEPS)
+    for (guint i = ways->n; i-- > 0;)
+      search_way (ways, i, GEMEM_SEARCH_GOAL,
+                  given / part
+                      / (i > 0         ? 6
+                         : ways->n > 1 ? 3
+                                       : 2),
+                  effort);
   for (guint i = ways->n; i-- > 0;)
     if (i == 0 || top_of (&ways->ways[i]) < top_of (&ways->ways[0]))
       search_way (ways, i, GEMEM_SEARCH_LESS, effort->steps / (i + 1), effort);

@@ -306,6 +306,15 @@ write_page (const Making *making, GError **error)
   return gemem_page_write (gemem_outputs.page, &page, error);
 }
 
+gboolean
+gemem_batch_page_write_nothing (const char *path, const char *reason, GError **error)
+{
+  const GememPageAnswer answer = { .path = path, .error = reason };
+  const GememReportPage page = { .answers = &answer, .n_answers = 1 };
+
+  return gemem_page_write (gemem_outputs.page, &page, error);
+}
+
 static void
 free_advice (gpointer advice)
 {

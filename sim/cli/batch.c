@@ -625,6 +625,27 @@ open_files (char **paths, const char *default_allocator, const GPtrArray *variab
   return TRUE;
 }
 
+/* Where @file has no event of memory, the page and the figures that are asked for say @refused: what looks for
+ * them finds the reason. */
+static void
+write_nothing (GememSourceFile *file, const GError *refused)
+{
+  g_autoptr (GArray) used = gemem_trace_devices (gemem_source_file_open, file, NULL);
+  g_autoptr (GError) error = NULL;
+  GememPlotStyle style;
+  gboolean rendered;
+
+  if (used == NULL || used->len > 0 || !g_error_matches (refused, GEMEM_ERROR, GEMEM_ERROR_INPUT))
+    return;
+  if ((gemem_outputs.page != NULL
+       && !gemem_batch_page_write_nothing (file->path, refused->message, &error))
+      || (gemem_outputs.plots != NULL
+          && (!gemem_plot_options (&style, &error)
+              || !gemem_plot_nothing_write (gemem_outputs.plots, &style, file->path,
+                                            refused->message, NULL, &rendered, &error))))
+    gemem_print_error (error);
+}
+
 /* The first device of -d, about which a page asks for advice; NULL: the recorded one. */
 static const char *
 first_device (const GPtrArray *devices)
@@ -672,7 +693,11 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
     return NULL;
   if (!open_files (paths, default_allocator, variables, devices, details, setup, files, &specs,
                    &choices, list, error))
-    return NULL;
+    {
+      if (files->len > 0)
+        write_nothing (files->pdata[files->len - 1], *error);
+      return NULL;
+    }
   if (gemem_share_wanted ())
     {
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);

@@ -11,6 +11,7 @@
 #include "sim/page/film.h"
 #include "sim/page/page-image.h"
 #include "sim/page/page.h"
+#include "sim/report/json-fields.h"
 #include "sim/report/measures.h"
 #include "sim/report/notes.h"
 #include "sim/report/rows.h"
@@ -92,14 +93,20 @@ append_measures (GString *out)
   g_string_append_c (out, ']');
 }
 
-/* What the numbers of causes in films mean. */
+/* What the causes mean, whose numbers stand in films and whose names in results. */
 static void
 append_causes (GString *out)
 {
   gemem_json_append_name (out, "causes");
   g_string_append_c (out, '[');
   for (GememIdleCause cause = 0; cause < GEMEM_IDLE_CAUSES; cause++)
-    gemem_json_append_text_member (out, NULL, gemem_report_idle_brief (cause));
+    {
+      gemem_json_append_name (out, NULL);
+      g_string_append_c (out, '{');
+      gemem_json_append_text_member (out, "name", gemem_json_causes[cause]);
+      gemem_json_append_text_member (out, "text", gemem_report_idle_brief (cause));
+      g_string_append_c (out, '}');
+    }
   g_string_append_c (out, ']');
 }
 

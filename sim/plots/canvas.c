@@ -85,11 +85,12 @@ plain (gunichar c)
   {
     gunichar from, to;
     char c;
-  } kin[] = { { 0x2581, 0x2588, '#' }, /* lower blocks, full block */
-              { 0x258f, 0x258f, '|' }, /* left edge */
-              { 0x2591, 0x2591, '.' }, /* light shade */
-              { 0x2592, 0x2593, '/' }, /* darker shades */
-              { 0x2502, 0x2502, '|' }, /* lines */
+  } kin[] = { { 0x2581, 0x2588, '#' },                          /* lower blocks, full block */
+              { 0x258f, 0x258f, '|' },                          /* left edge */
+              { 0x2591, 0x2591, '.' },                          /* light shade */
+              { 0x2592, 0x2593, '/' },                          /* darker shades */
+              { 0x2502, 0x2502, '|' },                          /* lines */
+              { 0x2504, 0x2504, '=' }, { 0x2506, 0x2506, '!' }, /* broken lines */
               { 0x2500, 0x2500, '-' }, { 0x2514, 0x2514, '+' },
               { 0x2524, 0x2524, '|' }, { ELLIPSIS, ELLIPSIS, '~' } };
 

@@ -260,11 +260,11 @@ append_label (GString *script, const Text *text)
   gemem_plot_append_label (script, text->text, 0, FALSE);
   append_units (script, " at ", text->x);
   append_units (script, ",", text->y);
-  g_string_append_printf (script, " %s font f('%s,%u.%02u') textcolor rgb '#%06x'%s front\n",
-                          anchors[text->anchor],
-                          text->flags & GEMEM_TEXT_BOLD ? "DejaVu Sans:Bold" : "DejaVu Sans",
-                          text->size * 3 / 4, text->size * 3 % 4 * 25, text->colour,
-                          text->flags & GEMEM_TEXT_UPWARDS ? " rotate by 90" : "");
+  g_string_append_printf (
+      script, " %s font f('%s,%u.%02u') textcolor rgb '#%06x'%s front\n", anchors[text->anchor],
+      text->flags & GEMEM_TEXT_BOLD ? "DejaVu Sans:Bold" : "DejaVu Sans",
+      text->size * 10 / GEMEM_PLOT_LETTERS, text->size * 1000 / GEMEM_PLOT_LETTERS % 100,
+      text->colour, text->flags & GEMEM_TEXT_UPWARDS ? " rotate by 90" : "");
 }
 
 void

@@ -67,6 +67,12 @@ gboolean gemem_plot_search_write (const char *dir, const GememPlotStyle *style,
                                   GememResult *const *results, guint n, const char *gnuplot,
                                   gboolean *rendered, guint *drawn, GError **error);
 
+/* Writes DIR/comparison-SLUG as gemem_plot_write() does, of the recording @path in which there is nothing to be
+ * drawn: a picture that says @reason. */
+gboolean gemem_plot_nothing_write (const char *dir, const GememPlotStyle *style, const char *path,
+                                   const char *reason, const char *gnuplot, gboolean *rendered,
+                                   GError **error);
+
 /* Two runs over one axis, which need not be of one recording, for gemem_plot_difference_write(). */
 typedef struct
 {

@@ -2,7 +2,7 @@
  *
  * timeline: a panel for each result, live memory full, what is reserved beside it shaded; fragmentation: what is reserved and not allocated,
  * as a share; comparison: a bar for each result.  A column of a panel stands for some events and shows the largest value within them, so no
- * peak is lost.  Without UTF-8 a full cell is '#', one that is less than half full '_', a shaded one '.'; the segment map uses the same.
+ * peak is lost.  What the least placement needs is a line where no memory is live.  Without UTF-8 a full cell is '#', one that is less than half full '_', a shaded one '.'; the segment map uses the same.
  *
  * Why panels and not lines: lines of characters cross and hide one another, and cannot be told apart without colours.
  */
@@ -29,6 +29,8 @@
 #define HATCH 0x2592
 #define EDGE 0x2502
 #define FLOOR 0x2500
+#define LEAST 0x2504    /* a line across, of the least placement; */
+#define LEAST_UP 0x2506 /* upwards */
 
 typedef struct
 {
@@ -132,10 +134,22 @@ mark_failures (Drawing *drawing, const GememResult *result)
                       'x', GEMEM_TINT_NONE);
 }
 
-/* A panel, whose top is @top and named @named. */
+/* A line at @least of @top, behind what is live; 0: none. */
+static void
+draw_least (Drawing *drawing, const Column *columns, guint64 top, guint64 least)
+{
+  const guint up = least > 0 ? (eighths (least, top, drawing->height) - 1) / EIGHTHS : 0;
+
+  for (guint c = 0; least > 0 && least <= top && c < drawing->width; c++)
+    if (eighths (columns[c].full, top, drawing->height) <= up * EIGHTHS)
+      gemem_canvas_put (drawing->canvas, drawing->row - 1 - up, LEFT + 1 + c, LEAST,
+                        GEMEM_TINT_NONE);
+}
+
+/* A panel, whose top is @top and named @named, with a line at @least. */
 static void
 draw_panel (Drawing *drawing, const GememResult *result, gboolean shares, guint64 top,
-            const char *named)
+            const char *named, guint64 least)
 {
   g_autofree Column *columns = columns_of (drawing, result, shares);
 
@@ -151,6 +165,7 @@ draw_panel (Drawing *drawing, const GememResult *result, gboolean shares, guint6
                           cell_of (&columns[c], top, drawing->height, drawing->height - 1 - row),
                           GEMEM_TINT_NONE);
     }
+  draw_least (drawing, columns, top, least);
   if (result->ooms > 0 && !shares)
     {
       put_text (drawing, 0, "%*s", LEFT - 1, "failed");
@@ -203,7 +218,8 @@ draw_over_events (Drawing *drawing, const GememPlotGroup *all, gboolean shares, 
                 gemem_format_size (size, result->peak_reserved),
                 gemem_format_size (peak, result->peak_live), failed);
       drawing->row++;
-      draw_panel (drawing, result, shares, top, shares ? "100 %" : gemem_format_size (size, top));
+      draw_panel (drawing, result, shares, top, shares ? "100 %" : gemem_format_size (size, top),
+                  shares ? 0 : gemem_plot_optimum (group));
     }
   draw_axis (drawing);
   put_rest (drawing, group, "; name fewer allocators");
@@ -213,12 +229,14 @@ draw_over_events (Drawing *drawing, const GememPlotGroup *all, gboolean shares, 
 /* ---- bars */
 
 static void
-draw_bar (Drawing *drawing, const GememResult *result, guint left, guint width, guint64 most)
+draw_bar (Drawing *drawing, const GememResult *result, guint left, guint width, guint64 most,
+          guint64 least)
 {
   const guint end = (guint) ((double) result->peak_reserved / (double) most * width + 0.5),
               live = (guint) ((double) MIN (result->peak_live, result->peak_reserved)
                                   / (double) most * width
-                              + 0.5);
+                              + 0.5),
+              at = (guint) ((double) least / (double) most * width + 0.5);
   g_autofree char *text = gemem_plot_bar_text (result);
 
   for (guint c = 0; c < end; c++)
@@ -227,6 +245,8 @@ draw_bar (Drawing *drawing, const GememResult *result, guint left, guint width, 
                       : c < live                     ? LOWER_BLOCK + EIGHTHS
                                                      : SHADE,
                       GEMEM_TINT_NONE);
+  if (least > 0 && at < end)
+    gemem_canvas_put (drawing->canvas, drawing->row, left + at, LEAST_UP, GEMEM_TINT_NONE);
   put_text (drawing, left + end + 1, "%s", text);
   drawing->row++;
 }
@@ -252,7 +272,7 @@ draw_comparison (Drawing *drawing, const GememPlotGroup *group)
       gemem_canvas_text (drawing->canvas, drawing->row, 0, names, gemem_plot_label (group, i),
                          GEMEM_TINT_NONE);
       draw_bar (drawing, group->results->pdata[i], names + 1, drawing->columns - names - texts - 2,
-                most);
+                most, gemem_plot_optimum (group));
     }
   put_rest (drawing, group, "");
 }
@@ -265,6 +285,8 @@ draw_legend (Drawing *drawing, GememTextPlot plot, const GememPlotGroup *group)
 {
   const char *failures = gemem_plot_failures_text (group);
   const gboolean some = *failures != '\0';
+  const guint64 optimum = gemem_plot_optimum (group);
+  char size[GEMEM_FORMAT_MAX];
 
   if (plot == GEMEM_TEXT_FRAGMENTATION)
     put_text (drawing, 0, "\u2588 reserved and not allocated, of what is reserved");
@@ -274,6 +296,11 @@ draw_legend (Drawing *drawing, GememTextPlot plot, const GememPlotGroup *group)
   else
     put_text (drawing, 0, "\u2588 live at most  \u2591 reserved beside it%s%s",
               some ? "  \u2592 " : "", failures);
+  drawing->row++;
+  if (optimum == 0 || plot == GEMEM_TEXT_FRAGMENTATION)
+    return;
+  put_text (drawing, 0, "%s " GEMEM_PLOT_OPTIMUM ": %s",
+            plot == GEMEM_TEXT_TIMELINE ? "\u2504" : "\u2506", gemem_format_size (size, optimum));
   drawing->row++;
 }
 

@@ -121,6 +121,18 @@ check "each has the best among its points: $best" sh -c 'for file in wide/sweep-
 run 0 gemem-sim tune "$gpt2" -a pytorch-caching:max_split_size_mb=64 --plots few
 says err 'note: no figures in few: they need three settings that differ'
 
+# Little to be drawn: every figure is there, and says what there is.
+printf '# gemem-trace: 1\n# end: 0\n' >none.txt
+run 3 gemem-sim compare none.txt -a direct --plots none
+check 'no events: a figure says so' grep -q '^set label t("none.txt: no allocation events; there is nothing to replay or plan")' none/comparison-none.gp
+printf '# gemem-trace: 1\nalloc 1 size=100\n# end: 1\n' >one.txt
+run 0 gemem-sim compare one.txt -a direct --plots one-event -o /dev/null
+check 'one event' sh -c 'grep -q "100 B" one-event/comparison-one.dat && ls one-event/timeline-one.gp one-event/calls-one.gp'
+run 0 gemem-sim compare one.txt -a direct -a pytorch-caching -d sim:capacity=64B --plots refused -o /dev/null
+check 'all requests failed' sh -c 'grep -q "0 B, 1 failed" refused/comparison-one.dat && grep -q "failed requests" refused/comparison-one.gp'
+run 2 gemem-sim compare one.txt -a direct -d sim:capacity=0 --plots zero
+says err "capacity='0': too small; use at least 1"
+
 if ! command -v gnuplot >/dev/null; then
   skip 'drawn figures' 'gnuplot is not installed'; done_testing; exit
 fi
@@ -143,6 +155,10 @@ run 0 gemem-sim plot all.json -o screen
 check 'files under 200 kB' sh -c 'test -z "$(find screen paper -size +200k | tee /dev/stderr)"'
 run 0 gemem-sim plan "$llama" -p first-fit-by-size --plots plans --plot-style paper -o /dev/null
 check 'plans, too' sh -c 'ls plans/*-3.3in.pdf plans/*-7in.pdf && ! ls plans/*.svg'
+for width in '3.3in 237' '7in 504'; do
+  said=$(python3 "$GEMEM_SRCDIR/tests/cli/pdf-letters.py" plans/*-${width% *}.pdf)
+  check "a plan of ${width% *}: $said" test "$said" = "${width#* } pt, fonts embedded, letters of 7.0 pt"
+done
 
 # Names are text in TeX.
 cp "$recorded/resnet50-train.gmt" 'a_b%$&#{x}~^ \input{secret} `id`.gmt'

@@ -113,6 +113,22 @@ if command -v protoc >/dev/null; then run 0 sh -c "protoc --decode_raw <odd.pb";
 printf '# gemem-trace: 1\n# end: 0\n' >none.txt; run 0 gemem-sim convert -q none.txt none.prof; run 0 gemem-sim info none.prof
 run 2 gemem-sim convert -q odd.txt odd.gmt.gz; says err 'odd\.gmt\.gz: the name does not tell the format'
 
+# ---- pprof itself reads them: Go's (Debian: golang-go), or the one that GEMEM_PPROF names
+pprof=${GEMEM_PPROF:-}
+[ -n "$pprof" ] || { command -v go >/dev/null && pprof='go tool pprof'; } || { command -v pprof >/dev/null && pprof --help 2>&1 | grep -q sample_index && pprof=pprof; }
+if [ -n "$pprof" ]; then
+  stacks=$GEMEM_SRCDIR/traces/recorded/gpt2-train-stacks.gmt
+  run 0 gemem-sim convert -q "$stacks" stacks.prof; total=$(gemem-sim info stacks.prof --by=line | sed -n 's/^device 0: .*(\([0-9]*\) bytes).*/\1/p')
+  # shellcheck disable=SC2086 # two words
+  run 0 env HOME="$PWD" $pprof -top -unit=B -nodecount=3 stacks.prof; says out '^Type: inuse_space$'; says out " of ${total}B total$"; says out '^ *995518464B 38\.93% .* _init_group$'
+  # shellcheck disable=SC2086
+  run 0 env HOME="$PWD" $pprof -raw odd.pb; says out '^ *1 +700 +1 +700: '; says out 'device:\[gpu:3\] kind:\[caf.*\]'
+  # shellcheck disable=SC2086
+  run 0 env HOME="$PWD" $pprof -top none.prof; says out ' of 0 total$'
+else
+  skip 'pprof reads it' 'there is no Go (Debian: golang-go), and GEMEM_PPROF names no pprof'
+fi
+
 # ---- a profile of a heap by others, without labels, is the host's
 printf '\n\004\010\001\020\002\n\004\010\003\020\004\022\004\022\002\003\0142\0002\015inuse_objects2\005count2\013inuse_space2\005bytes' >heap.pb
 run 0 gemem-sim info heap.pb; says out '^host'

@@ -71,10 +71,12 @@ seen 'hostile text' evil.html
 # ---- little to be seen
 printf '# gemem-trace: 1\n# end: 0\n' >none.txt
 printf '# gemem-trace: 1\nalloc 1 size=100\n# end: 1\n' >one.txt
-for trace in one none; do
-  gemem-sim report $trace.txt -a direct -o $trace.html >"$out" 2>"$err"
-  if [ -e $trace.html ]; then seen "a trace of $trace" $trace.html; else says err "$trace.txt"; fi
-done
+run 0 gemem-sim report one.txt -a direct -o one.html
+seen 'a trace of one event' one.html
+run 3 gemem-sim report none.txt -o none.html
+says err 'none.txt: no allocation events'
+check 'the page says so' grep -q '"error":"none.txt: no allocation events; there is nothing to replay or plan"' none.html
+seen 'no events' none.html
 printf '# gemem-trace: 1\nalloc 1 size=1048576\nalloc 2 size=1048576\n# end: 2\n' >refused.txt
 run 0 gemem-sim report refused.txt -a pytorch-caching -d sim:capacity=64KiB -o refused.html
 seen 'all requests failed' refused.html

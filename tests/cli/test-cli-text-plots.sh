@@ -25,6 +25,14 @@ else
   skip 'blocks' 'there is no locale with UTF-8'
 fi
 
+# ---- the line of the least placement
+run 0 env LC_ALL=C gemem-sim compare "$recorded/gpt2-train.gmt" -a pytorch-caching --optimal --plot-terminal=timeline -o /dev/null
+says out '^= least placement: 2.383 GiB$'; says out '\|=+[.#_=]*'
+run 0 env LC_ALL=C gemem-sim compare "$recorded/gpt2-train.gmt" -a pytorch-caching --optimal --plot-terminal=comparison -o /dev/null
+says out '^! least placement: 2.383 GiB$'; says out '^pytorch-caching .now. +#+![.]+ 2.777 GiB$'
+run 0 env LC_ALL=C gemem-sim compare "$recorded/gpt2-train.gmt" -a pytorch-caching --plot-terminal=comparison -o /dev/null
+check 'without --optimal there is none' sh -c '! grep -q "least\|!" "$0"' "$out"
+
 # ---- little to be seen
 printf '# gemem-trace: 1\nalloc 1 size=100\n# end: 1\n' >one.txt
 run 0 env LC_ALL=C gemem-sim replay -q one.txt -a direct --timeline-points=0 --plot-terminal=timeline; says out '^no run has a timeline'

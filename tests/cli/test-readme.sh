@@ -21,6 +21,20 @@ printf '```\n$ echo one; echo two\nthree\n```\n    $ echo no\n```\n$ printf "a\\
 printf '```\n$ echo one; echo two\none\ntwo\n```\n    $ echo no\n```\n$ printf "a\\n\\nb\\n\\nc\\n"\na\n[...]\nc\n```\n' >right
 check 'a transcript that is not true is found' sh -c '"$GEMEM_SRCDIR/build-aux/update-transcripts" --print wrong | diff right -'
 
+# ---- pictures of README.md: made by `make demo`, and of the size that it makes
+if command -v gnuplot >/dev/null; then
+  mkdir made && ln -s "$(command -v gemem-sim)" made/gemem-sim
+  run 0 sh "$GEMEM_SRCDIR/build-aux/demo" "$GEMEM_SRCDIR" made
+  for picture in $(sed -n 's/^!\[.*(doc\/images\/\(.*\))$/\1/p' "$GEMEM_SRCDIR/README.md"); do
+    size () { od -An -tx1 -j16 -N8 "$1"; } # of a PNG
+    check "$picture is made by make demo" test -s "made/results/demo/readme/$picture"
+    check "$picture is as it is made now" test "$(size "made/results/demo/readme/$picture")" = "$(size "$GEMEM_SRCDIR/doc/images/$picture")"
+    cmp "made/results/demo/readme/$picture" "$GEMEM_SRCDIR/doc/images/$picture" >differs 2>&1 || sed 's/^/# another gnuplot, or it is old: /' differs
+  done
+else
+  skip 'the pictures of README.md' 'gnuplot is not installed'
+fi
+
 # ---- indented command lines: in the order of the page, in one folder, with recordings under the names that the guides use
 mkdir run && cd run || exit 99
 for folder in traces graphs workloads doc; do ln -s "$GEMEM_SRCDIR/$folder" .; done

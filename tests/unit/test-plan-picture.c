@@ -148,7 +148,7 @@ test_few (void)
     "0 B|",
     "time: steps of the input|",
     "address, from the start of the arena|",
-    "512.0 KiB or more: 3|",
+    "1/4 or more: 3|",
     "arena 3.000 MiB, lower bound 2.000 MiB (overhead 1.500), 3 rectangles|"
   };
   Sample sample;
@@ -165,6 +165,52 @@ test_few (void)
       g_error ("'%s' is not among %s", texts[i], seen.texts->str);
   g_assert_nonnull (strstr (svg, "<title>11: 1.000 MiB at 0x100000, steps 1 to 3</title>"));
   g_string_free (seen.texts, TRUE);
+  sample_clear (&sample);
+}
+
+/* The class is the share of the time that an item is alive, whatever its size. */
+static void
+test_classes (void)
+{
+  static const guint64 ends[] = { 1000, 900, 899, 250, 249, 50, 10, 9 };
+  Sample sample;
+  sample_init (&sample, G_N_ELEMENTS (ends), 1 << 20);
+  for (guint i = 0; i < G_N_ELEMENTS (ends); i++)
+    {
+      gemem_lifetimes_get (sample.lifetimes, i)->begin = 0;
+      gemem_lifetimes_get (sample.lifetimes, i)->end = ends[i];
+    }
+  g_autofree char *svg = svg_of (&sample.result);
+  Seen seen = read_svg (svg);
+
+  g_assert_nonnull (strstr (seen.texts->str,
+                            "9/10 of the time or more: 2|1/4 or more: 2|1/20 or more: "
+                            "2|1/100 or more: 1|less: 1|"));
+  g_string_free (seen.texts, TRUE);
+  sample_clear (&sample);
+}
+
+/* On a page of a paper: no title, letters of one size, nothing beyond the edges, tics that do not touch. */
+static void
+test_paper (void)
+{
+  const GememPlotStyle paper = { .look = GEMEM_PLOT_PAPER };
+  GememPlotPage page;
+  Sample sample;
+  sample_init (&sample, 300, 1 << 20);
+
+  for (guint i = 0; gemem_plot_page_init (&page, &paper, i); i++)
+    {
+      g_autoptr (GememPicture) picture = gemem_plan_picture (&sample.result, &page);
+      g_autoptr (GString) svg = g_string_new (NULL);
+      g_autofree char *width = g_strdup_printf (" width=\"%u\" ", page.width);
+
+      gemem_picture_svg (svg, picture);
+      g_assert_nonnull (strstr (svg->str, width));
+      g_assert_null (strstr (svg->str, "</text>\n<text x=\"110\" y=\"54\""));
+      g_assert_null (strstr (svg->str, "overhead"));
+      g_assert_cmpuint (count (svg->str, "<text"), ==, count (svg->str, "font-size=\"13\""));
+    }
   sample_clear (&sample);
 }
 
@@ -318,7 +364,7 @@ test_gnuplot (void)
       script->str,
       "set arrow from 0.00,0.00 to 100.00,50.00 nohead front lc rgb '#d55e00' lw 1.6 dt (10,6)\n"));
   g_assert_nonnull (strstr (
-      script->str, "set label t(\"it\\047s\") at 50.00,25.00 right font f('DejaVu Sans:Bold,9.00') "
+      script->str, "set label t(\"it\\047s\") at 50.00,25.00 right font f('DejaVu Sans:Bold,9.23') "
                    "textcolor rgb '#222222' rotate by 90 front\n"));
 }
 
@@ -327,6 +373,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/plan-picture/few", test_few);
+  g_test_add_func ("/plan-picture/classes", test_classes);
+  g_test_add_func ("/plan-picture/paper", test_paper);
   g_test_add_func ("/plan-picture/many", test_many);
   g_test_add_func ("/plan-picture/thin", test_thin);
   g_test_add_func ("/plan-picture/nothing", test_nothing);

@@ -89,10 +89,6 @@ function holdersOf (advice) {
     && shares ("Who holds memory at the peak", advice.holders.map (row => [row.line === null ? "unknown" : row.line, row.bytes]));
 }
 
-const CAUSES = { streams: "in caches of other streams", pools: "in other pools", returnable: "free segments, which emptying the cache returns",
-  oversize: "blocks that a limit keeps whole", pinned: "free rest of segments in use", waiting: "freed, streams may still use it",
-  rounding: "rounding of blocks", allocator: "of the allocator itself" };
-
 function idleOf (advice) {
   const at = advice.idle_at_failure && advice.idle_at_failure.length > 0;
   const rows = (at ? advice.idle_at_failure : advice.idle) || [];
@@ -100,5 +96,5 @@ function idleOf (advice) {
   for (const row of rows)
     sums.set (row.cause, (sums.get (row.cause) || 0) + Number (row.bytes));
   return rows.length > 0 && shares (at ? "Held and not in use, at the first failure" : "Held and not in use, at the reserved peak",
-    Array.from (sums, ([cause, sum]) => [CAUSES[cause] || cause, sum]).sort ((a, b) => b[1] - a[1]));
+    Array.from (sums, ([name, sum]) => [DATA.causes.find (cause => cause.name === name).text, sum]).sort ((a, b) => b[1] - a[1]));
 }

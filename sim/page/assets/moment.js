@@ -120,7 +120,7 @@ function idleAt (film, event) {
     return make ("p.soft.small", null, rows.n > 0 ? "Why memory is free is known at both peaks and at the failures." : "Nothing lies idle at the peaks.");
   const order = d3.range (from, to).sort ((a, b) => rows.size[b] - rows.size[a]);
   return make ("div", null, make ("h3", null, bytes (d3.sum (order, i => rows.size[i])) + " idle, by cause"),
-    make ("div.scroll", null, make ("table", null, make ("tbody", null, order.map (i => make ("tr", null, make ("td", null, DATA.causes[rows.cause[i]]), make ("td", null, bytes (rows.size[i]))))))));
+    make ("div.scroll", null, make ("table", null, make ("tbody", null, order.map (i => make ("tr", null, make ("td", null, DATA.causes[rows.cause[i]].text), make ("td", null, bytes (rows.size[i]))))))));
 }
 
 /* ---- the segments, a row each */
@@ -167,7 +167,7 @@ function drawCauses (context, x, y, segment) {
   context.textAlign = "left";
   context.fillStyle = colourOf ("ink");
   for (let i = d3.bisectLeft (gaps.address, segment.start, first, last); i < last && gaps.address[i] < segment.end; i++) {
-    const from = x (gaps.address[i] - segment.start), text = DATA.causes[gaps.cause[i]];
+    const from = x (gaps.address[i] - segment.start), text = DATA.causes[gaps.cause[i]].text;
     if (x (gaps.address[i] + gaps.size[i] - segment.start) - from > context.measureText (text).width + 8)
       context.fillText (text, from + 4, y + ROW / 2 - 1);
   }

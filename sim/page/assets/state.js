@@ -102,7 +102,7 @@ function rowsAt (columns, event) {
 function causeAt (film, event, address) {
   const gaps = film.history.gaps, [from, to] = rowsAt (gaps, event);
   const i = d3.bisectRight (gaps.address, address, from, to) - 1;
-  return i >= from && address < gaps.address[i] + gaps.size[i] ? DATA.causes[gaps.cause[i]] : "";
+  return i >= from && address < gaps.address[i] + gaps.size[i] ? DATA.causes[gaps.cause[i]].text : "";
 }
 
 /* The frames of a node of stacks, innermost first. */
