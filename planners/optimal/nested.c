@@ -225,7 +225,9 @@ place_space (GememBoxes *boxes, gpointer data, GError **error)
   gemem_boxes_compress (boxes);
   bound = gemem_boxes_load (boxes);
   g_autoptr (GememDive) dive = gemem_dive_new (boxes);
-  for (guint order = 0; order < GEMEM_DIVE_ORDERS && best > bound; order++)
+  for (guint order = 0; order < GEMEM_DIVE_ORDERS && best > bound
+                        && (order == 0 || gemem_stop_reason (nesting->stop) == NULL);
+       order++)
     {
       gemem_dive_rank (boxes, order);
       for (guint32 i = 0; i < boxes->n; i++)
@@ -241,8 +243,6 @@ place_space (GememBoxes *boxes, gpointer data, GError **error)
       best = top;
       for (guint32 i = 0; i < boxes->n; i++)
         boxes->boxes[i].offset = offsets[i];
-      if (gemem_stop_reason (nesting->stop) != NULL)
-        break;
     }
   return best != G_MAXINT64;
 }

@@ -75,7 +75,6 @@ test_random (void)
       const GememPlanInput input = { .lifetimes = lifetimes, .threads = 1 };
       g_autoptr (GememPlan) plan = gemem_nested_plan (&input, 1, 1, NULL);
       g_autoptr (GError) error = NULL;
-      g_autoptr (GArray) gaps = g_array_ref (lifetimes->gaps);
 
       if (plan == NULL)
         continue;
