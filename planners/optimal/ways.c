@@ -97,6 +97,16 @@ dive (Ways *ways, const GememBoxes *boxes, const GememStop *stop)
 
 /* ---- searches */
 
+/* Whether joined boxes did better than the boxes as they are, and where there are many than all others. */
+static gboolean
+is_promising (Ways *ways, guint i)
+{
+  const Way *way = &ways->ways[i];
+
+  return top_of (way) < top_of (&ways->ways[0])
+         && (ways->boxes.n <= MANY || way == best_way (ways));
+}
+
 /* A search of way @i with at most @steps. */
 static void
 search_way (Ways *ways, guint i, GememSearchKind kind, guint64 steps, GememEffort *effort)
@@ -125,8 +135,13 @@ search_once (Ways *ways, GememEffort *effort)
                                        : 2),
                   effort);
   for (guint i = ways->n; i-- > 0;)
-    if (i == 0 || top_of (&ways->ways[i]) < top_of (&ways->ways[0]))
-      search_way (ways, i, GEMEM_SEARCH_LESS, effort->steps / (i + 1), effort);
+    if (i == 0 || is_promising (ways, i))
+      search_way (ways, i, GEMEM_SEARCH_LESS,
+                  effort->steps
+                      / (ways->boxes.n <= MANY ? i + 1
+                         : i > 0               ? 2
+                                               : 1),
+                  effort);
 }
 
 static void
