@@ -53,7 +53,7 @@ const GOptionEntry gemem_rows_entries[] = {
   { "zoo", 0, 0, G_OPTION_ARG_NONE, &zoo, "Every allocator of 'gemem-sim list', of all systems",
     NULL },
   { "optimal", 0, 0, G_OPTION_ARG_NONE, &optimal,
-    "A row for the least that is possible, and who keeps what above it", NULL },
+    "A row for the least possible, and who keeps what is above", NULL },
   GEMEM_HISTORIES_OPTION (&histories),
   { NULL }
 };

@@ -36,7 +36,7 @@ const GememCommand gemem_command_compare = {
       "Instead of traces, databases that 'sweep' wrote: a row for each run.",
   .examples =
       "  gemem-sim compare step.gmt --plots plots\n"
-      "      all allocators, a table and pictures\n"
+      "      what it could choose, a table and pictures\n"
       "  gemem-sim compare step.gmt --sort modelled_time --columns peak_reserved,modelled_time "
       "-o step.csv\n"
       "      two measures, the fastest first, as CSV\n"

@@ -135,6 +135,7 @@ const GememJsonField gemem_json_fidelity[] = {
   NUMBER (GememFidelity, segments_compared),
   NUMBER (GememFidelity, segments_equal),
   NUMBER (GememFidelity, first_segment_difference),
+  ADDED (GememFidelity, recorded_peak, GEMEM_FIELD_NUMBER),
   END,
 };
 

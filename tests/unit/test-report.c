@@ -951,6 +951,9 @@ test_complete (void)
   cover (bytes, G_STRUCT_OFFSET (GememResult, report), sizeof (char *));
   /* of a search that ends at the first capacity that is not enough (tune) */
   cover (bytes, G_STRUCT_OFFSET (GememResult, least_above), sizeof (guint64) + sizeof (guint));
+  cover (bytes, G_STRUCT_OFFSET (GememResult, more_references), sizeof (guint));
+  /* told in the sentence about histories */
+  cover (bytes, G_STRUCT_OFFSET (GememResult, histories_left_out), sizeof (guint));
   /* written to a page (sim/page) */
   cover (bytes, G_STRUCT_OFFSET (GememResult, history), sizeof (GememHistory *));
   /* written where programs share a device */
@@ -985,7 +988,7 @@ fill_numbers (GememResult *result)
   result->partial = result->capacity_monotone = result->time_weighted = TRUE;
   result->device_ordinal = GEMEM_DEVICE_HOST;
   result->fidelity = (GememFidelity){ 5,           4, 7, 0xffffffffffff0000, 0x2000,
-                                      G_MAXUINT64, 4, 3, G_MAXUINT64 };
+                                      G_MAXUINT64, 4, 3, G_MAXUINT64,        12 };
 }
 
 static void
