@@ -30,6 +30,10 @@ else
     run 0 "$programs/bench-instructions" "$what" "$name" "$events"
   done <list
 fi
+if [ -z "${GEMEM_QUICK:-}" ] && sh "$GEMEM_SRCDIR/tests/bench/bench-page.sh" >rows && [ -s rows ]; then
+  run 0 "$bench" --rows rows
+  holds '[.rows[] | select (.bench == "page-paint" or .bench == "page-zoom") | .ms > 0] | length == 2 and all'
+else skip 'a page is timed' 'no browser, no python3, no d3, or GEMEM_QUICK'; fi
 run 0 "$programs/bench-flatness" ge-bins any 1000
 says out '^\{"what":"flatness ge-bins any 1000","events":[0-9]+\}$'
 run 2 "$programs/bench-flatness" ge-bins all 1000

@@ -1,0 +1,23 @@
+#!/bin/sh
+# bench-page.sh - how long the page of `gemem-sim report` takes: to be made, until it is seen, and for one step of zoom (page-times.py).
+# No rows where there is no browser or no python3.  GEMEM_BENCH_QUICK=1: the small recording alone.
+set -eu
+command -v python3 >/dev/null || exit 0
+browser=
+for name in chromium chromium-browser google-chrome; do if command -v $name >/dev/null; then browser=$name; fi; done
+[ -n "$browser" ] || exit 0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+page () { # NAME ITERATIONS
+  gemem-sim generate -q "transformer-train:iterations=$2" -o "$work/page.gmt" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
+  began=$(date +%s.%N)
+  gemem-sim report "$work/page.gmt" -o "$work/page.html" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+  ended=$(date +%s.%N)
+  if grep -q 'built without d3' "$work/log"; then exit 0; fi
+  echo "$began $ended" | awk -v name="$1" '{ printf "{\"bench\":\"page-made\",\"workload\":\"%s\",\"seconds\":%.3f}\n", name, $2 - $1 }'
+  python3 "$GEMEM_SRCDIR/tests/bench/page-times.py" "$work/page.html" "$1"
+}
+
+page '24 000 events' 26
+[ -n "${GEMEM_BENCH_QUICK:-}" ] || page '10 million events' 10711
