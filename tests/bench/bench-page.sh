@@ -10,7 +10,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 page () { # NAME ITERATIONS
-  gemem-sim generate -q "transformer-train:iterations=$2" -o "$work/page.gmt" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
+  # as PyTorch's allocator would have recorded it, so that the rows are what its users can set
+  { gemem-sim generate -q "transformer-train:iterations=$2" -o "$work/made.gmt" &&
+      gemem-sim replay -q "$work/made.gmt" -a pytorch-caching --record="$work/page.gmt"; } >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
   began=$(date +%s.%N)
   gemem-sim report "$work/page.gmt" -o "$work/page.html" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
   ended=$(date +%s.%N)
