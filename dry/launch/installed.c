@@ -30,10 +30,10 @@ typedef struct
 struct _GememDryInstalled
 {
   gboolean wanted;
-  GPtrArray *modules; /* Module */
-  GHashTable *files;  /* "DEVICE INODE" of the objects */
-  GHashTable *beside; /* row -> the path of a library that its stand-in calls */
-  char *not_beside;   /* why one cannot be, or NULL */
+  GPtrArray *modules;     /* Module */
+  GHashTable *files;      /* "DEVICE INODE" of the objects */
+  GHashTable *beside;     /* row -> the path of a library that its stand-in calls */
+  GHashTable *not_beside; /* row -> why the first that cannot be called cannot */
 };
 
 static void
@@ -54,6 +54,7 @@ gemem_dry_installed_new (gboolean wanted)
   installed->modules = g_ptr_array_new_with_free_func (module_free);
   installed->files = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   installed->beside = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  installed->not_beside = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   return installed;
 }
 
@@ -63,7 +64,7 @@ gemem_dry_installed_free (GememDryInstalled *installed)
   g_ptr_array_unref (installed->modules);
   g_hash_table_unref (installed->files);
   g_hash_table_unref (installed->beside);
-  g_free (installed->not_beside);
+  g_hash_table_unref (installed->not_beside);
   g_free (installed);
 }
 
@@ -153,8 +154,9 @@ gemem_dry_installed_add_beside (GememDryInstalled *installed, GememDryElf *elf, 
     return;
   if (!can_run (elf, path))
     {
-      if (installed->not_beside == NULL)
-        installed->not_beside = unknown_runtime (gemem_dry_elf_soname (elf));
+      if (!g_hash_table_contains (installed->not_beside, GUINT_TO_POINTER (row)))
+        g_hash_table_insert (installed->not_beside, GUINT_TO_POINTER (row),
+                             unknown_runtime (gemem_dry_elf_soname (elf)));
       return;
     }
   g_hash_table_replace (installed->beside, GUINT_TO_POINTER (row), g_strdup (path));
@@ -273,7 +275,11 @@ gemem_dry_installed_problems (const GememDryInstalled *installed)
       if (!module->runs && module->problem != NULL)
         g_ptr_array_add (problems, module->problem);
     }
-  if (installed->not_beside != NULL)
-    g_ptr_array_add (problems, installed->not_beside);
+  for (guint row = 0; row < gemem_dry_n_rows (); row++)
+    {
+      char *why = g_hash_table_lookup (installed->not_beside, GUINT_TO_POINTER (row));
+      if (why != NULL && gemem_dry_installed_beside_row (installed, row) == NULL)
+        g_ptr_array_add (problems, why);
+    }
   return join (problems, "; ");
 }
