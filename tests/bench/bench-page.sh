@@ -2,10 +2,8 @@
 # bench-page.sh - how long the page of `gemem-sim report` takes: to be made, until it is seen, and for one step of zoom (page-times.py).
 # No rows where there is no browser or no python3.  GEMEM_BENCH_QUICK=1: the small recording alone.
 set -eu
-command -v python3 >/dev/null || exit 0
-browser=
-for name in chromium chromium-browser google-chrome; do if command -v $name >/dev/null; then browser=$name; fi; done
-[ -n "$browser" ] || exit 0
+times=$GEMEM_SRCDIR/tests/bench/page-times.py
+{ command -v python3 && python3 "$times"; } >/dev/null || exit 0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -18,7 +16,7 @@ page () { # NAME ITERATIONS
   ended=$(date +%s.%N)
   if grep -q 'built without d3' "$work/log"; then exit 0; fi
   echo "$began $ended" | awk -v name="$1" '{ printf "{\"bench\":\"page-made\",\"workload\":\"%s\",\"seconds\":%.3f}\n", name, $2 - $1 }'
-  python3 "$GEMEM_SRCDIR/tests/bench/page-times.py" "$work/page.html" "$1"
+  python3 "$times" "$work/page.html" "$1"
 }
 
 page '24 000 events' 26

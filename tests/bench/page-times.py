@@ -1,6 +1,7 @@
-"""page-times.py PAGE NAME - opens a page of `gemem-sim report` in a browser and prints two rows for run-bench.sh, in
+"""page-times.py [PAGE NAME] - opens a page of `gemem-sim report` in a browser and prints two rows for run-bench.sh, in
 milliseconds of the browser's own clock: from the beginning of loading until all of the page is drawn, and one step of
 zoom until its canvases are drawn, the median of nine.  The latter holds one frame (17 ms) of waiting, the former two.
+Without arguments: whether there is a browser (status 0, else 1).
 """
 import json
 import os
@@ -35,4 +36,6 @@ def main():
         print(json.dumps({"bench": bench, "workload": sys.argv[2], "ms": round(ms, 1)}))
 
 
+if len(sys.argv) < 3:
+    sys.exit(browser.find() is None)
 main()
