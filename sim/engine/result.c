@@ -218,6 +218,12 @@ gemem_result_is_complete (const GememResult *result)
          && result->not_allowed == NULL;
 }
 
+gboolean
+gemem_result_is_proof (const GememResult *result)
+{
+  return gemem_result_is_complete (result) && result->approximation == NULL;
+}
+
 guint64
 gemem_result_new_ooms (const GememResult *result)
 {

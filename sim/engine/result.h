@@ -324,6 +324,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememResult, gemem_result_free)
  * peaks say what the workload needs. */
 gboolean gemem_result_is_complete (const GememResult *result);
 
+/* TRUE if it is complete, and no approximation: then it proves what a program needs. */
+gboolean gemem_result_is_proof (const GememResult *result);
+
 /* Calls of the device, of every kind. */
 guint64 gemem_result_calls (const GememResult *result);
 /* TRUE if @a tells more of its device than @b: a run that failed, then one that holds more, then one

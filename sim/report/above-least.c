@@ -167,18 +167,6 @@ sum_causes (const GArray *rows, guint64 *sums)
     }
 }
 
-/* The cause with the most bytes, the first of equal ones. */
-static GememIdleCause
-largest_cause (const guint64 *sums)
-{
-  guint most = 0;
-
-  for (guint c = 1; c <= GEMEM_IDLE_CAUSES; c++)
-    if (sums[c] > sums[most])
-      most = c;
-  return (GememIdleCause) most;
-}
-
 /* "44 blocks (20.00 MiB) allocated by f.py:3 step and 3 of other places"; "block 7 (1.000 MiB)" */
 static void
 append_keepers (GString *out, const GememPin *pin)
@@ -227,7 +215,7 @@ append_causes (GString *out, const GememAbove *above, guint64 *sums)
 
   for (guint n = 0; n < BRIEF_CAUSES && rest > 0; n++)
     {
-      const GememIdleCause cause = largest_cause (sums);
+      const GememIdleCause cause = gemem_report_largest_cause (sums);
       const guint64 bytes = sums[cause];
 
       sums[cause] = 0;
@@ -254,7 +242,7 @@ gemem_above_append_sentence (GString *out, const GememResult *result)
   if (!gemem_above_least (result, &above))
     return FALSE;
   sum_causes (above.rows, sums);
-  told = largest_cause (sums) != GEMEM_IDLE_ALLOCATOR;
+  told = gemem_report_largest_cause (sums) != GEMEM_IDLE_ALLOCATOR;
   if (told)
     {
       g_string_append_printf (out, "%s of the peak of %s are above the best placement:",

@@ -207,10 +207,21 @@ gemem_report_idle_brief (GememIdleCause cause)
   return texts[cause];
 }
 
+GememIdleCause
+gemem_report_largest_cause (const guint64 sums[GEMEM_IDLE_CAUSES + 1])
+{
+  guint most = 0;
+
+  for (guint c = 1; c <= GEMEM_IDLE_CAUSES; c++)
+    if (sums[c] > sums[most])
+      most = c;
+  return (GememIdleCause) most;
+}
+
 void
 gemem_report_append_idle_causes (GString *out, const GArray *rows)
 {
-  guint64 sums[GEMEM_IDLE_CAUSES] = { 0 };
+  guint64 sums[GEMEM_IDLE_CAUSES + 1] = { 0 };
   char size[GEMEM_FORMAT_MAX];
 
   for (guint i = 0; i < rows->len; i++)
@@ -218,16 +229,12 @@ gemem_report_append_idle_causes (GString *out, const GArray *rows)
         g_array_index (rows, GememIdleRow, i).bytes;
   for (guint n = 0; n < GEMEM_IDLE_CAUSES; n++)
     {
-      guint most = 0;
+      const GememIdleCause most = gemem_report_largest_cause (sums);
 
-      for (guint c = 1; c < GEMEM_IDLE_CAUSES; c++)
-        if (sums[c] > sums[most])
-          most = c;
       if (sums[most] == 0)
         return;
       g_string_append_printf (out, "%s%s %s", n > 0 ? ", " : "",
-                              gemem_format_size (size, sums[most]),
-                              gemem_report_idle_brief ((GememIdleCause) most));
+                              gemem_format_size (size, sums[most]), gemem_report_idle_brief (most));
       sums[most] = 0;
     }
 }

@@ -65,6 +65,8 @@ void gemem_report_append_idle_row (GString *out, const GememIdleRow *row);
 /* The same of any memory of @cause, in a few words: "in whole free segments"; of GEMEM_IDLE_CAUSES, of what was
  * held during an event alone. */
 const char *gemem_report_idle_brief (GememIdleCause cause);
+/* Of @sums, bytes by GememIdleCause and of GEMEM_IDLE_CAUSES: the cause with the most, the first of equal ones. */
+GememIdleCause gemem_report_largest_cause (const guint64 sums[GEMEM_IDLE_CAUSES + 1]);
 /* Appends "360.0 MiB in whole free segments, 2.000 MiB in other pools": @rows by cause, the largest first. */
 void gemem_report_append_idle_causes (GString *out, const GArray *rows);
 /* "2.000 GiB free in the cache of another stream, 0x7": the first row; g_free().  NULL: there is

@@ -211,13 +211,6 @@ replay_now (GememAdvice *advice, const GememAdviceQuestion *question, int *ordin
 
 /* ---- what would need less */
 
-/* TRUE if @result proves that a program can do with it. */
-static gboolean
-is_proof (const GememResult *result)
-{
-  return gemem_result_is_complete (result) && result->approximation == NULL;
-}
-
 typedef struct
 {
   GPtrArray *candidates; /* GememCandidate, owned */
@@ -285,7 +278,7 @@ collect (GememAdvice *advice, Tried *tried, Round *round, guint n)
       advice->left_out += interrupted;
       advice->refused += round->errors[i] != NULL && !interrupted;
       advice->approximate += result != NULL && result->approximation != NULL;
-      g_ptr_array_add (tried->results, result != NULL && is_proof (result)
+      g_ptr_array_add (tried->results, result != NULL && gemem_result_is_proof (result)
                                            ? g_steal_pointer (&round->results[i])
                                            : NULL);
     }
@@ -325,7 +318,8 @@ other_systems (const GememAdvice *advice)
 static void
 take_other (GememAdvice *advice, const GememResult *result)
 {
-  if (result == NULL || !is_proof (result) || result->peak_reserved < advice->now->lower_bound
+  if (result == NULL || !gemem_result_is_proof (result)
+      || result->peak_reserved < advice->now->lower_bound
       || (advice->other != NULL && result->peak_reserved >= advice->other_need))
     return;
   g_free (advice->other);

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "sim/engine/rivals.h"
+#include "sim/search/histories.h"
 #include "sim/search/paste.h"
 #include "sim/search/tune.h"
 
@@ -64,6 +65,13 @@ settings_now (const GememTuneQuestion *question, const GememAllocatorClass *klas
                  && gemem_name_is (klass->name, klass->aliases, info->allocator)
              ? info->settings
              : NULL;
+}
+
+/* The allocator of the first row on @trace. */
+static const GememAllocatorSpec *
+spec_now_of (const GememNeed *trace)
+{
+  return trace->spec != NULL ? trace->spec : trace->own;
 }
 
 static GPtrArray *
@@ -122,8 +130,7 @@ static void
 add_space (Search *search)
 {
   const GememTuneQuestion *question = search->question;
-  const GememNeed *first = &question->traces[0];
-  const GememAllocatorSpec *spec_now = first->spec != NULL ? first->spec : first->own;
+  const GememAllocatorSpec *spec_now = spec_now_of (&question->traces[0]);
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   g_autoptr (GPtrArray) now = effect_of (question, spec_now);
 
@@ -142,13 +149,6 @@ add_space (Search *search)
 
 /* ---- cells */
 
-/* TRUE if @result proves what a program needs. */
-static gboolean
-is_proof (const GememResult *result)
-{
-  return gemem_result_is_complete (result) && result->approximation == NULL;
-}
-
 /* @now: the same recording as it is; NULL: this is it.  What needs less than is in use at once shares memory
  * that the program cannot share. */
 static GememTuneCell
@@ -157,9 +157,9 @@ cell_of (const GememResult *result, guint by, const GememResult *now)
   const gboolean shares = now != NULL && result->peak_reserved < now->lower_bound;
   const gboolean found = result->least_capacity != G_MAXUINT64;
   const GememTuneCell cell = {
-    .end = result->stopped_above && result->ooms == 0 ? GEMEM_TUNE_ABOVE
-           : is_proof (result) && !shares && found    ? GEMEM_TUNE_REPLAYED
-                                                      : GEMEM_TUNE_FAILED,
+    .end = result->stopped_above && result->ooms == 0           ? GEMEM_TUNE_ABOVE
+           : gemem_result_is_proof (result) && !shares && found ? GEMEM_TUNE_REPLAYED
+                                                                : GEMEM_TUNE_FAILED,
     .by = by,
     .values = { result->peak_reserved, gemem_result_calls (result), result->modelled_total_ns,
                 found ? result->least_capacity : 0 },
@@ -279,8 +279,8 @@ find_capacity_now (Search *search, GError **error)
   for (guint t = 0; t < question->n_traces && wants_capacity (question); t++)
     {
       const GememNeed *trace = &question->traces[t];
-      GememJob job = gemem_need_job (trace, trace->spec != NULL ? trace->spec : trace->own,
-                                     trace->result->device_ordinal, &question->options);
+      GememJob job = gemem_need_job (trace, spec_now_of (trace), trace->result->device_ordinal,
+                                     &question->options);
       g_autoptr (GememResult) result = NULL;
 
       if (!gemem_result_is_complete (trace->result))
@@ -301,14 +301,9 @@ find_capacity_now (Search *search, GError **error)
 static GememRivals *
 new_rivals (const Search *search, guint t, guint64 capacity, GError **error)
 {
-  const GememTuneQuestion *question = search->question;
-  const GememNeed *trace = &question->traces[t];
-  const GememJob job = { .device_spec = question->options.device_spec,
-                         .device_ordinal = trace->result->device_ordinal,
-                         .source = gemem_held_open,
-                         .source_data = trace->held,
-                         .use_trace_settings = !question->options.ignores_settings,
-                         .interrupted = question->options.interrupted };
+  const GememNeed *trace = &search->question->traces[t];
+  const GememJob job = gemem_need_job (trace, NULL, trace->result->device_ordinal,
+                                       &search->question->options);
 
   return gemem_rivals_new (&job, capacity, search->specs, search->tune->rows->len - 1, error);
 }
@@ -430,8 +425,7 @@ take (Search *search, const Place *place, const GememJob *job, const GememResult
   GememTuneRow *row = row_at (tune, place->row);
 
   tune->replays++;
-  if (result != NULL ? gemem_result_was_interrupted (result)
-                     : g_error_matches (error, GEMEM_ERROR, GEMEM_ERROR_INTERRUPTED))
+  if (gemem_was_left_out (result, error))
     return;
   if (result == NULL)
     {
@@ -534,12 +528,9 @@ add_now (Search *search)
 GPtrArray *
 gemem_tune_effect (const GememTune *tune, guint i)
 {
-  const GememNeed *first = &tune->question->traces[0];
   const GememAllocatorSpec *spec = row_at (tune, i)->spec;
 
-  return effect_of (tune->question, spec != NULL          ? spec
-                                    : first->spec != NULL ? first->spec
-                                                          : first->own);
+  return effect_of (tune->question, spec != NULL ? spec : spec_now_of (&tune->question->traces[0]));
 }
 
 /* ---- the line to paste */
@@ -576,16 +567,10 @@ is_as_good (Search *search, const GememAllocatorSpec *spec, const GememTuneRow *
   for (guint t = 0; t < search->question->n_traces && same; t++)
     {
       const GememNeed *trace = &search->question->traces[t];
-      const GememJob job = { .allocator = spec,
-                             .device_spec = search->question->options.device_spec,
-                             .device_ordinal = trace->result->device_ordinal,
-                             .source = gemem_held_open,
-                             .source_data = trace->held,
-                             .graph = trace->graph,
-                             .use_trace_settings = !search->question->options.ignores_settings,
-                             .allow_partial = search->question->options.allow_partial,
-                             .interrupted = search->question->options.interrupted,
-                             .find_capacity = wants_capacity (search->question) };
+      GememJob job = gemem_need_job (trace, spec, trace->result->device_ordinal,
+                                     &search->question->options);
+
+      job.find_capacity = wants_capacity (search->question);
       g_autoptr (GememResult) result = gemem_job_run (&job, NULL);
       const GememTuneCell cell = result != NULL ? cell_of (result, 0, trace->result)
                                                 : (GememTuneCell){ 0 };
@@ -603,8 +588,7 @@ static char *
 proven_line (Search *search, const GememTuneRow *row, const GPtrArray *own,
              GememAllocatorSpec **pasted)
 {
-  const GememNeed *first = &search->question->traces[0];
-  const GememAllocatorClass *now = (first->spec != NULL ? first->spec : first->own)->klass,
+  const GememAllocatorClass *now = spec_now_of (&search->question->traces[0])->klass,
                             *klass = row->spec->klass;
   const GememForm *form_now = gemem_paste_form (now, NULL),
                   *form = gemem_paste_form (klass, form_now != NULL ? form_now->system : NULL);
