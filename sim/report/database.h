@@ -67,8 +67,8 @@ typedef struct
 } GememSearched;
 
 void gemem_searched_clear (GememSearched *row);
-/* *@found: whether the replay @key is there; then @row is filled but for its key, with what may be wrong where somebody
- * else wrote it. */
+/* *@found: whether the replay @key is there; then @row is filled but for its key, with what may be wrong where not
+ * gemem wrote it. */
 gboolean gemem_database_find_searched (GememDatabase *database, const char *key, GememSearched *row,
                                        gboolean *found, GError **error);
 /* Adds those that are not there, all in one transaction. */
