@@ -253,7 +253,7 @@ run (char **arguments, GError **error)
   GememTuneQuestion question = { .options = { .ignores_settings = no_trace_settings,
                                               .allow_partial = gemem_source_allow_partial (),
                                               .interrupted = &gemem_interrupted,
-                                              .run = gemem_needs_run_jobs },
+                                              .runner = gemem_needs_runner ("replaying") },
                                  .whole = plots != NULL,
                                  .threads = (guint) MAX (threads, 0),
                                  .progress = show_progress };
