@@ -238,13 +238,17 @@ most_of (const GememAdvice *advice)
   return advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? 0 : advice->need;
 }
 
-/* Whether @result is worth telling: it needs at least 1 % less, or fits where the program does not. */
+/* Whether @result is worth telling: it needs at least 1 % less, or fits where the program does not.  A device that
+ * refused the program, and of which nobody knows the size, has what was held before. */
 static gboolean
 helps (const GememAdvice *advice, const GememResult *result)
 {
-  return result != NULL
-         && (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT
-             || result->peak_reserved < advice->need - advice->need / 100);
+  if (result == NULL)
+    return FALSE;
+  if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT
+      && (!advice->device_assumed || result->peak_reserved <= advice->now->fidelity.recorded_peak))
+    return TRUE;
+  return result->peak_reserved < advice->need - advice->need / 100;
 }
 
 /* Indexes of those that help, the best first. */
@@ -528,6 +532,26 @@ count_on_host (GememHeld *held)
   return count;
 }
 
+/* Bytes that were free when a limit of the program refused a request on device @ordinal of @held; 0: none did. */
+static guint64
+find_spare (GememHeld *held, int ordinal)
+{
+  GememTraceReader *reader = gemem_held_count (held, GEMEM_EVENT_OOM) > 0
+                                 ? gemem_held_open (held, NULL)
+                                 : NULL;
+  const GememTraceEvent *events;
+  guint64 spare = 0;
+  gssize n;
+
+  while (reader != NULL && spare == 0 && (n = gemem_trace_next (reader, &events, NULL)) > 0)
+    for (gssize i = 0; i < n && spare == 0; i++)
+      if (events[i].device == ordinal && gemem_trace_was_limited (&events[i]))
+        spare = events[i].aux;
+  if (reader != NULL)
+    gemem_trace_close (reader);
+  return spare;
+}
+
 static GememAdvice *
 advice_new (const GememAdviceQuestion *question)
 {
@@ -582,6 +606,8 @@ gemem_advise (const GememAdviceQuestion *asked, GError **error)
   advice->versions = advice->assumed ? NULL
                                      : gemem_recorder_versions (gemem_held_info (advice->held));
   advice->least = advice->now->lower_bound;
+  if (asked->device_spec == NULL)
+    advice->spare = find_spare (advice->held, ordinal);
   judge (advice, question);
   doubt_replay (advice, asked);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);

@@ -116,6 +116,30 @@ append_failure (GString *out, const GememAdvice *advice)
     gemem_origin_append_by (out, oom->origin.by);
   if (now->ooms > 1)
     g_string_append_printf (out, ", and %" G_GUINT64_FORMAT " more", now->ooms - 1);
+  if (advice->spare > 0)
+    g_string_append_printf (out, ", though %s of the device were free",
+                            gemem_format_size (size, advice->spare));
+}
+
+/* "in 16.00 GiB (the recorded device)", where it does not fit. */
+static void
+append_where (GString *out, const GememAdvice *advice, const char *whose)
+{
+  const gboolean recorded = !advice->device_assumed && advice->now->device_from != NULL;
+  const gboolean refused = gemem_held_refused (advice->held) > 0;
+  char whole[GEMEM_FORMAT_MAX];
+
+  gemem_format_size (whole, advice->now->capacity);
+  if (advice->spare > 0 && recorded)
+    g_string_append_printf (out, "in the limit it was given (%s or more)", whole);
+  else if (advice->spare > 0)
+    g_string_append (out, "in the limit it was given");
+  else if (recorded && refused)
+    g_string_append_printf (out, "on the device it was recorded on (%s)", whole);
+  else if (advice->device_assumed && refused)
+    g_string_append (out, "on the device it was recorded on");
+  else
+    g_string_append_printf (out, "in %s%s", whole, whose);
 }
 
 char *
@@ -154,16 +178,14 @@ gemem_advice_sentence (const GememAdvice *advice)
     {
       g_autofree char *reason = gemem_advice_reason (advice);
 
-      if ((advice->device_assumed || recorded) && gemem_held_refused (advice->held) > 0)
-        g_string_append_printf (out, "It does not fit on the device it was recorded on%s%s%s %s: ",
-                                recorded ? " (" : "", recorded ? whole : "", recorded ? ")" : "",
-                                with);
-      else
-        g_string_append_printf (out, "It does not fit in %s%s %s: ", whole, whose, with);
+      g_string_append (out, "It does not fit ");
+      append_where (out, advice, whose);
+      g_string_append_printf (out, " %s: ", with);
       append_failure (out, advice);
       g_string_append_printf (out, ". Why: %s.", reason);
       if (advice->need > 0)
-        g_string_append_printf (out, " It needs a device of %s.", need);
+        g_string_append_printf (out, " It needs a %s of %s.",
+                                advice->spare > 0 ? "limit" : "device", need);
     }
   return g_string_free (out, FALSE);
 }
@@ -265,13 +287,25 @@ append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *li
   g_string_append_c (out, '\n');
 }
 
+/* Whether each line is known to fit: the device is known, or had as much for the program. */
+static gboolean
+all_fit (const GememAdvice *advice)
+{
+  const guint64 held = advice->now->fidelity.recorded_peak;
+
+  for (guint i = 0; i < advice->lines->len && advice->device_assumed; i++)
+    if (g_array_index (advice->lines, GememAdviceLine, i).need > held)
+      return FALSE;
+  return advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+}
+
 static void
 append_offers (GString *out, const GememAdvice *advice)
 {
   if (advice->lines->len == 0)
     return;
   g_string_append_printf (out, "\n%s with%s:\n",
-                          advice->verdict != GEMEM_ADVICE_DOES_NOT_FIT ? "It needs less"
+                          !all_fit (advice)                       ? "It needs less"
                           : gemem_held_refused (advice->held) > 0 ? "All that was recorded fits"
                                                                   : "It fits",
                           advice->lines->len > 1 ? ", each proven by a replay"
@@ -301,7 +335,10 @@ append_tried (GString *out, const GememAdvice *advice)
         g_string_append_printf (text, "; interrupted, %u more %s left out", advice->left_out,
                                 advice->left_out == 1 ? "is" : "are");
       else if (advice->lines->len == 0)
-        g_string_append (text, failed ? "; with none of them it fits" : "; none needs 1 % less");
+        g_string_append (text, !failed                  ? "; none needs 1 % less"
+                               : advice->spare > 0      ? "; none stays within what it held before"
+                               : advice->device_assumed ? "; none is known to fit there"
+                                                        : "; with none of them it fits");
       if (advice->approximate > 0)
         g_string_append_printf (text, "; %u not proven, they are only approximated",
                                 advice->approximate);

@@ -384,12 +384,13 @@ settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **err
 }
 
 /* The device that was recorded.  Its size is not in the file: where a request failed, what was reserved
- * and what was free then is what the program could have of it. */
+ * and what was free then is what the program could have of it, and what it ever held. */
 static void
 settle_size (GememSnapshot *snapshot)
 {
   GememTraceInfo *info = &snapshot->reader.info;
   guint64 most = 0, could = 0;
+  gboolean limited = FALSE;
 
   for (guint i = 0; i < snapshot->devices->len; i++)
     {
@@ -399,12 +400,15 @@ settle_size (GememSnapshot *snapshot)
       most = MAX (most, (guint64) MAX (start + device->most, 0));
       if (device->told)
         could = MAX (could, (guint64) MAX (start + device->could, 0));
+      limited = limited || device->limited;
     }
-  if (could >= most && could > 0)
+  if (could > 0)
     {
-      info->device = g_strdup_printf ("capacity=%" G_GUINT64_FORMAT, could);
-      gemem_trace_info_note (info, "device",
-                             "what the program had and what was free when it ran out");
+      info->device = g_strdup_printf ("capacity=%" G_GUINT64_FORMAT, MAX (could, most));
+      gemem_trace_info_note (
+          info, "device", "%s",
+          limited ? "what the program held at most, as a limit of its own refused more"
+                  : "what the program had and what was free when it ran out");
     }
   else if (most > 0)
     info->device = g_strdup_printf ("at_least=%" G_GUINT64_FORMAT, most);

@@ -74,7 +74,8 @@ gemem_snapshot_begin_pass (GememSnapshot *snapshot, gboolean stacks, GError **er
 
 /* ---- the passes */
 
-/* Keeps how much the device held, and how much it could have held where a request failed. */
+/* Keeps how much the device held, and how much it could have held where a request failed: what was free too,
+ * unless the request was less, which a limit of the program refused (PyTorch's memory fraction). */
 static void
 weigh_device (GememSnapshotDevice *device, const GememTraceEvent *event)
 {
@@ -84,10 +85,11 @@ weigh_device (GememSnapshotDevice *device, const GememTraceEvent *event)
     device->net -= (gint64) event->size;
   else if (event->kind == GEMEM_EVENT_OOM && event->aux > 0 && event->aux < G_MAXINT64 / 4)
     {
-      const gint64 could = device->net + (gint64) event->aux;
+      const gint64 could = device->net + (event->aux < event->size ? (gint64) event->aux : 0);
 
       device->could = device->told ? MAX (device->could, could) : could;
       device->told = TRUE;
+      device->limited = device->limited || gemem_trace_was_limited (event);
     }
   device->most = MAX (device->most, device->net);
 }

@@ -61,6 +61,7 @@ typedef struct
   gint64 net, most;  /* first pass: bytes reserved now and at most, relative to the start */
   gint64 could;      /* the most that the program could have where it ran out, likewise, */
   gboolean told;     /* if that is known */
+  gboolean limited;  /* a limit of the program refused a request */
   gboolean parts;    /* which part of the device the program may take was told */
   guint64 delivered; /* events */
   guint64 reserved;  /* reserved bytes after the events delivered */
