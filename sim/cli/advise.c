@@ -50,7 +50,7 @@ advise (GememSourceFile *file, const char *device, GError **error)
     .all = all,
     .histories = (guint) histories,
     .interrupted = &gemem_interrupted,
-    .run = gemem_needs_try_settings,
+    .runner = gemem_needs_runner ("trying settings"),
   };
 
   gemem_progress_begin_reading (file->path);

@@ -11,18 +11,18 @@
 #include "sim/cli/source.h"
 #include "sim/search/trials.h"
 
-static guint threads_now; /* of the runs below, for what takes no data */
-
 static void
-run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors)
+run_jobs (gconstpointer threads, const GememJob *jobs, guint n, GememResult **results,
+          GError **errors)
 {
-  gemem_progress_run_jobs ("replaying", jobs, n, threads_now, gemem_source_path_of_job, results,
-                           errors);
+  gemem_progress_run_jobs ("replaying", jobs, n, *(const guint *) threads, gemem_source_path_of_job,
+                           results, errors);
 }
 
 /* The first job of each group. */
 static void
-run_now (const GememJob *jobs, guint n, guint group, GememResult **results, GError **errors)
+run_now (const GememRunner *runner, const GememJob *jobs, guint n, guint group,
+         GememResult **results, GError **errors)
 {
   g_autofree GememJob *now = g_new (GememJob, n);
   g_autofree GememResult **found = g_new0 (GememResult *, n);
@@ -30,7 +30,7 @@ run_now (const GememJob *jobs, guint n, guint group, GememResult **results, GErr
 
   for (guint i = 0; i < n; i++)
     now[i] = jobs[i * group];
-  run_jobs (now, n, found, refused);
+  gemem_runner_run (runner, now, n, found, refused);
   for (guint i = 0; i < n; i++)
     {
       results[i * group] = found[i];
@@ -40,15 +40,15 @@ run_now (const GememJob *jobs, guint n, guint group, GememResult **results, GErr
 
 /* The @n others beside @now. */
 static void
-run_others (const GememResult *now, const GememJob *jobs, guint n, GememResult **results,
-            GError **errors)
+run_others (const GememRunner *runner, const GememResult *now, const GememJob *jobs, guint n,
+            GememResult **results, GError **errors)
 {
   if (now == NULL || !gemem_result_is_complete (now))
     {
-      run_jobs (jobs, n, results, errors);
+      gemem_runner_run (runner, jobs, n, results, errors);
       return;
     }
-  gemem_trials_run (jobs, n, now->peak_reserved, run_jobs, results, errors);
+  gemem_trials_run (jobs, n, now->peak_reserved, runner, results, errors);
   for (guint i = 0; i < n; i++)
     if (results[i] != NULL && !gemem_result_was_interrupted (results[i])
         && !gemem_trial_matters (results[i], now->peak_reserved))
@@ -60,9 +60,9 @@ gemem_batch_choices_run (const GArray *list, guint group, guint threads, GememRe
                          GError **errors)
 {
   const GememJob *jobs = (const GememJob *) list->data;
+  const GememRunner runner = { run_jobs, &threads };
 
-  threads_now = threads;
-  run_now (jobs, list->len / group, group, results, errors);
+  run_now (&runner, jobs, list->len / group, group, results, errors);
   for (guint i = 0; i < list->len; i += group)
-    run_others (results[i], jobs + i + 1, group - 1, results + i + 1, errors + i + 1);
+    run_others (&runner, results[i], jobs + i + 1, group - 1, results + i + 1, errors + i + 1);
 }

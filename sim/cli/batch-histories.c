@@ -18,7 +18,7 @@ try_one (const GememJob *job, GememResult *result, guint frees, GError **error)
                                      .allow_partial = job->allow_partial,
                                      .finds_capacity = job->find_capacity,
                                      .interrupted = job->interrupted,
-                                     .run = gemem_needs_run_jobs };
+                                     .runner = gemem_needs_runner ("replaying") };
   GememHistories histories;
 
   gemem_histories_try (&need, frees, &options, &histories);

@@ -8,30 +8,6 @@
 #include "sim/cli/source.h"
 #include "sim/search/trials.h"
 
-static struct
-{
-  const GememJob *jobs;
-  guint n;
-  GememResult *const *results;
-  const gboolean *left_out;
-} known;
-
-void
-gemem_batch_known_begin (const GememJob *jobs, guint n, GememResult *const *results,
-                         const gboolean *left_out)
-{
-  known.jobs = jobs;
-  known.n = n;
-  known.results = results;
-  known.left_out = left_out;
-}
-
-void
-gemem_batch_known_end (void)
-{
-  memset (&known, 0, sizeof known);
-}
-
 static gboolean
 same_settings (const GPtrArray *a, const GPtrArray *b)
 {
@@ -69,37 +45,39 @@ same_job (const GememJob *job, const GememJob *asked)
 
 /* Bytes that what was left out beside @asked needs at least; 0: it is not known. */
 static guint64
-least_left_out (const GememJob *asked)
+least_left_out (const GememBatchKnown *known, const GememJob *asked)
 {
-  for (guint i = 0; i < known.n; i++)
-    if (same_place (&known.jobs[i], asked))
-      return known.results[i] != NULL ? known.results[i]->peak_reserved : 0;
+  for (guint i = 0; i < known->n; i++)
+    if (same_place (&known->jobs[i], asked))
+      return known->results[i] != NULL ? known->results[i]->peak_reserved : 0;
   return 0;
 }
 
 /* Whether @asked, a trial, is known: *@result, NULL: that it does not matter.  What it keeps beside the
  * numbers was not kept. */
 static gboolean
-look_up (const GememJob *asked, GememResult **result)
+look_up (const GememBatchKnown *known, const GememJob *asked, GememResult **result)
 {
   guint i = 0;
 
-  while (i < known.n && !same_job (&known.jobs[i], asked))
+  while (i < known->n && !same_job (&known->jobs[i], asked))
     i++;
   *result = NULL;
-  if (i == known.n || !asked->stop_at_oom || asked->keep_idle || asked->keep_origins)
+  if (i == known->n || !asked->stop_at_oom || asked->keep_idle || asked->keep_origins)
     return FALSE;
-  if (known.results[i] == NULL)
-    return known.left_out[i] && asked->stop_above != 0
-           && asked->stop_above <= least_left_out (asked);
-  if (gemem_trial_matters (known.results[i], asked->stop_above))
-    *result = gemem_result_ref (known.results[i]);
+  if (known->results[i] == NULL)
+    return known->left_out[i] && asked->stop_above != 0
+           && asked->stop_above <= least_left_out (known, asked);
+  if (gemem_trial_matters (known->results[i], asked->stop_above))
+    *result = gemem_result_ref (known->results[i]);
   return TRUE;
 }
 
-void
-gemem_batch_known_run (const GememJob *jobs, guint n, GememResult **results, GError **errors)
+static void
+run_jobs (gconstpointer known, const GememJob *jobs, guint n, GememResult **results,
+          GError **errors)
 {
+  const GememRunner runner = gemem_needs_runner ("trying settings");
   g_autofree GememJob *open = g_new (GememJob, n);
   g_autofree guint *places = g_new (guint, n);
   g_autofree GememResult **found = g_new0 (GememResult *, n);
@@ -107,15 +85,21 @@ gemem_batch_known_run (const GememJob *jobs, guint n, GememResult **results, GEr
   guint n_open = 0;
 
   for (guint i = 0; i < n; i++)
-    if (!look_up (&jobs[i], &results[i]))
+    if (!look_up (known, &jobs[i], &results[i]))
       {
         places[n_open] = i;
         open[n_open++] = jobs[i];
       }
-  gemem_needs_try_settings (open, n_open, found, refused);
+  gemem_runner_run (&runner, open, n_open, found, refused);
   for (guint k = 0; k < n_open; k++)
     {
       results[places[k]] = found[k];
       errors[places[k]] = refused[k];
     }
+}
+
+GememRunner
+gemem_batch_known_runner (const GememBatchKnown *known)
+{
+  return (GememRunner){ run_jobs, known };
 }

@@ -7,13 +7,15 @@
 
 #include "sim/engine/replay.h"
 
-/* From here to gemem_batch_known_end() the @n @jobs, of held files (GememSourceFile), are known by their
- * @results; NULL: none, or where @left_out, it is known that it needs at least as much as the first job of
- * its trace and device, or fails.  All must outlive that. */
-void gemem_batch_known_begin (const GememJob *jobs, guint n, GememResult *const *results,
-                              const gboolean *left_out);
-void gemem_batch_known_end (void);
+typedef struct
+{
+  const GememJob *jobs; /* of held files (GememSourceFile); nothing here is owned */
+  guint n;
+  GememResult *const *results; /* of each; NULL: none */
+  /* ... or it is known that it needs at least as much as the first job of its trace and device, or fails */
+  const gboolean *left_out;
+} GememBatchKnown;
 
-/* Runs jobs as gemem_jobs_run() does, as a phase; what is known is not run: it gets another reference of the result,
- * or neither result nor error (sim/search/trials.h). */
-void gemem_batch_known_run (const GememJob *jobs, guint n, GememResult **results, GError **errors);
+/* Runs jobs as a phase; what is known is not run: it gets another reference of the result, or neither result
+ * nor error (sim/search/trials.h). */
+GememRunner gemem_batch_known_runner (const GememBatchKnown *known);

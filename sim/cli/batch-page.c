@@ -31,7 +31,7 @@ typedef struct
 /* ---- the answers */
 
 static GememAdvice *
-advise (GememSourceFile *file, const char *device, GError **error)
+advise (GememSourceFile *file, const char *device, const GememBatchKnown *known, GError **error)
 {
   g_autoptr (GArray) ordinals = gemem_source_devices (file, error);
   const GememAdviceQuestion question = {
@@ -42,7 +42,7 @@ advise (GememSourceFile *file, const char *device, GError **error)
     .ordinals = ordinals,
     .allow_partial = gemem_source_allow_partial (),
     .interrupted = &gemem_interrupted,
-    .run = gemem_batch_known_run,
+    .runner = gemem_batch_known_runner (known),
   };
 
   return ordinals != NULL ? gemem_advise (&question, error) : NULL;
@@ -53,6 +53,7 @@ static void
 take_answers (Making *making, const GArray *jobs, const gboolean *left_out, const char *device)
 {
   g_autofree GememResult **kept = g_new0 (GememResult *, jobs->len);
+  const GememBatchKnown known = { (const GememJob *) jobs->data, jobs->len, kept, left_out };
 
   for (guint r = 0; r < making->rows->len; r++)
     {
@@ -61,16 +62,14 @@ take_answers (Making *making, const GArray *jobs, const gboolean *left_out, cons
       if (job >= 0)
         kept[job] = g_array_index (making->rows, GememPageRow, r).result;
     }
-  gemem_batch_known_begin ((const GememJob *) jobs->data, jobs->len, kept, left_out);
   for (guint i = 0; i < making->files->len; i++)
     {
       GError *refused = NULL;
 
-      g_ptr_array_add (making->advices, advise (making->files->pdata[i], device, &refused));
+      g_ptr_array_add (making->advices, advise (making->files->pdata[i], device, &known, &refused));
       g_ptr_array_add (making->errors, refused != NULL ? g_strdup (refused->message) : NULL);
       g_clear_error (&refused);
     }
-  gemem_batch_known_end ();
   gemem_progress_end ();
 }
 

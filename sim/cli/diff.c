@@ -277,7 +277,7 @@ run (char **arguments, GError **error)
   g_autofree char *device = NULL;
   GememNeedOptions options = { .allow_partial = gemem_source_allow_partial (),
                                .interrupted = &gemem_interrupted,
-                               .run = gemem_needs_run_jobs };
+                               .runner = gemem_needs_runner ("replaying") };
   gboolean json, ok;
   guint folders;
 

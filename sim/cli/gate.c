@@ -254,7 +254,7 @@ run (char **arguments, GError **error)
   g_autofree char *device = NULL;
   GememNeedOptions options = { .allow_partial = gemem_source_allow_partial (),
                                .interrupted = &gemem_interrupted,
-                               .run = gemem_needs_run_jobs };
+                               .runner = gemem_needs_runner ("replaying") };
   gboolean measures[GEMEM_GATE_COUNT], json;
   const GememAllocatorSpec *spec;
   double tolerance;

@@ -29,16 +29,16 @@ path_of_job (const GememJob *job)
   return gemem_held_info (held)->path;
 }
 
-void
-gemem_needs_run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors)
+static void
+run_jobs (gconstpointer what, const GememJob *jobs, guint n, GememResult **results, GError **errors)
 {
-  gemem_progress_run_jobs ("replaying", jobs, n, 0, path_of_job, results, errors);
+  gemem_progress_run_jobs (what, jobs, n, 0, path_of_job, results, errors);
 }
 
-void
-gemem_needs_try_settings (const GememJob *jobs, guint n, GememResult **results, GError **errors)
+GememRunner
+gemem_needs_runner (const char *what)
 {
-  gemem_progress_run_jobs ("trying settings", jobs, n, 0, path_of_job, results, errors);
+  return (GememRunner){ run_jobs, what };
 }
 
 gboolean

@@ -15,8 +15,5 @@ gboolean gemem_needs_take (GememNeed *need, GememSourceFile *file, GArray **ordi
         "Also with frees in N other orders, a second time, elsewhere", "N" \
   }
 gboolean gemem_want_histories (int histories, GError **error);
-/* GememNeedOptions.run: with a line about how far they are. */
-void gemem_needs_run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors);
-/* GememAdviceQuestion.run: the same, of settings. */
-void gemem_needs_try_settings (const GememJob *jobs, guint n, GememResult **results,
-                               GError **errors);
+/* Runs jobs with a line about how far they are: "WHAT: 3 of 8 runs".  @what: "replaying", not owned. */
+GememRunner gemem_needs_runner (const char *what);

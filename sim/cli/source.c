@@ -337,6 +337,27 @@ gemem_source_file_sha256 (GememSourceFile *file)
 }
 
 char *
+gemem_source_identity (GememSourceFile *file)
+{
+  const char *hash = gemem_source_file_sha256 (file);
+  GString *text;
+
+  if (hash == NULL)
+    return NULL;
+  text = g_string_new (hash);
+  g_string_append_printf (
+      text, "\nformat %s\ndevice %s\ntorch %s\n%d %d", trace_format != NULL ? trace_format : "",
+      trace_device != NULL ? trace_device : "", torch_version != NULL ? torch_version : "",
+      allow_partial, without_initial);
+  if (file->graph != NULL)
+    g_string_append_printf (text, "\ngraph %s\nlowering %s", file->path,
+                            gemem_source_lowering (file));
+  for (char **dim = dim_texts; dim != NULL && *dim != NULL; dim++)
+    g_string_append_printf (text, "\ndim %s", *dim);
+  return g_string_free (text, FALSE);
+}
+
+char *
 gemem_source_file_name (const GememSourceFile *file)
 {
   return file->graph != NULL && file->difference == NULL

@@ -53,6 +53,9 @@ gboolean gemem_source_file_hold (GememSourceFile *file, gboolean quick_too, GErr
 gboolean gemem_source_is_trace (GememSourceFile *file, GError **error);
 const char *
 gemem_source_file_sha256 (GememSourceFile *file); /* NULL, with a warning, if unreadable */
+/* A text for all that the events of @file depend on: its bytes, and the options of all who read them; g_free().
+ * NULL: it cannot be read twice. */
+char *gemem_source_identity (GememSourceFile *file);
 /* Notes that the graph of @file has no memory to be set to zero, if @params, the table of @reader,
  * have atomic_clean_policy, which then changes nothing.  O(nodes). */
 void gemem_source_note_memsets (const GememSourceFile *file, const char *reader,

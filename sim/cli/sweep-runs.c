@@ -18,10 +18,6 @@
 #include "sim/cli/sweep.h"
 #include "sim/search/need.h"
 
-/* What ended waits to be written this many times as long as writing took last: one part in 20 of the time
- * goes into writing, and what a kill can lose is younger. */
-#define WAIT_PER_WRITE 20
-
 /* A trace, or a graph with one lowering. */
 typedef struct
 {
@@ -241,7 +237,7 @@ write_ended (GememSweep *sweep)
     }
   g_array_set_size (sweep->ended, 0);
   const gint64 end = g_get_monotonic_time ();
-  sweep->write_at = end + WAIT_PER_WRITE * (end - begin);
+  sweep->write_at = end + GEMEM_WAIT_PER_WRITE * (end - begin);
 }
 
 /* Prints @error once, and frees it. */

@@ -3,15 +3,17 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "sim/cli/needs.h"
 #include "sim/cli/options.h"
 #include "sim/cli/plot-options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/settings-notes.h"
+#include "sim/cli/tune-kept.h"
 #include "sim/search/recorder.h"
 #include "sim/search/tune.h"
 
-static char *device_spec, *capacity, *system_name, *objective, *format, *output, *plots;
+static char *device_spec, *capacity, *system_name, *objective, *format, *output, *plots, *database;
 static char **allocators;
 static int threads;
 static gboolean no_trace_settings;
@@ -37,6 +39,9 @@ static const GOptionEntry entries[] = {
   { "output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write the answer to FILE", "FILE" },
   { "format", 'f', 0, G_OPTION_ARG_STRING, &format,
     "Form of the answer; csv: every setting, and how it was settled", "table|json|csv" },
+  { "database", 0, 0, G_OPTION_ARG_FILENAME, &database,
+    "Keep every replay there (SQLite, as sweep's): the same command goes on after it was stopped",
+    "FILE" },
   { "plots", 0, 0, G_OPTION_ARG_FILENAME, &plots,
     "Draw the search into DIR: a curve of each setting, a heat map, memory against time. No replay "
     "is "
@@ -224,10 +229,25 @@ draw (const GememTune *tune, GError **error)
   return TRUE;
 }
 
+/* What was not there to be taken, and what can be taken next time. */
+static void
+note_database (const GememTune *tune)
+{
+  const gboolean interrupted = tune->counts[GEMEM_TUNE_UNTRIED] > 0;
+
+  if (tune->taken > 0)
+    gemem_note ("%u run%s taken from %s", tune->taken, gemem_plural (tune->taken), database);
+  if (interrupted && database != NULL)
+    gemem_note ("the same command goes on with what is in %s", database);
+  else if (interrupted)
+    gemem_note ("with --database FILE the same command would go on where this one was stopped");
+}
+
 /* 0, 4: nothing serves every request, 130: interrupted; -1 with @error. */
 static int
 search (Traces *traces, GememTuneQuestion *question, GError **error)
 {
+  g_autoptr (GememTuneKept) kept = NULL;
   g_autoptr (GPtrArray) space = NULL;
   g_autoptr (GememTune) tune = NULL;
 
@@ -238,9 +258,16 @@ search (Traces *traces, GememTuneQuestion *question, GError **error)
     return -1;
   question->specs = space;
   gemem_settings_note (allocators != NULL ? space : NULL, 1, traces->files, no_trace_settings);
+  if (database != NULL && (kept = gemem_tune_kept_new (database, traces->files, error)) == NULL)
+    return -1;
+  question->keeper = kept != NULL ? gemem_tune_kept_keeper (kept) : NULL;
   tune = gemem_tune (question, error);
   gemem_progress_end ();
   gemem_interrupts_over ();
+  if (tune != NULL && kept != NULL && !gemem_tune_kept_write (kept, error))
+    return -1;
+  if (tune != NULL)
+    note_database (tune);
   if (tune == NULL || !write_answer (tune, error) || (plots != NULL && !draw (tune, error)))
     return -1;
   return tune->counts[GEMEM_TUNE_UNTRIED] > 0 ? 130 : tune->best == G_MAXUINT ? 4 : 0;
@@ -253,7 +280,7 @@ run (char **arguments, GError **error)
   GememTuneQuestion question = { .options = { .ignores_settings = no_trace_settings,
                                               .allow_partial = gemem_source_allow_partial (),
                                               .interrupted = &gemem_interrupted,
-                                              .run = gemem_needs_run_jobs },
+                                              .runner = gemem_needs_runner ("replaying") },
                                  .whole = plots != NULL,
                                  .threads = (guint) MAX (threads, 0),
                                  .progress = show_progress };
@@ -305,6 +332,8 @@ const GememCommand gemem_command_tune = {
               "      what less memory costs in calls of the device\n"
               "  gemem-sim tune train.gmt -f csv -o all.csv\n"
               "      every setting, and how it was settled\n"
+              "  gemem-sim tune train.gmt --database tune.db\n"
+              "      a long one, which the same command goes on with after it was stopped\n"
               "  gemem-sim tune train.gmt --plots search\n"
               "      the same as figures\n",
   .options = { entries, gemem_plot_entries, gemem_source_entries },

@@ -178,3 +178,13 @@ gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **resu
       g_propagate_error (&errors[n - 1], error);
     }
 }
+
+void
+gemem_runner_run (const GememRunner *runner, const GememJob *jobs, guint n, GememResult **results,
+                  GError **errors)
+{
+  if (runner->run != NULL)
+    runner->run (runner->data, jobs, n, results, errors);
+  else
+    gemem_jobs_run (jobs, n, 0, results, errors);
+}

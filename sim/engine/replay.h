@@ -150,6 +150,19 @@ GememResult *gemem_job_run (const GememJob *job, GError **error);
 void gemem_jobs_run (const GememJob *jobs, guint n, guint threads, GememResult **results,
                      GError **errors);
 
+/* Who runs jobs for others, with the results and errors of gemem_jobs_run(): that on all processors where @run
+ * is NULL. */
+typedef struct
+{
+  void (*run) (gconstpointer data, const GememJob *jobs, guint n, GememResult **results,
+               GError **errors);
+  gconstpointer data; /* the first argument; outlives the runs */
+} GememRunner;
+
+/* Runs the @n @jobs as @runner does. */
+void gemem_runner_run (const GememRunner *runner, const GememJob *jobs, guint n,
+                       GememResult **results, GError **errors);
+
 /* The devices that occur in a trace, ascending; GArray of guint16. */
 GArray *gemem_trace_devices (GememTraceSource source, gpointer data, GError **error);
 

@@ -52,6 +52,29 @@ gboolean gemem_database_append (GememDatabase *database, GememResult *const *res
 gboolean gemem_database_merge (GememDatabase *database, const char *path, guint64 *added,
                                GError **error);
 
+/* ---- sqlite-searched.c */
+
+/* A replay of a search, whose next process takes it from here.  gemem_searched_clear(). */
+typedef struct
+{
+  char *key;         /* names it: the same in every database */
+  char *ended;       /* how */
+  guint64 values[4]; /* needs, device_calls, modelled_time, least_capacity */
+  guint64 passes;    /* over the recording */
+  char *why;         /* why it could not begin; NULL: it did */
+  char *
+      alike; /* '0' or '1' for each other setting: 1, it would have decided alike; NULL: none was asked of */
+} GememSearched;
+
+void gemem_searched_clear (GememSearched *row);
+/* *@found: whether the replay @key is there; then @row is filled but for its key, with what may be wrong where not
+ * gemem wrote it. */
+gboolean gemem_database_find_searched (GememDatabase *database, const char *key, GememSearched *row,
+                                       gboolean *found, GError **error);
+/* Adds those that are not there, all in one transaction. */
+gboolean gemem_database_keep_searched (GememDatabase *database, const GememSearched *rows, guint n,
+                                       GError **error);
+
 /* TRUE if the file @path is a database that a sweep wrote. */
 gboolean gemem_is_database (const char *path);
 

@@ -62,6 +62,25 @@ gemem_database_merge (GememDatabase *database, const char *path, guint64 *added,
   return FALSE;
 }
 
+void
+gemem_searched_clear (GememSearched *row)
+{
+}
+
+gboolean
+gemem_database_find_searched (GememDatabase *database, const char *key, GememSearched *row,
+                              gboolean *found, GError **error)
+{
+  return FALSE;
+}
+
+gboolean
+gemem_database_keep_searched (GememDatabase *database, const GememSearched *rows, guint n,
+                              GError **error)
+{
+  return FALSE;
+}
+
 gboolean
 gemem_results_read_database (const char *path, GPtrArray *results, GError **error)
 {

@@ -1,5 +1,5 @@
 /* sqlite-views.c - what databases of sweeps have beside the table of results: the views that people ask for, the
- * indexes that answer them, and a table for the whole results.
+ * indexes that answer them, a table for the whole results, and one for the replays of searches.
  *
  * Why apart: a database that only compare --sqlite writes may belong to another program, and gets none of
  * this.
@@ -31,6 +31,9 @@ static const char *const of_sweeps[] = {
   "CREATE INDEX IF NOT EXISTS results_setting ON results "
   "(setting, capacity, fits, overhead, peak_reserved, trace)",
   "CREATE TABLE IF NOT EXISTS details (key TEXT PRIMARY KEY, result BLOB)",
+  "CREATE TABLE IF NOT EXISTS searched (key TEXT PRIMARY KEY, ended TEXT, needs INTEGER, "
+  "device_calls INTEGER, modelled_time INTEGER, least_capacity INTEGER, passes INTEGER, why TEXT, "
+  "alike TEXT)",
 };
 
 static const char *const view_selects[] = {

@@ -41,7 +41,7 @@ need_options (const GememAdviceQuestion *question)
                              .ignores_settings = question->ignores_settings,
                              .allow_partial = question->allow_partial,
                              .interrupted = question->interrupted,
-                             .run = question->run };
+                             .runner = question->runner };
 }
 
 static GememNeed
@@ -72,7 +72,7 @@ round_run (Round *round, guint64 most)
   round->results = g_new0 (GememResult *, round->jobs->len + 1);
   round->errors = g_new0 (GError *, round->jobs->len + 1);
   gemem_trials_run ((const GememJob *) round->jobs->data, round->jobs->len, most,
-                    round->question->run, round->results, round->errors);
+                    &round->question->runner, round->results, round->errors);
 }
 
 static void

@@ -41,8 +41,7 @@ typedef struct
   gboolean all;    /* try all there is, however long the trace is */
   guint histories; /* orders of frees that are tried beside the recorded one; 0: that alone */
   const gint *interrupted;
-  /* Runs jobs as gemem_jobs_run() does; NULL: that. */
-  void (*run) (const GememJob *jobs, guint n, GememResult **results, GError **errors);
+  GememRunner runner;
 } GememAdviceQuestion;
 
 /* Something that needs less. */

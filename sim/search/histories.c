@@ -109,10 +109,8 @@ take_results (const Round *round, GememHistories *histories)
   GememResult **results = g_new0 (GememResult *, n + 1);
   GError **errors = g_new0 (GError *, n + 1);
 
-  if (round->options->run != NULL)
-    round->options->run ((const GememJob *) round->jobs->data, n, results, errors);
-  else
-    gemem_jobs_run ((const GememJob *) round->jobs->data, n, 0, results, errors);
+  gemem_runner_run (&round->options->runner, (const GememJob *) round->jobs->data, n, results,
+                    errors);
   for (guint i = 0; i < n; i++)
     {
       const GememHistoriesKind kind = g_array_index (round->kinds, GememHistoriesKind, i);

@@ -80,10 +80,7 @@ run_jobs (GememNeed *needs, guint n, const GArray *jobs, const GememNeedOptions 
   gboolean ok = TRUE;
   guint at = 0;
 
-  if (options->run != NULL)
-    options->run ((const GememJob *) jobs->data, jobs->len, results, errors);
-  else
-    gemem_jobs_run ((const GememJob *) jobs->data, jobs->len, 0, results, errors);
+  gemem_runner_run (&options->runner, (const GememJob *) jobs->data, jobs->len, results, errors);
   for (guint i = 0; i < n; at += needs[i++].ordinals->len)
     ok = ok && take_result (&needs[i], results + at, errors + at, error);
   for (guint i = 0; i < jobs->len; i++)

@@ -37,8 +37,7 @@ typedef struct
   gboolean allow_partial;
   gboolean finds_capacity; /* of histories the least capacity counts, not what they reserve */
   const gint *interrupted;
-  /* Runs jobs as gemem_jobs_run() does; NULL: that. */
-  void (*run) (const GememJob *jobs, guint n, GememResult **results, GError **errors);
+  GememRunner runner;
 } GememNeedOptions;
 
 /* The replay of @need through @spec on device @ordinal of the recording; the caller may add to it. */

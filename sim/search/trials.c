@@ -15,7 +15,7 @@ typedef struct
   const GememJob *jobs;
   guint n;
   guint64 most;
-  void (*run) (const GememJob *jobs, guint n, GememResult **results, GError **errors);
+  const GememRunner *runner;
   GememResult **results;
   GError **errors;
   GememRivals *rivals; /* NULL: nothing is proven */
@@ -105,7 +105,7 @@ run_wave (Trials *trials, const GArray *wave)
 
   for (guint k = 0; k < wave->len; k++)
     jobs[k] = trial_of (trials, g_array_index (wave, guint, k));
-  trials->run (jobs, wave->len, results, errors);
+  gemem_runner_run (trials->runner, jobs, wave->len, results, errors);
   for (guint k = 0; k < wave->len; k++)
     {
       const guint i = g_array_index (wave, guint, k);
@@ -121,20 +121,12 @@ run_wave (Trials *trials, const GArray *wave)
     }
 }
 
-static void
-run_jobs (const GememJob *jobs, guint n, GememResult **results, GError **errors)
-{
-  gemem_jobs_run (jobs, n, 0, results, errors);
-}
-
 void
-gemem_trials_run (const GememJob *jobs, guint n, guint64 most,
-                  void (*run) (const GememJob *jobs, guint n, GememResult **results,
-                               GError **errors),
+gemem_trials_run (const GememJob *jobs, guint n, guint64 most, const GememRunner *runner,
                   GememResult **results, GError **errors)
 {
   g_autofree gboolean *settled = g_new0 (gboolean, n + 1);
-  Trials trials = { jobs, n, most, run != NULL ? run : run_jobs, results, errors, NULL, settled };
+  Trials trials = { jobs, n, most, runner, results, errors, NULL, settled };
 
   if (n > 0)
     trials.rivals = make_rivals (jobs, n);

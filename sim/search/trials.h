@@ -16,12 +16,10 @@ GEMEM_BEGIN_DECLS
 
 /* Runs the @n @jobs, which are of one trace, on one device of it; those that search the least capacity run
  * as they are.  A replay ends at the first request that fails, and once it reserves more than @most bytes
- * (0: no bound).  @run runs jobs as gemem_jobs_run() does; NULL: that.
+ * (0: no bound).
  * @results, @errors: of each job, as gemem_jobs_run() leaves them.  Neither: it decides as a job of which
  * the result fails, or reserves @most or more. */
-void gemem_trials_run (const GememJob *jobs, guint n, guint64 most,
-                       void (*run) (const GememJob *jobs, guint n, GememResult **results,
-                                    GError **errors),
+void gemem_trials_run (const GememJob *jobs, guint n, guint64 most, const GememRunner *runner,
                        GememResult **results, GError **errors);
 
 /* TRUE if @result serves everything with less than @most bytes (0: with any). */

@@ -38,7 +38,16 @@ typedef struct
   const GememAllocatorSpec **specs; /* of the rows but the first */
   GememRivals **rivals;             /* of each recording, with */
   guint64 *capacities;              /* bytes for each; 0: those of the device */
+  char *space;                      /* hash of `specs`, which `alike` of a replay is about */
+  GError *error;                    /* of the keeper: nothing more is begun */
 } Search;
+
+/* What a replay is of. */
+typedef struct
+{
+  guint row, trace;
+  gboolean whole; /* with all bytes of the device */
+} Place;
 
 static GememTuneRow *
 row_at (const GememTune *tune, guint i)
@@ -245,6 +254,107 @@ bound (const Search *search)
              : 0;
 }
 
+/* ---- replays, and what is kept of them */
+
+/* How many rows a replay may be alike to; none while it is asked what the program needs now. */
+static guint
+count_others (const Search *search)
+{
+  return search->tune->rows->len > 0 ? search->tune->rows->len - 1 : 0;
+}
+
+/* What the replay @job came to. */
+static GememTuneReplay
+replay_of (const Search *search, const Place *place, const GememJob *job, const GememResult *result,
+           const GError *error)
+{
+  GememTuneReplay replay = { .cell = { .end = GEMEM_TUNE_UNTRIED }, .passes = 1 };
+
+  if (error != NULL)
+    replay.refusal = g_error_copy (error);
+  if (gemem_was_left_out (result, error))
+    return replay;
+  if (result == NULL)
+    {
+      replay.cell.end = GEMEM_TUNE_REFUSED;
+      return replay;
+    }
+  replay.passes += result->capacity_passes;
+  replay.cell = cell_of (result, 0, search->question->traces[place->trace].result);
+  if (result->least_above > 0 && place->whole)
+    replay.cell.end = GEMEM_TUNE_FAILED;
+  if (job->rivals_alike != NULL)
+    replay.alike = g_memdup2 (job->rivals_alike, count_others (search) * sizeof *replay.alike);
+  return replay;
+}
+
+static void
+replay_clear (GememTuneReplay *replay)
+{
+  g_clear_error (&replay->refusal);
+  g_clear_pointer (&replay->alike, g_free);
+}
+
+/* Takes those of the @n @jobs that are kept; their @keys, and which are @found.  Without a keeper there are none. */
+static void
+find_kept (Search *search, const GememJob *jobs, const Place *places, guint n,
+           GememTuneReplay *replays, char **keys, gboolean *found)
+{
+  const GememTuneKeeper *keeper = search->question->keeper;
+
+  for (guint j = 0; j < n && keeper != NULL && search->error == NULL; j++)
+    {
+      keys[j] = gemem_tune_key (search->tune, places[j].trace, &jobs[j], search->space);
+      if (keeper->find (keeper->data, keys[j], &replays[j], count_others (search), &found[j],
+                        &search->error)
+          && found[j])
+        search->tune->taken += replays[j].passes;
+    }
+}
+
+/* Interrupted, nothing is kept: what is alike was not asked for to the end. */
+static void
+keep (Search *search, const char *key, const GememTuneReplay *replay)
+{
+  const GememTuneKeeper *keeper = search->question->keeper;
+
+  if (keeper != NULL && search->error == NULL && !is_interrupted (search->question)
+      && replay->cell.end != GEMEM_TUNE_UNTRIED)
+    keeper->keep (keeper->data, key, replay, count_others (search), &search->error);
+}
+
+/* What the @n @jobs of @places come to: kept, or made now and kept.  With an error of the keeper, some of it. */
+static void
+run_jobs (Search *search, const GememJob *jobs, const Place *places, guint n,
+          GememTuneReplay *replays)
+{
+  g_autofree GememJob *open = g_new (GememJob, n + 1);
+  g_autofree guint *at = g_new (guint, n + 1);
+  g_autofree gboolean *found = g_new0 (gboolean, n + 1);
+  g_autofree GememResult **results = g_new0 (GememResult *, n + 1);
+  g_autofree GError **errors = g_new0 (GError *, n + 1);
+  g_auto (GStrv) keys = g_new0 (char *, n + 1);
+  guint n_open = 0;
+
+  find_kept (search, jobs, places, n, replays, keys, found);
+  for (guint j = 0; j < n && search->error == NULL; j++)
+    if (!found[j])
+      {
+        at[n_open] = j;
+        open[n_open++] = jobs[j];
+      }
+  gemem_jobs_run (open, n_open, search->question->threads, results, errors);
+  for (guint k = 0; k < n_open; k++)
+    {
+      const guint j = at[k];
+
+      replays[j] = replay_of (search, &places[j], &jobs[j], results[k], errors[k]);
+      keep (search, keys[j], &replays[j]);
+      gemem_result_free (results[k]);
+      g_clear_error (&errors[k]);
+    }
+}
+
 /* ---- least capacities */
 
 static gboolean
@@ -281,16 +391,25 @@ find_capacity_now (Search *search, GError **error)
       const GememNeed *trace = &question->traces[t];
       GememJob job = gemem_need_job (trace, spec_now_of (trace), trace->result->device_ordinal,
                                      &question->options);
-      g_autoptr (GememResult) result = NULL;
+      GememTuneReplay replay = { .refusal = NULL };
+      guint64 least;
 
       if (!gemem_result_is_complete (trace->result))
         continue;
       job.find_capacity = TRUE;
-      result = gemem_job_run (&job, error);
-      if (result == NULL)
-        return FALSE;
-      search->tune->replays += 1 + result->capacity_passes;
-      trace->result->least_capacity = result->least_capacity;
+      run_jobs (search, &job, &(Place){ .trace = t }, 1, &replay);
+      if (search->error == NULL)
+        search->error = g_steal_pointer (&replay.refusal);
+      replay_clear (&replay);
+      if (search->error != NULL)
+        {
+          g_propagate_error (error, g_steal_pointer (&search->error));
+          return FALSE;
+        }
+      search->tune->replays += replay.passes;
+      least = replay.cell.values[GEMEM_TUNE_CAPACITY];
+      trace->result->least_capacity = least > 0 || trace->result->peak_reserved == 0 ? least
+                                                                                     : G_MAXUINT64;
     }
   return TRUE;
 }
@@ -383,12 +502,6 @@ next_rows (const GememTune *tune)
 
 typedef struct
 {
-  guint row, trace;
-  gboolean whole; /* with all bytes of the device */
-} Place;
-
-typedef struct
-{
   GArray *jobs, *places; /* GememJob, Place */
 } Wave;
 
@@ -418,32 +531,23 @@ wave_add (const Search *search, Wave *wave, guint i, guint t)
 
 /* Takes what the replay of @place says of its row and of those alike. */
 static void
-take (Search *search, const Place *place, const GememJob *job, const GememResult *result,
-      const GError *error)
+take (Search *search, const Place *place, const GememTuneReplay *replay)
 {
   GememTune *tune = search->tune;
   GememTuneRow *row = row_at (tune, place->row);
 
-  tune->replays++;
-  if (gemem_was_left_out (result, error))
+  tune->replays += replay->passes;
+  if (replay->cell.end == GEMEM_TUNE_UNTRIED)
     return;
-  if (result == NULL)
-    {
-      row->cells[place->trace].end = GEMEM_TUNE_REFUSED;
-      if (row->why == NULL)
-        row->why = g_strdup (error->message);
-      return;
-    }
-  tune->replays += result->capacity_passes;
-  row->cells[place->trace] = cell_of (result, place->row,
-                                      search->question->traces[place->trace].result);
-  if (result->least_above > 0 && place->whole)
-    row->cells[place->trace].end = GEMEM_TUNE_FAILED;
-  for (guint r = 1; r < tune->rows->len; r++)
+  row->cells[place->trace] = replay->cell;
+  row->cells[place->trace].by = place->row;
+  if (replay->refusal != NULL && row->why == NULL)
+    row->why = g_strdup (replay->refusal->message);
+  for (guint r = 1; r < tune->rows->len && replay->alike != NULL; r++)
     {
       GememTuneCell *cell = &row_at (tune, r)->cells[place->trace];
 
-      if (!job->rivals_alike[r - 1] || cell->end != GEMEM_TUNE_UNTRIED)
+      if (!replay->alike[r - 1] || cell->end != GEMEM_TUNE_UNTRIED)
         continue;
       *cell = row->cells[place->trace];
       if (cell->end == GEMEM_TUNE_REPLAYED)
@@ -456,15 +560,13 @@ wave_run (Search *search, Wave *wave)
 {
   const GememJob *jobs = (const GememJob *) wave->jobs->data;
   const guint n = wave->jobs->len;
-  g_autofree GememResult **results = g_new0 (GememResult *, n + 1);
-  g_autofree GError **errors = g_new0 (GError *, n + 1);
+  g_autofree GememTuneReplay *replays = g_new0 (GememTuneReplay, n);
 
-  gemem_jobs_run (jobs, n, search->question->threads, results, errors);
+  run_jobs (search, jobs, (const Place *) wave->places->data, n, replays);
   for (guint j = 0; j < n; j++)
     {
-      take (search, &g_array_index (wave->places, Place, j), &jobs[j], results[j], errors[j]);
-      gemem_result_free (results[j]);
-      g_clear_error (&errors[j]);
+      take (search, &g_array_index (wave->places, Place, j), &replays[j]);
+      replay_clear (&replays[j]);
       g_free (jobs[j].rivals_alike);
     }
 }
@@ -570,14 +672,14 @@ is_as_good (Search *search, const GememAllocatorSpec *spec, const GememTuneRow *
       GememJob job = gemem_need_job (trace, spec, trace->result->device_ordinal,
                                      &search->question->options);
 
-      job.find_capacity = wants_capacity (search->question);
-      g_autoptr (GememResult) result = gemem_job_run (&job, NULL);
-      const GememTuneCell cell = result != NULL ? cell_of (result, 0, trace->result)
-                                                : (GememTuneCell){ 0 };
+      GememTuneReplay replay = { .refusal = NULL };
 
-      same = result != NULL && cell.end == GEMEM_TUNE_REPLAYED
-             && memcmp (cell.values, row->cells[t].values, sizeof cell.values) == 0;
-      search->tune->replays += 1 + (result != NULL ? result->capacity_passes : 0);
+      job.find_capacity = wants_capacity (search->question);
+      run_jobs (search, &job, &(Place){ .trace = t }, 1, &replay);
+      same = replay.cell.end == GEMEM_TUNE_REPLAYED && search->error == NULL
+             && memcmp (replay.cell.values, row->cells[t].values, sizeof replay.cell.values) == 0;
+      search->tune->replays += replay.passes;
+      replay_clear (&replay);
     }
   return same;
 }
@@ -720,20 +822,27 @@ tune_once (GememTuneQuestion *question, GError **error)
     return NULL;
   add_now (&search);
   add_space (&search);
+  search.space = gemem_tune_hash_space (search.specs, tune->rows->len - 1);
   ok = make_first_rivals (&search, error);
-  while (ok && !is_interrupted (question) && run_wave (&search))
+  while (ok && !is_interrupted (question) && search.error == NULL && run_wave (&search))
     ;
-  if (ok)
+  if (ok && search.error == NULL)
     {
       write_line (&search);
       find_front (tune);
       count (tune);
+    }
+  if (search.error != NULL)
+    {
+      g_propagate_error (error, search.error);
+      ok = FALSE;
     }
   for (guint t = 0; t < question->n_traces; t++)
     gemem_rivals_free (search.rivals[t]);
   g_free (search.rivals);
   g_free (search.capacities);
   g_free (search.specs);
+  g_free (search.space);
   return ok ? g_steal_pointer (&tune) : NULL;
 }
 
@@ -778,6 +887,7 @@ find_reached (GememTune *tune)
       tune->reached = row_at (again, again->best)->values[GEMEM_TUNE_CAPACITY];
       tune->least = again->counts[GEMEM_TUNE_UNTRIED] == 0;
       tune->replays += again->replays;
+      tune->taken += again->taken;
       tune->line = g_steal_pointer (&again->line);
     }
   for (guint t = 0; t < larger.n_traces; t++)

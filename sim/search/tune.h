@@ -5,7 +5,8 @@
  * that was stopped when it needed more than the best.
  *
  * Invariants: the answer is that of replaying every setting to its end, with any number of threads: rows
- * are settled in waves that depend on the question alone.  A setting is the best only if every request of
+ * are settled in waves that depend on the question alone.  So a search whose replays were kept asks for the same
+ * ones again, and comes to the same answer and counts.  A setting is the best only if every request of
  * every recording was served, by the allocator and not an approximation of it.
  * Cost: an unused allocator for each setting and recording, and the replays that are left.
  */
@@ -63,6 +64,29 @@ typedef struct
   char *why;            /* REFUSED */
 } GememTuneRow;
 
+/* All that a search takes of a replay. */
+typedef struct
+{
+  GememTuneCell cell; /* UNTRIED: it was interrupted; `by` is not set */
+  guint passes;       /* over the recording */
+  GError *refusal;    /* why there is no allocator of these settings; NULL: there is one */
+  gboolean
+      *alike; /* of each row but the first: it would have decided alike; NULL: none was asked of */
+} GememTuneReplay;
+
+/* Where replays are kept, so that a search that was stopped goes on.  A key names all that a replay depends on.
+ * FALSE with an error ends the search. */
+typedef struct
+{
+  gpointer data;
+  const char *const *names; /* of each recording: another one for other events */
+  /* *@found: whether it is kept; then @replay is filled, its `alike` (@n rows) where there is one. */
+  gboolean (*find) (gpointer data, const char *key, GememTuneReplay *replay, guint n,
+                    gboolean *found, GError **error);
+  gboolean (*keep) (gpointer data, const char *key, const GememTuneReplay *replay, guint n,
+                    GError **error);
+} GememTuneKeeper;
+
 typedef struct
 {
   GememNeed *traces; /* gemem_tune() fills their results: with the settings now */
@@ -74,6 +98,7 @@ typedef struct
   gboolean whole; /* no replay is stopped above the best: figures show all values */
   guint threads;  /* 0: one per processor */
   void (*progress) (guint settled, guint rows); /* NULL: nobody looks */
+  const GememTuneKeeper *keeper;                /* NULL: nothing is kept */
 } GememTuneQuestion;
 
 typedef struct
@@ -86,6 +111,7 @@ typedef struct
                   * the first */
   guint counts[GEMEM_TUNE_ENDS]; /* of rows but the first */
   guint replays;                 /* of one recording each, stopped ones included */
+  guint taken;                   /* of these, not made but taken from the keeper */
   guint shared;                  /* rows ABOVE or FAILED by the replay of another */
   /* Where no setting serves every request: bytes of a device on which one is known to; 0: not known. */
   guint64 reached;
@@ -109,6 +135,14 @@ GPtrArray *gemem_tune_changes (const GememTune *tune, guint i);
 
 /* What is in effect with row @i, GememSetting; NULL: the settings contradict each other. */
 GPtrArray *gemem_tune_effect (const GememTune *tune, guint i);
+
+/* ---- tune-keys.c */
+
+/* A text for all that the settings @specs of a search say; @n of them; g_free(). */
+char *gemem_tune_hash_space (const GememAllocatorSpec *const *specs, guint n);
+/* The name of the replay @job of recording @trace among those that are kept: a hash of all that its GememTuneReplay
+ * depends on, the version of gemem included.  @space: of gemem_tune_hash_space(); NULL: it has no rivals.  g_free(). */
+char *gemem_tune_key (const GememTune *tune, guint trace, const GememJob *job, const char *space);
 
 /* ---- tune-results.c */
 

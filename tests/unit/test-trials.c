@@ -13,7 +13,7 @@ check_against (const GememJob *jobs, GememResult *const *alone, guint n, guint64
   g_autofree GError **errors = g_new0 (GError *, n);
   guint left_out = 0;
 
-  gemem_trials_run (jobs, n, most, NULL, results, errors);
+  gemem_trials_run (jobs, n, most, &(GememRunner){ 0 }, results, errors);
   for (guint i = 0; i < n; i++)
     {
       g_assert_true ((alone[i] == NULL) == (errors[i] != NULL));
@@ -124,7 +124,7 @@ test_capacity (void)
                          .use_trace_settings = TRUE };
   GememJob jobs[2] = { job, job };
   jobs[1].find_capacity = TRUE;
-  gemem_trials_run (jobs, 2, 1, NULL, results, errors);
+  gemem_trials_run (jobs, 2, 1, &(GememRunner){ 0 }, results, errors);
   g_assert_true (results[0]->stopped_above);
   g_assert_true (gemem_result_is_complete (results[1]));
   g_assert_cmpuint (results[1]->least_capacity, >, 0);
