@@ -66,16 +66,6 @@ gemem_event_kind_name (GememEventKind kind)
   return name != NULL ? name : "unknown";
 }
 
-/* Allocators ask for more than the request, and a driver may refuse its last bytes. */
-#define CERTAINLY_FREE (256 * GEMEM_MIB)
-
-gboolean
-gemem_trace_was_limited (const GememTraceEvent *event)
-{
-  return event->kind == GEMEM_EVENT_OOM && event->size > 0 && event->size < event->aux
-         && event->aux - event->size >= CERTAINLY_FREE;
-}
-
 GememEventKind
 gemem_event_kind_from_name (const char *name, gsize length)
 {

@@ -362,9 +362,6 @@ const char *gemem_event_kind_name (GememEventKind kind); /* "alloc", "free-reque
 /* Returns 0 if @name is not the name of a kind. */
 GememEventKind gemem_event_kind_from_name (const char *name, gsize length);
 
-/* TRUE if @event is an OOM for which the device had enough: then a limit of the program refused it. */
-gboolean gemem_trace_was_limited (const GememTraceEvent *event);
-
 /* Provenance of a dry run: what its verdict depends on, one each (dry/verdict/judge.c). */
 #define GEMEM_TRACE_ONLY_IF "only if"
 /* Provenance of requests to PyTorch that calls for the host's pinned memory follow. */

@@ -121,6 +121,19 @@ settings_now (const GememAdvice *advice, const GememAdviceQuestion *question)
 
 /* ---- the verdict */
 
+/* Whether the recorded program was refused by a limit of its own, which no setting names. */
+static gboolean
+is_limited (const GememResult *now)
+{
+  const char *limit = gemem_settings_value (now->parameters, "memory_limit");
+  const GememOom *oom = now->oom != NULL && now->oom->len > 0
+                            ? &g_array_index (now->oom, GememOom, 0)
+                            : NULL;
+
+  return limit != NULL && strcmp (limit, "none") == 0 && oom != NULL
+         && oom->device_free >= oom->requested;
+}
+
 /* A request that an exact replay of the program's own rules refuses was refused, however short the
  * recording is; only approximations and forbidden programs say nothing. */
 static void
@@ -133,6 +146,7 @@ judge (GememAdvice *advice, const GememAdviceQuestion *question)
     {
       g_clear_pointer (&advice->doubt, g_free);
       advice->verdict = GEMEM_ADVICE_DOES_NOT_FIT;
+      advice->limited = advice->device == NULL && is_limited (now);
       return;
     }
   if (advice->doubt == NULL && advice->histories.all.failed > 0)
@@ -532,26 +546,6 @@ count_on_host (GememHeld *held)
   return count;
 }
 
-/* Bytes that were free when a limit of the program refused a request on device @ordinal of @held; 0: none did. */
-static guint64
-find_spare (GememHeld *held, int ordinal)
-{
-  GememTraceReader *reader = gemem_held_count (held, GEMEM_EVENT_OOM) > 0
-                                 ? gemem_held_open (held, NULL)
-                                 : NULL;
-  const GememTraceEvent *events;
-  guint64 spare = 0;
-  gssize n;
-
-  while (reader != NULL && spare == 0 && (n = gemem_trace_next (reader, &events, NULL)) > 0)
-    for (gssize i = 0; i < n && spare == 0; i++)
-      if (events[i].device == ordinal && gemem_trace_was_limited (&events[i]))
-        spare = events[i].aux;
-  if (reader != NULL)
-    gemem_trace_close (reader);
-  return spare;
-}
-
 static GememAdvice *
 advice_new (const GememAdviceQuestion *question)
 {
@@ -606,8 +600,6 @@ gemem_advise (const GememAdviceQuestion *asked, GError **error)
   advice->versions = advice->assumed ? NULL
                                      : gemem_recorder_versions (gemem_held_info (advice->held));
   advice->least = advice->now->lower_bound;
-  if (asked->device_spec == NULL)
-    advice->spare = find_spare (advice->held, ordinal);
   judge (advice, question);
   doubt_replay (advice, asked);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);

@@ -65,9 +65,8 @@ typedef struct
   gboolean assumed;        /* the recording does not say which allocator made it */
   char *versions;          /* "2.10 or 2.11": which of the system the program has; NULL: not told */
   gboolean device_assumed; /* neither the question nor the recording says how large the device is */
-  /* bytes of the recorded device that were free when a limit of the program itself refused a request, on that
-   * device; 0: none did, or another device was asked about */
-  guint64 spare;
+  gboolean
+      limited; /* it does not fit in a limit that the recorded program had; `need` is one that would do */
   guint devices;   /* of the trace; the advice is about the one that needs most */
   guint64 on_host; /* events of the host's memory, which it is not about */
   GememAllocatorSpec *spec;

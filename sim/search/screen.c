@@ -45,6 +45,14 @@ is_doubled (const GememAdvice *advice)
          && (gemem_held_info (advice->held)->flags & GEMEM_TRACE_BLOCK_SIZES) != 0;
 }
 
+/* What came before is not in the recording. */
+static gboolean
+begins_in_middle (const GememAdvice *advice)
+{
+  return advice->now->initial_events > 0
+         || (gemem_held_info (advice->held)->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0;
+}
+
 /* ---- why it fails */
 
 /* "other streams' caches: 2.000 GiB free in ...", where most of what was idle at the failure lies, if
@@ -63,6 +71,29 @@ idle_elsewhere (const GememResult *now, const GememOom *oom)
                                           : NULL;
 }
 
+/* "a limit of the program (the device had 70.14 GiB free); 156.4 MiB of the 1.287 GiB held are not in use" */
+static char *
+limit_text (const GememResult *now, const GememOom *oom)
+{
+  const char *limit = gemem_settings_value (now->parameters, "memory_limit");
+  GString *out = g_string_new (NULL);
+  char size[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX];
+  guint64 bytes;
+
+  if (limit != NULL && strcmp (limit, "none") != 0
+      && gemem_parse_size (limit, 1, 0, &bytes, NULL))
+    g_string_append_printf (out, "the allocator's limit of %s", gemem_format_size (size, bytes));
+  else
+    g_string_append_printf (out, "a limit of %s", limit != NULL ? "the program" : "the allocator");
+  g_string_append_printf (out, " (the device had %s free)",
+                          gemem_format_size (size, oom->device_free));
+  if (oom->live < oom->reserved)
+    g_string_append_printf (out, "; %s of the %s held are not in use",
+                            gemem_format_size (size, oom->reserved - oom->live),
+                            gemem_format_size (whole, oom->reserved));
+  return g_string_free (out, FALSE);
+}
+
 char *
 gemem_advice_reason (const GememAdvice *advice)
 {
@@ -74,6 +105,8 @@ gemem_advice_reason (const GememAdvice *advice)
 
   if (oom == NULL)
     return NULL;
+  if (advice->limited)
+    return limit_text (now, oom);
   if (gemem_oom_is_unbegun (oom))
     return g_strdup ("the allocator did not get what it takes at the beginning");
   if (oom->wake)
@@ -89,8 +122,7 @@ gemem_advice_reason (const GememAdvice *advice)
         "truly too little (%s in use, and with the request %s more than there is)",
         gemem_format_size (a, oom->live), gemem_format_size (b, oom->missing));
   if (oom->device_free >= oom->requested)
-    return g_strdup_printf ("a limit of the allocator (the device has %s free)",
-                            gemem_format_size (a, oom->device_free));
+    return limit_text (now, oom);
   if (oom->waiting)
     return g_strdup (
         "freed memory waits for its streams (once they are done, the same request fits)");
@@ -116,30 +148,6 @@ append_failure (GString *out, const GememAdvice *advice)
     gemem_origin_append_by (out, oom->origin.by);
   if (now->ooms > 1)
     g_string_append_printf (out, ", and %" G_GUINT64_FORMAT " more", now->ooms - 1);
-  if (advice->spare > 0)
-    g_string_append_printf (out, ", though %s of the device were free",
-                            gemem_format_size (size, advice->spare));
-}
-
-/* "in 16.00 GiB (the recorded device)", where it does not fit. */
-static void
-append_where (GString *out, const GememAdvice *advice, const char *whose)
-{
-  const gboolean recorded = !advice->device_assumed && advice->now->device_from != NULL;
-  const gboolean refused = gemem_held_refused (advice->held) > 0;
-  char whole[GEMEM_FORMAT_MAX];
-
-  gemem_format_size (whole, advice->now->capacity);
-  if (advice->spare > 0 && recorded)
-    g_string_append_printf (out, "in the limit it was given (%s or more)", whole);
-  else if (advice->spare > 0)
-    g_string_append (out, "in the limit it was given");
-  else if (recorded && refused)
-    g_string_append_printf (out, "on the device it was recorded on (%s)", whole);
-  else if (advice->device_assumed && refused)
-    g_string_append (out, "on the device it was recorded on");
-  else
-    g_string_append_printf (out, "in %s%s", whole, whose);
 }
 
 char *
@@ -168,7 +176,11 @@ gemem_advice_sentence (const GememAdvice *advice)
         "says whether it fits.",
         need, host ? " of the host's memory" : "", with);
   else if (advice->verdict == GEMEM_ADVICE_FITS)
-    g_string_append_printf (out, "It fits: it needs %s of %s%s %s.", need, whole, whose, with);
+    g_string_append_printf (out, "It fits%s: it needs %s of %s%s %s.",
+                            advice->device != NULL && begins_in_middle (advice)
+                                ? ", from where the recording begins"
+                                : "",
+                            need, whole, whose, with);
   else if (advice->verdict == GEMEM_ADVICE_UNKNOWN)
     g_string_append_printf (out,
                             "It cannot be told whether it fits: %s. As far as it goes it needs %s "
@@ -178,14 +190,20 @@ gemem_advice_sentence (const GememAdvice *advice)
     {
       g_autofree char *reason = gemem_advice_reason (advice);
 
-      g_string_append (out, "It does not fit ");
-      append_where (out, advice, whose);
-      g_string_append_printf (out, " %s: ", with);
+      if (advice->limited && recorded)
+        g_string_append_printf (
+            out, "It does not fit in the limit it was given (%s or more) %s: ", whole, with);
+      else if ((advice->device_assumed || recorded) && gemem_held_refused (advice->held) > 0)
+        g_string_append_printf (out, "It does not fit on the device it was recorded on%s%s%s %s: ",
+                                recorded ? " (" : "", recorded ? whole : "", recorded ? ")" : "",
+                                with);
+      else
+        g_string_append_printf (out, "It does not fit in %s%s %s: ", whole, whose, with);
       append_failure (out, advice);
       g_string_append_printf (out, ". Why: %s.", reason);
       if (advice->need > 0)
-        g_string_append_printf (out, " It needs a %s of %s.",
-                                advice->spare > 0 ? "limit" : "device", need);
+        g_string_append_printf (out, " It needs a %s of %s.", advice->limited ? "limit" : "device",
+                                need);
     }
   return g_string_free (out, FALSE);
 }
@@ -219,7 +237,7 @@ append_head (GString *out, const GememAdvice *advice)
                           gemem_plural (gemem_held_events (advice->held)));
   if (steps > 0)
     g_string_append_printf (head, " in %" G_GUINT64_FORMAT " step%s", steps, gemem_plural (steps));
-  if (now->initial_events > 0 || (info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0)
+  if (begins_in_middle (advice))
     g_string_append (head, ", begins in the middle");
   if (now->device_ordinal == GEMEM_DEVICE_HOST)
     g_string_append (head, " of host memory");
@@ -304,12 +322,13 @@ append_offers (GString *out, const GememAdvice *advice)
 {
   if (advice->lines->len == 0)
     return;
-  g_string_append_printf (out, "\n%s with%s:\n",
+  g_string_append_printf (out, "\n%s with%s%s:\n",
                           !all_fit (advice)                       ? "It needs less"
                           : gemem_held_refused (advice->held) > 0 ? "All that was recorded fits"
                                                                   : "It fits",
                           advice->lines->len > 1 ? ", each proven by a replay"
-                                                 : ", proven by a replay");
+                                                 : ", proven by a replay",
+                          begins_in_middle (advice) ? " of what was alive when it begins" : "");
   for (guint i = 0; i < advice->lines->len; i++)
     append_offer (out, advice, &g_array_index (advice->lines, GememAdviceLine, i));
 }
@@ -336,7 +355,6 @@ append_tried (GString *out, const GememAdvice *advice)
                                 advice->left_out == 1 ? "is" : "are");
       else if (advice->lines->len == 0)
         g_string_append (text, !failed                  ? "; none needs 1 % less"
-                               : advice->spare > 0      ? "; none stays within what it held before"
                                : advice->device_assumed ? "; none is known to fit there"
                                                         : "; with none of them it fits");
       if (advice->approximate > 0)
