@@ -80,8 +80,7 @@ limit_text (const GememResult *now, const GememOom *oom)
   char size[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX];
   guint64 bytes;
 
-  if (limit != NULL && strcmp (limit, "none") != 0
-      && gemem_parse_size (limit, 1, 0, &bytes, NULL))
+  if (limit != NULL && strcmp (limit, "none") != 0 && gemem_parse_size (limit, 1, 0, &bytes, NULL))
     g_string_append_printf (out, "the allocator's limit of %s", gemem_format_size (size, bytes));
   else
     g_string_append_printf (out, "a limit of %s", limit != NULL ? "the program" : "the allocator");
@@ -354,9 +353,10 @@ append_tried (GString *out, const GememAdvice *advice)
         g_string_append_printf (text, "; interrupted, %u more %s left out", advice->left_out,
                                 advice->left_out == 1 ? "is" : "are");
       else if (advice->lines->len == 0)
-        g_string_append (text, !failed                  ? "; none needs 1 % less"
-                               : advice->device_assumed ? "; none is known to fit there"
-                                                        : "; with none of them it fits");
+        g_string_append (text, !failed ? "; none needs 1 % less"
+                               : advice->device_assumed || advice->limited
+                                   ? "; none is known to fit there"
+                                   : "; with none of them it fits");
       if (advice->approximate > 0)
         g_string_append_printf (text, "; %u not proven, they are only approximated",
                                 advice->approximate);
