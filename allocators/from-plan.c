@@ -190,8 +190,8 @@ add_place (Plan *plan, guint32 i, const GememPlan *places, const GememLifetime *
   Turn *turn;
 
   *place = (Place){ .offset = places->offsets[i], .size = places->sizes[i] };
-  if (life->tag != 0)
-    return; /* of 0 bytes: such requests never arrive */
+  if (life->size == 0)
+    return; /* such requests never arrive */
   turn = gemem_idmap_insert (plan->turns, life->id, &known);
   if (known)
     plan->places[turn->last].next = i;

@@ -37,7 +37,7 @@ gemem_lifetimes_add (GememLifetimes *lifetimes, guint64 begin, guint64 end, guin
     .begin = begin, .end = end, .safe_end = end, .size = size, .id = number, .tag = number
   };
 
-  g_assert (begin < end && size > 0);
+  g_assert (begin < end);
   g_array_append_val (lifetimes->items, item);
   lifetimes->steps = MAX (lifetimes->steps, end);
 }
@@ -119,10 +119,11 @@ gemem_lifetimes_unit (const GememLifetimes *lifetimes, guint64 alignment)
 
   for (guint i = 0; i < lifetimes->items->len && unit > 1; i++)
     {
-      const guint64 own = gemem_lifetimes_get (lifetimes, i)->alignment,
-                    place = gemem_lifetimes_place (lifetimes, i);
+      const GememLifetime *life = gemem_lifetimes_get (lifetimes, i);
+      const guint64 place = gemem_lifetimes_place (lifetimes, i);
 
-      unit = gemem_common_divisor (unit, own);
+      if (life->size > 0)
+        unit = gemem_common_divisor (unit, life->alignment);
       if (place != GEMEM_ANY_PLACE)
         unit = gemem_common_divisor (unit, place);
     }

@@ -8,8 +8,8 @@
  * Few items have more: gaps, in which none or only some of their bytes are in use, and a place that every
  * plan has to keep.
  *
- * Invariants: begin < end <= safe_end and size > 0 for every item; items are in the order of the
- * program's requests.  Gaps lie within the life of their item and do not meet; where there are any,
+ * Invariants: begin < end <= safe_end for every item; items are in the order of the program's
+ * requests.  An item of 0 bytes shares none with any other, and has no place.  Gaps lie within the life of their item and do not meet; where there are any,
  * safe_end = end.
  * Cost: 56 bytes an item.  Origin: offline-planning.md.
  */
@@ -75,12 +75,13 @@ GArray *gemem_lifetimes_pieces (const GememLifetimes *lifetimes, guint32 **start
 /* "buffer 'b1'", or "item 3 (id 4)"; g_free(). */
 char *gemem_lifetimes_name (const GememLifetimes *lifetimes, guint32 item);
 
-/* The place that the item has to have, or GEMEM_ANY_PLACE. */
+/* The place that the item has to have, or GEMEM_ANY_PLACE; of 0 bytes any will do. */
 static inline guint64
 gemem_lifetimes_place (const GememLifetimes *lifetimes, guint32 item)
 {
-  return lifetimes->places != NULL ? g_array_index (lifetimes->places, guint64, item)
-                                   : GEMEM_ANY_PLACE;
+  return lifetimes->places != NULL && gemem_lifetimes_get (lifetimes, item)->size > 0
+             ? g_array_index (lifetimes->places, guint64, item)
+             : GEMEM_ANY_PLACE;
 }
 
 /* What all offsets are multiples of: the greatest common divisor of @alignment (of items without their own), the

@@ -143,7 +143,7 @@ has_spaces (const GememLifetimes *lifetimes)
   return FALSE;
 }
 
-/* Matches @rows with @lifetimes: a plan with their offsets. */
+/* Matches @rows, none of 0 bytes, with @lifetimes: a plan with their offsets. */
 static GememPlan *
 match (const char *path, const GememPlan *head, GArray *rows, const GememLifetimes *lifetimes,
        GError **error)
@@ -151,8 +151,11 @@ match (const char *path, const GememPlan *head, GArray *rows, const GememLifetim
   g_autoptr (GArray) wanted = rows_of (lifetimes);
   g_autoptr (GememPlan) plan = with_head (head, lifetimes->items->len);
 
+  drop_empty (wanted);
   g_array_sort (wanted, compare_ids);
   g_array_sort (rows, compare_ids);
+  for (guint32 i = 0; i < plan->n_items; i++) /* of 0 bytes: any offset will do */
+    plan->offsets[i] = gemem_lifetimes_get (lifetimes, i)->size == 0 ? 0 : plan->offsets[i];
   plan->spaces = g_new0 (guint64, (gsize) plan->n_items + 1);
   for (guint i = 0; i < MAX (wanted->len, rows->len); i++)
     {

@@ -70,8 +70,11 @@ static guint64
 place_behind (Behind *behind, const GememLifetime *life)
 {
   gboolean known;
-  guint64 *offset = gemem_idmap_insert (behind->places, life->id, &known);
+  guint64 *offset;
 
+  if (life->size == 0)
+    return 0;
+  offset = gemem_idmap_insert (behind->places, life->id, &known);
   if (!known)
     *offset = gemem_align_up (behind->end, SPACE_ALIGNMENT);
   behind->end = MAX (behind->end, *offset + life->size);

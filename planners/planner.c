@@ -148,6 +148,93 @@ run (const GememPlanner *planner, gconstpointer params, const GememPlanInput *in
   return planner->plan (params, input, error);
 }
 
+/* ---- items of 0 bytes, which no planner sees */
+
+static guint32
+count_empty (const GememLifetimes *lifetimes)
+{
+  guint32 empty = 0;
+
+  for (guint32 i = 0; i < lifetimes->items->len; i++)
+    empty += gemem_lifetimes_get (lifetimes, i)->size == 0;
+  return empty;
+}
+
+/* The items of @all that have bytes; *numbers: what each is in @all. */
+static GememLifetimes *
+drop_empty (const GememLifetimes *all, guint32 **numbers)
+{
+  GememLifetimes *some = gemem_lifetimes_new (all->name);
+  const guint32 n = all->items->len, n_gaps = all->gaps != NULL ? all->gaps->len : 0;
+  guint32 gap = 0;
+
+  *numbers = g_new (guint32, (gsize) n + 1);
+  some->steps = all->steps;
+  some->gaps = all->gaps != NULL ? g_array_new (FALSE, FALSE, sizeof (GememLifeGap)) : NULL;
+  some->places = all->places != NULL ? g_array_new (FALSE, FALSE, sizeof (guint64)) : NULL;
+  some->names = all->names != NULL ? g_ptr_array_new () : NULL;
+  for (guint32 i = 0; i < n; i++)
+    {
+      const gboolean empty = gemem_lifetimes_get (all, i)->size == 0;
+      const guint32 number = some->items->len;
+
+      for (; gap < n_gaps && g_array_index (all->gaps, GememLifeGap, gap).item == i; gap++)
+        if (!empty)
+          {
+            g_array_append_val (some->gaps, g_array_index (all->gaps, GememLifeGap, gap));
+            g_array_index (some->gaps, GememLifeGap, some->gaps->len - 1).item = number;
+          }
+      if (empty)
+        continue;
+      (*numbers)[number] = i;
+      g_array_append_val (some->items, *gemem_lifetimes_get (all, i));
+      if (some->places != NULL)
+        g_array_append_val (some->places, g_array_index (all->places, guint64, i));
+      if (some->names != NULL)
+        g_ptr_array_add (some->names, all->names->pdata[i]);
+    }
+  return some;
+}
+
+/* Moves value i of @values to position numbers[i] of @all; the others are @other. */
+static void
+widen (guint64 **values, const guint32 *numbers, guint32 n, guint32 all, guint64 other)
+{
+  guint64 *wide = *values != NULL ? g_new (guint64, (gsize) all + 1) : NULL;
+
+  for (guint32 i = 0; i < all && wide != NULL; i++)
+    wide[i] = other;
+  for (guint32 i = 0; i < n && wide != NULL; i++)
+    wide[numbers[i]] = (*values)[i];
+  g_free (*values);
+  *values = wide;
+}
+
+/* As run(); items of 0 bytes are at offset 0. */
+static GememPlan *
+run_sized (const GememPlanner *planner, gconstpointer params, const GememPlanInput *input,
+           GError **error)
+{
+  if (input->graph != NULL || count_empty (input->lifetimes) == 0)
+    return run (planner, params, input, error);
+  g_autofree guint32 *numbers = NULL;
+  g_autoptr (GememLifetimes) some = drop_empty (input->lifetimes, &numbers);
+  const guint32 n = some->items->len, all = input->lifetimes->items->len;
+  GememPlanInput own = *input;
+  own.lifetimes = some;
+  GememPlan *plan = n > 0 ? run (planner, params, &own, error) : gemem_plan_new ("", 0);
+
+  if (plan == NULL)
+    return NULL;
+  widen (&plan->offsets, numbers, n, all, 0);
+  widen (&plan->sizes, numbers, n, all, 0);
+  widen (&plan->spaces, numbers, n, all, 0);
+  g_clear_pointer (&plan->variables, g_free);
+  g_clear_pointer (&plan->addresses, g_free);
+  plan->n_items = all;
+  return plan;
+}
+
 guint64
 gemem_plan_lower_bound (const GememPlanInput *input, const GememPlan *plan)
 {
@@ -205,7 +292,7 @@ gemem_planner_run (const GememChoice *choice, const GememPlanInput *input, GErro
       return NULL;
     }
   plan = is_plannable (planner, input, error) && has_memory (planner, input, error)
-             ? run (planner, params, input, error)
+             ? run_sized (planner, params, input, error)
              : NULL;
   gemem_choice_params_free (choice, params);
   if (gemem_plan_is_unwanted (input->interrupted) && (plan == NULL || plan->stopped == NULL))

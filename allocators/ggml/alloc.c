@@ -119,8 +119,8 @@ serve_all (Ggml *self, const GememLifetimes *lifetimes)
       for (; ended < n && ends[ended].step <= life->begin; ended++)
         if (pieces[ends[ended].item] != NULL)
           gemem_ggml_offsets_free (&self->offsets, pieces[ends[ended].item]);
-      if (life->tag != 0)
-        continue; /* of 0 bytes: such requests never arrive */
+      if (life->size == 0)
+        continue; /* such requests never arrive */
       pieces[i] = gemem_ggml_offsets_alloc (&self->offsets, life->size);
       self->planned += pieces[i] != NULL;
     }

@@ -43,9 +43,8 @@ on_alloc (const Pass *pass, const GememTraceEvent *event, guint64 number, GError
       return FALSE;
     }
   *record = item;
-  gemem_lifetimes_add (pass->lifetimes, initial ? 0 : number, number + 1, MAX (event->size, 1));
+  gemem_lifetimes_add (pass->lifetimes, initial ? 0 : number, number + 1, event->size);
   gemem_lifetimes_get (pass->lifetimes, item)->id = event->id;
-  gemem_lifetimes_get (pass->lifetimes, item)->tag = event->size == 0;
   gemem_lifetimes_get (pass->lifetimes, item)->end = 0; /* not known yet */
   return TRUE;
 }
@@ -70,7 +69,6 @@ on_refused (const Pass *pass, const GememTraceEvent *event, guint64 number, GErr
     return FALSE;
   gemem_lifetimes_add (pass->lifetimes, number, number + 1, event->size);
   gemem_lifetimes_get (pass->lifetimes, item)->id = GEMEM_REFUSED_ID;
-  gemem_lifetimes_get (pass->lifetimes, item)->tag = 0;
   return TRUE;
 }
 
@@ -163,10 +161,8 @@ take_row (GememLifetimes *lifetimes, guint32 item, const GememTraceInfo *info, g
   GememLifetime *life = gemem_lifetimes_get (lifetimes, item);
   const GememTableRow *row = &g_array_index (info->table, GememTableRow, number);
 
-  const guint64 place = life->tag == 0 ? row->place : GEMEM_ANY_PLACE; /* of 0 bytes: any will do */
-
   life->alignment = row->alignment;
-  g_array_append_val (lifetimes->places, place);
+  g_array_append_val (lifetimes->places, row->place);
   g_ptr_array_add (lifetimes->names, g_strdup (info->strings->pdata[row->tag]));
   for (guint32 i = first_gap[number]; i < first_gap[number + 1]; i++)
     {
@@ -178,10 +174,10 @@ take_row (GememLifetimes *lifetimes, guint32 item, const GememTraceInfo *info, g
 }
 
 static gboolean
-has_place (const GArray *places)
+has_place (const GememLifetimes *lifetimes)
 {
-  for (guint i = 0; i < places->len; i++)
-    if (g_array_index (places, guint64, i) != GEMEM_ANY_PLACE)
+  for (guint i = 0; i < lifetimes->items->len; i++)
+    if (gemem_lifetimes_place (lifetimes, i) != GEMEM_ANY_PLACE)
       return TRUE;
   return FALSE;
 }
@@ -201,6 +197,6 @@ gemem_lifetimes_take_table (GememLifetimes *lifetimes, const GememTraceInfo *inf
     take_row (lifetimes, i, info, gemem_lifetimes_get (lifetimes, i)->id - 1, first_gap);
   if (lifetimes->gaps->len == 0)
     g_clear_pointer (&lifetimes->gaps, g_array_unref);
-  if (!has_place (lifetimes->places))
+  if (!has_place (lifetimes))
     g_clear_pointer (&lifetimes->places, g_array_unref);
 }

@@ -8,8 +8,7 @@
  * block of the initial state lives from 0.  A request that ran out of memory when it was recorded is one
  * like all others; that of an OOM event, with the id GEMEM_REFUSED_ID, lives for that event.
  *
- * Ordinals: item i belongs to the i-th ALLOC or OOM of the device, initial blocks included.  A request of 0 bytes counts as 1 byte,
- * so that it has an address; its tag is 1, that of others 0.
+ * Ordinals: item i belongs to the i-th ALLOC or OOM of the device, initial blocks included, and those of 0 bytes.
  *
  * Cost: one pass; memory linear in the allocations (56 bytes each), which planning needs anyway.
  */

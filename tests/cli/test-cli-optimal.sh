@@ -68,6 +68,21 @@ gap 8-11; says err 'a gap from 8 to 11, which is not within its life'
 gap 5-5; says err 'a gap from 5 to 5, which is no time'
 gap 3; says err '"3" is no gap; write it as 3-5, or 3-5@0:64'
 
+# What has no bytes takes none: every planner makes the plan that it makes without, a place of its own means nothing, and the plan can be
+# replayed.
+printf '%s\n' id,lower,upper,size,alignment a,1,3,8,8 b,2,5,3, c,4,9,6, >some.csv
+printf '%s\n' id,lower,upper,size,alignment x,0,4,0,4 a,1,3,8,8 y,0,9,0, b,2,5,3, c,4,9,6, z,9,10,0, >zero.csv
+arenas () { gemem-sim plan "$1" -p '*' -f json --no-time | jq -c '[.plans[] | [.planner, .arena, .lower_bound, .least]]'; }
+check 'rows of 0 bytes change no plan' sh -c 'test "$1" = "$2" && test ${#1} -gt 1000' sh "$(arenas some.csv)" "$(arenas zero.csv)"
+for form in csv json; do
+  run 0 gemem-sim plan zero.csv -p optimal:alignment=1 --plan "zero-plan.$form" --no-time; says out ' 11 B +11 B'
+  run 0 gemem-sim replay zero.csv -a "plan:file=zero-plan.$form"; says out '^ *peak reserved +11 B'; says out '^ *failed +0$'
+  run 0 gemem-sim plan --check "zero-plan.$form"; says out 'safe: 3 items in 11 B'
+done
+printf '%s\n' id,lower,upper,size,alignment,offset x,0,4,0,4,7 a,1,3,8,8, b,2,5,3,, >zero.csv
+run 0 gemem-sim plan zero.csv -p optimal:alignment=1 --no-time; says out ' 11 B +11 B'; says out 'proven least'
+printf '%s\n' id,lower,upper,size x,0,4,0 y,2,5,0 >zero.csv; run 0 gemem-sim plan zero.csv -p '*' --no-time; says out '^optimal +0 B'
+
 if shared dsa/minimalloc; then
   run 0 gemem-sim plan "$GEMEM_SHARED/dsa/minimalloc/D.1048576.csv" -p optimal:alignment=1,effort=quick --no-time
   says out '^optimal:alignment=1,effort=quick: at most [5-7]\.[0-9] % above the least possible$' # 10.2 % without joining boxes
