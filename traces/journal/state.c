@@ -527,7 +527,7 @@ set_attribute (JournalState *state, const JournalRecord *record)
   emit_settings (state, pool);
 }
 
-/* A pool gives back what it does not use above @record->q bytes. */
+/* A pool returns what it does not use above @record->q bytes. */
 static void
 trim (JournalState *state, const JournalRecord *record)
 {
