@@ -76,14 +76,14 @@ static char *
 limit_text (const GememResult *now, const GememOom *oom)
 {
   const char *limit = gemem_settings_value (now->parameters, "memory_limit");
-  char room[GEMEM_FORMAT_MAX], taken[GEMEM_FORMAT_MAX];
+  char left[GEMEM_FORMAT_MAX], taken[GEMEM_FORMAT_MAX];
   guint64 bytes;
 
-  gemem_format_size (room, oom->device_free);
+  gemem_format_size (left, oom->device_free);
   if (limit == NULL || !gemem_parse_size (limit, 1, 0, &bytes, NULL))
-    return g_strdup_printf ("a limit of the allocator (the device has %s free)", room);
+    return g_strdup_printf ("a limit of the allocator (the device has %s free)", left);
   return g_strdup_printf ("a limit of the allocator, taken as %s (the device has %s free)",
-                          gemem_format_size (taken, bytes), room);
+                          gemem_format_size (taken, bytes), left);
 }
 
 char *
@@ -294,15 +294,20 @@ append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *li
 static void
 append_offers (GString *out, const GememAdvice *advice)
 {
+  /* other settings would have laid out otherwise what was alive then */
+  const gboolean middle = begins_in_middle (advice);
+  const gboolean fails = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+  const gboolean refused = gemem_held_refused (advice->held) > 0;
+
   if (advice->lines->len == 0)
     return;
-  g_string_append_printf (out, "\n%s with%s%s:\n",
-                          advice->verdict != GEMEM_ADVICE_DOES_NOT_FIT ? "It needs less"
-                          : gemem_held_refused (advice->held) > 0 ? "All that was recorded fits"
-                                                                  : "It fits",
-                          advice->lines->len > 1 ? ", each proven by a replay"
-                                                 : ", proven by a replay",
-                          begins_in_middle (advice) ? " of what was alive when it begins" : "");
+  g_string_append_printf (out, "\n%s with%s:\n",
+                          middle  ? fails ? "It may fit" : "It may need less"
+                          : fails ? refused ? "All that was recorded fits" : "It fits"
+                                  : "It needs less",
+                          middle ? ", as replays from what was alive at its beginning do"
+                          : advice->lines->len > 1 ? ", each proven by a replay"
+                                                   : ", proven by a replay");
   for (guint i = 0; i < advice->lines->len; i++)
     append_offer (out, advice, &g_array_index (advice->lines, GememAdviceLine, i));
 }

@@ -427,13 +427,13 @@ note_settings (GememSnapshot *snapshot)
   const GememPytorchSettings *settings = &snapshot->records.settings;
 
   if (settings->memory_limit > 0)
-    gemem_trace_info_note (
-        info, "note",
-        "memory_limit=%" G_GUINT64_FORMAT
-        " is inferred from %s; if the program's is known, give it",
-        settings->memory_limit,
-        snapshot->limited ? "a refusal though the device had room: it is this, or somewhat more"
-                          : "when garbage was collected");
+    gemem_trace_info_note (info, "note",
+                           "memory_limit=%" G_GUINT64_FORMAT
+                           " is inferred from %s; if the program's is known, give it",
+                           settings->memory_limit,
+                           snapshot->limited
+                               ? "a refusal of what the device had: it is this, or somewhat more"
+                               : "when garbage was collected");
   if (snapshot->host && strstr (info->settings, "pinned_reserve_segment_size_mb=") != NULL
       && strstr (info->settings, "pinned_reserve_segment_size_mb=0") == NULL)
     gemem_trace_info_note (
