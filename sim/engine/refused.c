@@ -113,7 +113,7 @@ follow (GememRun *run, const GememTraceEvent *event)
 /* What the recorded device had free when it refused @event: a replay that is refused for that has nothing
  * free itself. */
 static guint64
-room_of (const GememRun *run, const GememTraceEvent *event)
+free_of (const GememRun *run, const GememTraceEvent *event)
 {
   return run->result->device_assumed ? 0 : event->aux;
 }
@@ -135,9 +135,9 @@ gemem_run_refused (GememRun *run, const GememTraceEvent *event, GError **error)
   made.id = GEMEM_REFUSED_ID;
   made.address = made.aux = 0;
   made.flags = followed ? GEMEM_EVENT_FAILED : 0;
-  run->refused.room = followed ? room_of (run, event) : 0;
+  run->refused.free = followed ? free_of (run, event) : 0;
   ok = request (run, &made, again && run->refused.failed, &served, error);
-  run->refused.room = 0;
+  run->refused.free = 0;
   if (!ok)
     return FALSE;
   if (run->held_back == NULL)

@@ -319,15 +319,20 @@ all_fit (const GememAdvice *advice)
 static void
 append_offers (GString *out, const GememAdvice *advice)
 {
+  /* other settings would have laid out otherwise what was alive then */
+  const gboolean middle = begins_in_middle (advice);
+  const gboolean fails = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+  const gboolean refused = gemem_held_refused (advice->held) > 0;
+
   if (advice->lines->len == 0)
     return;
-  g_string_append_printf (out, "\n%s with%s%s:\n",
-                          !all_fit (advice)                       ? "It needs less"
-                          : gemem_held_refused (advice->held) > 0 ? "All that was recorded fits"
-                                                                  : "It fits",
-                          advice->lines->len > 1 ? ", each proven by a replay"
-                                                 : ", proven by a replay",
-                          begins_in_middle (advice) ? " of what was alive when it begins" : "");
+  g_string_append_printf (out, "\n%s with%s:\n",
+                          middle             ? fails ? "It may fit" : "It may need less"
+                          : all_fit (advice) ? refused ? "All that was recorded fits" : "It fits"
+                                             : "It needs less",
+                          middle ? ", as replays from what was alive at its beginning do"
+                          : advice->lines->len > 1 ? ", each proven by a replay"
+                                                   : ", proven by a replay");
   for (guint i = 0; i < advice->lines->len; i++)
     append_offer (out, advice, &g_array_index (advice->lines, GememAdviceLine, i));
 }
