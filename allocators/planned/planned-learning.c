@@ -9,6 +9,7 @@
 
 #define LAST_LOOK 0x100000u /* requests, after which it stops to look */
 #define STEPS_ALIKE 3
+#define ASIDE (G_GUINT64_CONSTANT (1) << 32) /* with the number of one aside */
 
 void
 gemem_planned_begin_to_learn (GememPlanned *self)
@@ -36,6 +37,11 @@ plan_from (GememPlanned *self, const GememSteps *steps)
   if (self->schedule == NULL)
     return;
   self->plans++;
+  const guint32 settled = 2 * gemem_schedule_step_length (self->schedule);
+  gemem_planned_judge (self, self->past, steps->first + steps->cut,
+                       MIN (steps->first + steps->cut + settled, n));
+  if (self->schedule == NULL) /* more of the same would be no better */
+    self->look = LAST_LOOK;
   self->start = steps->last_end + steps->cut;
   while (self->start < n)
     self->start += length;
@@ -66,9 +72,7 @@ gemem_planned_learn_before (GememPlanned *self)
   if (self->schedule == NULL || self->past->requests->len != self->start)
     return;
   gemem_planned_end_learning (self);
-  if (self->fallback->klass->trim != NULL)
-    self->fallback->klass->trim (self->fallback);
-  gemem_planned_take_arena (self);
+  gemem_planned_begin (self);
 }
 
 void
@@ -77,10 +81,14 @@ gemem_planned_learn_request (GememPlanned *self, const GememRequest *request,
 {
   guint64 *number;
 
-  if (request->pool != 0)
+  if (request->pool != 0 && self->past->aside->len >= LAST_LOOK)
     return;
   number = gemem_idmap_insert (self->numbers, block->address, NULL);
-  *number = gemem_past_ask (self->past, request->size, request->stream);
+  if (request->pool != 0)
+    *number = ASIDE
+              | gemem_past_ask_aside (self->past, request->size, request->stream, request->pool);
+  else
+    *number = gemem_past_ask (self->past, request->size, request->stream);
 }
 
 void
@@ -88,6 +96,17 @@ gemem_planned_learn_release (GememPlanned *self, const GememBlock *block)
 {
   guint64 number;
 
-  if (gemem_idmap_remove (self->numbers, block->address, &number))
+  if (!gemem_idmap_remove (self->numbers, block->address, &number))
+    return;
+  if ((number & ASIDE) != 0)
+    gemem_past_release_aside (self->past, (guint32) number);
+  else
     gemem_past_release (self->past, (guint32) number);
+}
+
+void
+gemem_planned_learn_emptied (GememPlanned *self, guint32 pool)
+{
+  if (self->past != NULL && self->past->aside->len < LAST_LOOK)
+    gemem_past_ask_aside (self->past, 0, 0, pool);
 }
