@@ -59,6 +59,9 @@ _Static_assert(CU_GRAPH_NODE_TYPE_MEM_ALLOC == NODE_TYPE_ALLOC
                    && CU_GRAPH_NODE_TYPE_MEM_FREE == NODE_TYPE_FREE,
                "types of nodes");
 #endif
+#if CUDA_VERSION >= 11080
+SAME_FIELD (CUlaunchConfig, hStream, Launch, stream);
+#endif
 #if CUDA_VERSION >= 12020
 SAME_FIELD (CUgraphNodeParams, alloc, Node, alloc);
 SAME_FIELD (CUgraphNodeParams, free, Node, free);

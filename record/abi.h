@@ -45,6 +45,21 @@ typedef struct
   size_t pitch, width, height;
 } Pitched;
 
+#define COPY_DEVICE_TO_HOST 2 /* cudaMemcpyKind */
+
+/* dim3, by value. */
+typedef struct
+{
+  unsigned x, y, z;
+} Dimensions;
+
+/* The beginning of CUlaunchConfig and cudaLaunchConfig_t. */
+typedef struct
+{
+  char sizes[32];
+  Handle stream;
+} Launch;
+
 /* ---- arrays: CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR; formats and flags */
 
 enum

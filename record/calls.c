@@ -42,7 +42,7 @@ gemem_recorder_place (void)
 {
   Place place;
   int saved = errno;
-  place.there = gemem_recorder_moment (&place.moment);
+  place.there = gemem_recorder_moment (&place.moment, true);
   errno = saved;
   return place;
 }

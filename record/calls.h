@@ -90,3 +90,44 @@ int gemem_recorder_call_ENTRY_POINT (Hook *hook, const void *caller, const char 
 int gemem_recorder_call_ENTRY_POINT_VERSION (Hook *hook, const void *caller, const char *symbol,
                                              void **function, unsigned version,
                                              unsigned long long flags, int *status);
+int gemem_recorder_call_LAUNCH (Hook *hook, const void *caller, Handle kernel, unsigned grid_x,
+                                unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                unsigned block_y, unsigned block_z, unsigned shared, Handle stream,
+                                void **parameters, void **extra);
+int gemem_recorder_call_LAUNCH_COOPERATIVE (Hook *hook, const void *caller, Handle kernel,
+                                            unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                            unsigned block_x, unsigned block_y, unsigned block_z,
+                                            unsigned shared, Handle stream, void **parameters);
+int gemem_recorder_call_LAUNCH_EX (Hook *hook, const void *caller, const Launch *launch,
+                                   Handle kernel, void **parameters, void **extra);
+int gemem_recorder_call_LAUNCH_RUNTIME (Hook *hook, const void *caller, const void *function,
+                                        Dimensions grid, Dimensions block, void **parameters,
+                                        size_t shared, Handle stream);
+int gemem_recorder_call_LAUNCH_RUNTIME_EX (Hook *hook, const void *caller, const Launch *launch,
+                                           const void *function, void **parameters);
+int gemem_recorder_call_HOST_FUNCTION (Hook *hook, const void *caller, Handle stream,
+                                       Handle function, void *data);
+int gemem_recorder_call_CALLBACK (Hook *hook, const void *caller, Handle stream, Handle function,
+                                  void *data, unsigned flags);
+int gemem_recorder_call_GRAPH (Hook *hook, const void *caller, Handle executable, Handle stream);
+int gemem_recorder_call_WAIT_VALUE (Hook *hook, const void *caller, Handle stream, Address address,
+                                    unsigned long long value, unsigned flags);
+int gemem_recorder_call_COPY (Hook *hook, const void *caller, Address to, Address from, size_t size,
+                              Handle stream);
+int gemem_recorder_call_COPY_RUNTIME (Hook *hook, const void *caller, Address to, Address from,
+                                      size_t size, int kind, Handle stream);
+int gemem_recorder_call_COPY_PEER (Hook *hook, const void *caller, Address to, Handle to_where,
+                                   Address from, Handle from_where, size_t size, Handle stream);
+int gemem_recorder_call_COPY_ARRAY (Hook *hook, const void *caller, const void *description,
+                                    Handle stream);
+int gemem_recorder_call_COPY_ROWS (Hook *hook, const void *caller, Address to, size_t to_pitch,
+                                   Address from, size_t from_pitch, size_t width, size_t height,
+                                   int kind, Handle stream);
+int gemem_recorder_call_FILL (Hook *hook, const void *caller, Address to, unsigned value,
+                              size_t count, Handle stream);
+int gemem_recorder_call_FILL_ROWS (Hook *hook, const void *caller, Address to, size_t pitch,
+                                   unsigned value, size_t width, size_t height, Handle stream);
+int gemem_recorder_call_COPY_TO_HOST (Hook *hook, const void *caller, Address to, Address from,
+                                      size_t size);
+int gemem_recorder_call_COPY_NOW (Hook *hook, const void *caller, Address to, Address from,
+                                  size_t size, int kind);

@@ -140,6 +140,70 @@ enum
            int *status), \
           symbol, function, version, flags, status)
 
+#define LAUNCH_AS(name) \
+  DEFINE (name, LAUNCH, \
+          (Handle kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
+           unsigned block_y, unsigned block_z, unsigned shared, Handle stream, void **parameters, \
+           void **extra), \
+          kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, parameters, \
+          extra)
+#define LAUNCH_COOPERATIVE_AS(name) \
+  DEFINE (name, LAUNCH_COOPERATIVE, \
+          (Handle kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, \
+           unsigned block_y, unsigned block_z, unsigned shared, Handle stream, void **parameters), \
+          kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, parameters)
+#define LAUNCH_EX_AS(name) \
+  DEFINE (name, LAUNCH_EX, (const Launch *launch, Handle kernel, void **parameters, void **extra), \
+          launch, kernel, parameters, extra)
+#define LAUNCH_RUNTIME_AS(name) \
+  DEFINE (name, LAUNCH_RUNTIME, \
+          (const void *function, Dimensions grid, Dimensions block, void **parameters, \
+           size_t shared, Handle stream), \
+          function, grid, block, parameters, shared, stream)
+#define LAUNCH_RUNTIME_EX_AS(name) \
+  DEFINE (name, LAUNCH_RUNTIME_EX, \
+          (const Launch *launch, const void *function, void **parameters), launch, function, \
+          parameters)
+#define HOST_FUNCTION_AS(name) \
+  DEFINE (name, HOST_FUNCTION, (Handle stream, Handle function, void *data), stream, function, data)
+#define CALLBACK_AS(name) \
+  DEFINE (name, CALLBACK, (Handle stream, Handle function, void *data, unsigned flags), stream, \
+          function, data, flags)
+#define GRAPH_AS(name) DEFINE (name, GRAPH, (Handle executable, Handle stream), executable, stream)
+#define WAIT_VALUE_AS(name) \
+  DEFINE (name, WAIT_VALUE, \
+          (Handle stream, Address address, unsigned long long value, unsigned flags), stream, \
+          address, value, flags)
+#define COPY_AS(name) \
+  DEFINE (name, COPY, (Address to, Address from, size_t size, Handle stream), to, from, size, \
+          stream)
+#define COPY_RUNTIME_AS(name) \
+  DEFINE (name, COPY_RUNTIME, (Address to, Address from, size_t size, int kind, Handle stream), \
+          to, from, size, kind, stream)
+#define COPY_PEER_AS(name) \
+  DEFINE ( \
+      name, COPY_PEER, \
+      (Address to, Handle to_where, Address from, Handle from_where, size_t size, Handle stream), \
+      to, to_where, from, from_where, size, stream)
+#define COPY_ARRAY_AS(name) \
+  DEFINE (name, COPY_ARRAY, (const void *description, Handle stream), description, stream)
+#define COPY_ROWS_AS(name) \
+  DEFINE (name, COPY_ROWS, \
+          (Address to, size_t to_pitch, Address from, size_t from_pitch, size_t width, \
+           size_t height, int kind, Handle stream), \
+          to, to_pitch, from, from_pitch, width, height, kind, stream)
+#define FILL_AS(name) \
+  DEFINE (name, FILL, (Address to, unsigned value, size_t count, Handle stream), to, value, count, \
+          stream)
+#define FILL_ROWS_AS(name) \
+  DEFINE (name, FILL_ROWS, \
+          (Address to, size_t pitch, unsigned value, size_t width, size_t height, Handle stream), \
+          to, pitch, value, width, height, stream)
+#define COPY_TO_HOST_AS(name) \
+  DEFINE (name, COPY_TO_HOST, (Address to, Address from, size_t size), to, from, size)
+#define COPY_NOW_AS(name) \
+  DEFINE (name, COPY_NOW, (Address to, Address from, size_t size, int kind), to, from, size, kind)
+
 #define HOOK(name, shape, per_thread, base, since) shape##_AS (name)
 #include "record/hooks.def"
 #undef HOOK

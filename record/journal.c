@@ -44,6 +44,7 @@ static struct
   JournalHeader *header;
   uint32_t blocks;
   _Atomic (uint32_t) threads;
+  _Atomic (uint64_t) epoch; /* less 1 */
   uint32_t spares;
   JournalRecord *spare[SPARE]; /* partly filled */
   char path[4096];
@@ -144,6 +145,7 @@ on_fork (void)
   journal.header = NULL;
   journal.blocks = journal.spares = 0;
   atomic_store (&journal.threads, 0);
+  atomic_fetch_add (&journal.epoch, 1);
   gemem_recorder_thread.block = NULL;
   gemem_recorder_thread.number = 0;
   gemem_recorder_stacks_init ();
@@ -280,11 +282,11 @@ reserve (RecorderThread *thread, uint32_t slots)
 }
 
 bool
-gemem_recorder_moment (Moment *moment)
+gemem_recorder_moment (Moment *moment, bool stack)
 {
   if (!reserve (&gemem_recorder_thread, 1))
     return false;
-  moment->stack = gemem_recorder_stack ();
+  moment->stack = stack ? gemem_recorder_stack () : 0;
   if (!reserve (&gemem_recorder_thread, 1)) /* the stack may have filled the block */
     return false;
   moment->sequence = next_sequence ();
@@ -300,6 +302,12 @@ put (JournalRecord *slot, const JournalRecord *record)
   __atomic_store_n (&slot->call, record->call, __ATOMIC_RELEASE);
 }
 
+uint64_t
+gemem_recorder_epoch (void)
+{
+  return atomic_load_explicit (&journal.epoch, memory_order_relaxed) + 1;
+}
+
 void
 gemem_recorder_add (const Moment *moment, JournalRecord record)
 {
@@ -313,6 +321,8 @@ gemem_recorder_add (const Moment *moment, JournalRecord record)
   record.thread = thread->number;
   record.below = thread->serves;
   put (&thread->block[thread->used++], &record);
+  if (journal_parts_work (record.call))
+    atomic_fetch_add_explicit (&journal.epoch, 1, memory_order_relaxed);
 }
 
 bool

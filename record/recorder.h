@@ -47,9 +47,12 @@ typedef struct
 /* Whether this process is recorded; the first call opens the journal.  Cost after that: one
  * load. */
 bool gemem_recorder_ready (void);
-/* Takes a number, the time and (if enabled) the call stack.  FALSE if the record cannot be
- * stored. */
-bool gemem_recorder_moment (Moment *moment);
+/* Takes a number, the time and (if enabled and @stack) the call stack.  FALSE if the record cannot
+ * be stored. */
+bool gemem_recorder_moment (Moment *moment, bool stack);
+/* Counts the records before and behind which work of a stream is not the same (calls-work.c); never
+ * 0. */
+uint64_t gemem_recorder_epoch (void);
 /* Adds @record; the caller has set p to s, device and call. */
 void gemem_recorder_add (const Moment *moment, JournalRecord record);
 /* Adds @record (p to s and call are set) with @size bytes of @data in the slots after it; false if

@@ -51,12 +51,16 @@ records () {
 # ---- every way to a function of the driver, every kind of memory
 basic='alloc 1 size=3145728;alloc 2 size=102400;free 1;alloc 3 size=1048576 tag="managed";free 3;free 2'
 order='alloc 1 size=1048576 stream=1;alloc 2 size=2097152;event-record 1 stream=1;event-wait 1 stream=2;use-on-stream 1 stream=2;free 1 stream=2;free 2;stream-sync stream=2;device-sync'
+work='alloc 1 size=1048576;alloc 2 size=1048576 stream=1;work stream=1;work stream=2;alloc 3 size=1048576 stream=1;free 2 stream=1;work stream=1;event-record 1 stream=1'\
+';event-wait 1 stream=2;work stream=2;stream-sync aux=1 stream=2;stream-sync stream=1;device-sync;work;stream-sync aux=1;work stream=1;work;stream-sync aux=1'\
+';stream-sync aux=1 stream=1;free 1;free 3 stream=1'
 pools='alloc 1 size=1048576 pool=1;alloc 2 size=1048576;alloc 3 size=2097152 pool=1;free 1;free 2;free 3;device-sync;trim'
 virtual='alloc 1 size=2097152 tag="physical";alloc 2 size=4194304 tag="physical";free 1;free 2'
 pinned='alloc 1 size=100000 device=host;alloc 2 size=5000 device=host;free 1 device=host;free 2 device=host'
 for how in link dlsym proc; do
   records "$how: allocations" "$basic" "$driver" $how basic
   records "$how: streams and events" "$order" "$driver" $how streams
+  records "$how: work of streams, once where more of it changes nothing" "$work" "$driver" $how work
   records "$how: pools" "$pools" "$driver" $how pools
   records "$how: virtual memory" "$virtual" "$driver" $how virtual
   records "$how: host memory" "$pinned" "$driver" $how host
@@ -117,6 +121,8 @@ lacks out 'frees of memory'
 run 0 gemem-record "$host" "$rare" foreign
 run 0 gemem-sim info out.gmt; says out 'note: 2 pieces of memory of other processes are left out'
 lacks out 'frees of memory'
+# each of 54 calls gives a stream of its own work; then a copy to the host, one to the device, one to the host
+records "every call that gives a stream work, with its arguments" "$(seq -f 'work stream=%.0f' -s ';' 54);stream-sync aux=1;work;stream-sync aux=1" "$host" "$rare" work
 run 0 gemem-record "$host" "$rare" pools
 check "memory of a pool is where the pool is" test "$(events out.gmt | cut -d ';' -f 1)" = 'alloc 1 size=10 pool=1 device=3'
 if [ "$(events out.gmt | tr ';' '\n' | wc -l)" -gt 1 ]; then

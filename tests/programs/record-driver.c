@@ -67,7 +67,14 @@
   F (cuGraphDestroy, cuGraphDestroy) \
   F (cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2) \
   F (cuMemHostRegister, cuMemHostRegister_v2) \
-  F (cuMemHostUnregister, cuMemHostUnregister)
+  F (cuMemHostUnregister, cuMemHostUnregister) \
+  F (cuModuleLoadData, cuModuleLoadData) \
+  F (cuModuleGetFunction, cuModuleGetFunction) \
+  F (cuLaunchKernel, cuLaunchKernel) \
+  F (cuLaunchHostFunc, cuLaunchHostFunc) \
+  F (cuMemsetD8Async, cuMemsetD8Async) \
+  F (cuMemcpyDtoH, cuMemcpyDtoH_v2) \
+  F (cuStreamQuery, cuStreamQuery)
 /* clang-format on */
 
 static struct
@@ -317,6 +324,74 @@ capture (int unused)
   CHECK (cu.cuGraphDestroy (graph));
 }
 
+static CUfunction
+find_kernel (void)
+{
+  CUmodule module;
+  CUfunction function;
+
+  CHECK (cu.cuModuleLoadData (&module, ".version 8.0\n"));
+  CHECK (
+      cu.cuModuleGetFunction (&function, module, "gemem_occupy")); /* the stand-in driver has it */
+  return function;
+}
+
+static unsigned long long nothing;
+static void *no_time[] = { &nothing };
+
+#define LAUNCH(stream) \
+  CHECK (cu.cuLaunchKernel (kernel, 1, 1, 1, 32, 1, 1, 0, stream, no_time, NULL))
+
+static void
+on_host (void *unused)
+{
+}
+
+/* Work of streams: what is recorded once, and what makes it anew. */
+static void
+work (int unused)
+{
+  CUfunction kernel = find_kernel ();
+  CUstream s, t;
+  CUevent event;
+  CUgraph graph;
+  CUdeviceptr a, b, c;
+  char byte;
+
+  CHECK (cu.cuStreamCreate (&s, CU_STREAM_NON_BLOCKING));
+  CHECK (cu.cuStreamCreate (&t, CU_STREAM_NON_BLOCKING));
+  CHECK (cu.cuEventCreate (&event, CU_EVENT_DISABLE_TIMING));
+  CHECK (cu.cuMemAlloc (&c, MIB));
+  CHECK (cu.cuMemAllocAsync (&a, MIB, s));
+  for (int i = 0; i < 100; i++) /* each stream once */
+    {
+      LAUNCH (s);
+      CHECK (cu.cuMemsetD8Async (c, 0, MIB, t));
+    }
+  CHECK (cu.cuMemAllocAsync (&b, MIB, s)); /* nothing is placed in the order of a stream by it */
+  LAUNCH (s);
+  CHECK (cu.cuMemFreeAsync (a, s)); /* by this there is */
+  CHECK (cu.cuLaunchHostFunc (s, on_host, NULL));
+  CHECK (cu.cuEventRecord (event, s));
+  CHECK (cu.cuStreamWaitEvent (t, event, 0));
+  LAUNCH (t);
+  while (cu.cuStreamQuery (t) == CUDA_ERROR_NOT_READY)
+    ;
+  CHECK (cu.cuStreamSynchronize (s));
+  CHECK (cu.cuStreamBeginCapture (s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  LAUNCH (s); /* of the graph */
+  CHECK (cu.cuStreamEndCapture (s, &graph));
+  CHECK (cu.cuGraphDestroy (graph));
+  CHECK (cu.cuCtxSynchronize ());
+  LAUNCH (NULL);
+  CHECK (cu.cuMemcpyDtoH (&byte, b, 1)); /* the host waits, and is told */
+  CHECK (cu.cuMemcpyDtoH (&byte, b, 1)); /* there is nothing to wait for */
+  LAUNCH (s);
+  LAUNCH (NULL);
+  CHECK (cu.cuMemFree (c)); /* waits for both */
+  CHECK (cu.cuMemFreeAsync (b, s));
+}
+
 static void
 devices (int unused)
 {
@@ -475,7 +550,7 @@ static const struct
   { "end", end },         { "reset", reset },     { "release", release },
   { "events", events },   { "capture", capture }, { "devices", devices },
   { "forks", forks },     { "threads", threads }, { "own-streams", own_streams },
-  { "bench", bench },
+  { "bench", bench },     { "work", work },
 };
 
 int

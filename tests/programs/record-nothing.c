@@ -8,6 +8,9 @@
 
 int cuMemAlloc_v2 (uint64_t *address, size_t size);
 int cuMemFree_v2 (uint64_t address);
+int cuLaunchKernel (void *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                    void *stream, void **parameters, void **extra);
 
 EXPORT int
 cuMemAlloc_v2 (uint64_t *address, size_t size)
@@ -18,6 +21,14 @@ cuMemAlloc_v2 (uint64_t *address, size_t size)
 
 EXPORT int
 cuMemFree_v2 (uint64_t address)
+{
+  return 0;
+}
+
+EXPORT int
+cuLaunchKernel (void *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                unsigned block_y, unsigned block_z, unsigned shared, void *stream,
+                void **parameters, void **extra)
 {
   return 0;
 }

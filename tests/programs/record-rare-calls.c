@@ -120,6 +120,79 @@ pools (void)
   return 0;
 }
 
+/* Every call that gives a stream work, each a stream of its own, numbered as they come. */
+static int
+work (void)
+{
+  const dim3 grid = { 2, 3, 4 }, block = { 5, 6, 7 };
+  CUlaunchConfig launch = { 0 };
+  cudaLaunchConfig_t launch_runtime = { 0 };
+  uintptr_t last = 0;
+
+#define S ((void *) (last += 0x1000))
+  CHECK (cuLaunchKernel ((CUfunction) 1, 1, 2, 3, 4, 5, 6, 7, S, (void **) 8, (void **) 9));
+  CHECK (cuLaunchKernel_ptsz ((CUfunction) 1, 1, 2, 3, 4, 5, 6, 7, S, (void **) 8, (void **) 9));
+  CHECK (cuLaunchCooperativeKernel ((CUfunction) 1, 1, 2, 3, 4, 5, 6, 7, S, (void **) 8));
+  CHECK (cuLaunchCooperativeKernel_ptsz ((CUfunction) 1, 1, 2, 3, 4, 5, 6, 7, S, (void **) 8));
+  CHECK (cuLaunchHostFunc (S, (CUhostFn) 2, (void *) 3));
+  CHECK (cuLaunchHostFunc_ptsz (S, (CUhostFn) 2, (void *) 3));
+  CHECK (cuStreamAddCallback (S, (CUstreamCallback) 2, (void *) 3, 4));
+  CHECK (cuStreamAddCallback_ptsz (S, (CUstreamCallback) 2, (void *) 3, 4));
+  CHECK (cuGraphLaunch ((CUgraphExec) 1, S));
+  CHECK (cuGraphLaunch_ptsz ((CUgraphExec) 1, S));
+  CHECK (cuStreamWaitValue32_v2 (S, 2, 3, 4));
+  CHECK (cuStreamWaitValue64_v2 (S, 2, (cuuint64_t) 3 << 40, 4));
+  CHECK (cuMemcpyAsync (1, 2, 3, S));
+  CHECK (cuMemcpyAsync_ptsz (1, 2, 3, S));
+  CHECK (cuMemcpyHtoDAsync_v2 (1, (void *) 2, 3, S));
+  CHECK (cuMemcpyHtoDAsync_v2_ptsz (1, (void *) 2, 3, S));
+  CHECK (cuMemcpyDtoHAsync_v2 ((void *) 1, 2, 3, S));
+  CHECK (cuMemcpyDtoHAsync_v2_ptsz ((void *) 1, 2, 3, S));
+  CHECK (cuMemcpyDtoDAsync_v2 (1, 2, 3, S));
+  CHECK (cuMemcpyDtoDAsync_v2_ptsz (1, 2, 3, S));
+  CHECK (cuMemcpyPeerAsync (1, (CUcontext) 2, 3, (CUcontext) 4, 5, S));
+  CHECK (cuMemcpyPeerAsync_ptsz (1, (CUcontext) 2, 3, (CUcontext) 4, 5, S));
+  CHECK (cuMemcpy2DAsync_v2 ((CUDA_MEMCPY2D *) 1, S));
+  CHECK (cuMemcpy2DAsync_v2_ptsz ((CUDA_MEMCPY2D *) 1, S));
+  CHECK (cuMemcpy3DAsync_v2 ((CUDA_MEMCPY3D *) 1, S));
+  CHECK (cuMemcpy3DAsync_v2_ptsz ((CUDA_MEMCPY3D *) 1, S));
+  CHECK (cuMemcpy3DPeerAsync ((CUDA_MEMCPY3D_PEER *) 1, S));
+  CHECK (cuMemcpy3DPeerAsync_ptsz ((CUDA_MEMCPY3D_PEER *) 1, S));
+  CHECK (cuMemsetD8Async (1, 250, 3, S));
+  CHECK (cuMemsetD8Async_ptsz (1, 250, 3, S));
+  CHECK (cuMemsetD2D8Async (1, 2, 250, 4, 5, S));
+  CHECK (cuMemsetD2D8Async_ptsz (1, 2, 250, 4, 5, S));
+  CHECK (cuMemsetD16Async (1, 250, 3, S));
+  CHECK (cuMemsetD16Async_ptsz (1, 250, 3, S));
+  CHECK (cuMemsetD2D16Async (1, 2, 250, 4, 5, S));
+  CHECK (cuMemsetD2D16Async_ptsz (1, 2, 250, 4, 5, S));
+  CHECK (cuMemsetD32Async (1, 250, 3, S));
+  CHECK (cuMemsetD32Async_ptsz (1, 250, 3, S));
+  CHECK (cuMemsetD2D32Async (1, 2, 250, 4, 5, S));
+  CHECK (cuMemsetD2D32Async_ptsz (1, 2, 250, 4, 5, S));
+  CHECK (cudaLaunchKernel ((void *) 1, grid, block, (void **) 8, 9, S));
+  CHECK (cudaLaunchCooperativeKernel ((void *) 1, grid, block, (void **) 8, 9, S));
+  CHECK (cudaLaunchHostFunc (S, (cudaHostFn_t) 2, (void *) 3));
+  CHECK (cudaStreamAddCallback (S, (cudaStreamCallback_t) 2, (void *) 3, 4));
+  CHECK (cudaGraphLaunch ((cudaGraphExec_t) 1, S));
+  CHECK (cudaMemcpyAsync ((void *) 1, (void *) 2, 3, cudaMemcpyDefault, S));
+  CHECK (cudaMemcpyPeerAsync ((void *) 1, 2, (void *) 3, 4, 5, S));
+  CHECK (cudaMemcpy2DAsync ((void *) 1, 2, (void *) 3, 4, 5, 6, cudaMemcpyDefault, S));
+  CHECK (cudaMemcpy3DAsync ((struct cudaMemcpy3DParms *) 1, S));
+  CHECK (cudaMemcpy3DPeerAsync ((struct cudaMemcpy3DPeerParms *) 1, S));
+  CHECK (cudaMemsetAsync ((void *) 1, -2, 3, S));
+  CHECK (cudaMemset2DAsync ((void *) 1, 2, -3, 4, 5, S));
+  launch.hStream = S;
+  CHECK (cuLaunchKernelEx (&launch, (CUfunction) 1, (void **) 2, (void **) 3));
+  launch_runtime.stream = S;
+  CHECK (cudaLaunchKernelExC (&launch_runtime, (void *) 1, (void **) 2));
+#undef S
+  CHECK (cuMemcpyDtoH_v2 ((void *) 1, 2, 3));
+  CHECK (cudaMemcpy ((void *) 1, (void *) 2, 3, cudaMemcpyHostToDevice));
+  CHECK (cudaMemcpy ((void *) 1, (void *) 2, 3, cudaMemcpyDeviceToHost));
+  return 0;
+}
+
 int
 record_plugin (const char *what)
 {
@@ -127,6 +200,7 @@ record_plugin (const char *what)
          : strcmp (what, "graphs") == 0  ? graphs ()
          : strcmp (what, "foreign") == 0 ? foreign ()
          : strcmp (what, "pools") == 0   ? pools ()
+         : strcmp (what, "work") == 0    ? work ()
                                          : 2;
 }
 

@@ -176,4 +176,208 @@ cudaHostUnregister (void *address)
 {
   return cudaSuccess;
 }
+
+/* ---- work: each call is told its own stream, and that its other arguments are those of
+ * record-rare-calls.c */
+
+#define WORK(type, name, parameters, is_right) \
+  type name parameters \
+  { \
+    return (type) ((is_right) && stream != NULL ? 0 : 1); \
+  }
+
+WORK (CUresult CUDAAPI, cuLaunchKernel,
+      (CUfunction kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+       unsigned bz, unsigned shared, CUstream stream, void **parameters, void **extra),
+      gx == 1 && gy == 2 && gz == 3 && bx == 4 && by == 5 && bz == 6 && shared == 7
+          && parameters == (void **) 8 && extra == (void **) 9)
+WORK (CUresult CUDAAPI, cuLaunchKernel_ptsz,
+      (CUfunction kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+       unsigned bz, unsigned shared, CUstream stream, void **parameters, void **extra),
+      gx == 1 && gy == 2 && gz == 3 && bx == 4 && by == 5 && bz == 6 && shared == 7
+          && parameters == (void **) 8 && extra == (void **) 9)
+WORK (CUresult CUDAAPI, cuLaunchCooperativeKernel,
+      (CUfunction kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+       unsigned bz, unsigned shared, CUstream stream, void **parameters),
+      gx == 1 && gy == 2 && gz == 3 && bx == 4 && by == 5 && bz == 6 && shared == 7
+          && parameters == (void **) 8)
+WORK (CUresult CUDAAPI, cuLaunchCooperativeKernel_ptsz,
+      (CUfunction kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+       unsigned bz, unsigned shared, CUstream stream, void **parameters),
+      gx == 1 && gy == 2 && gz == 3 && bx == 4 && by == 5 && bz == 6 && shared == 7
+          && parameters == (void **) 8)
+WORK (CUresult CUDAAPI, cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *data),
+      function == (CUhostFn) 2 && data == (void *) 3)
+WORK (CUresult CUDAAPI, cuLaunchHostFunc_ptsz, (CUstream stream, CUhostFn function, void *data),
+      function == (CUhostFn) 2 && data == (void *) 3)
+WORK (CUresult CUDAAPI, cuStreamAddCallback,
+      (CUstream stream, CUstreamCallback function, void *data, unsigned flags),
+      function == (CUstreamCallback) 2 && data == (void *) 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamAddCallback_ptsz,
+      (CUstream stream, CUstreamCallback function, void *data, unsigned flags),
+      function == (CUstreamCallback) 2 && data == (void *) 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuGraphLaunch, (CUgraphExec graph, CUstream stream),
+      graph == (CUgraphExec) 1)
+WORK (CUresult CUDAAPI, cuGraphLaunch_ptsz, (CUgraphExec graph, CUstream stream),
+      graph == (CUgraphExec) 1)
+WORK (CUresult CUDAAPI, cuStreamWaitValue32_v2,
+      (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags),
+      address == 2 && value == 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamWaitValue64_v2,
+      (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags),
+      address == 2 && value == (cuuint64_t) 3 << 40 && flags == 4)
+WORK (CUresult CUDAAPI, cuMemcpyAsync,
+      (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
+      to == 1 && from == 2 && size == 3)
+WORK (CUresult CUDAAPI, cuMemcpyAsync_ptsz,
+      (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
+      to == 1 && from == 2 && size == 3)
+WORK (CUresult CUDAAPI, cuMemcpyHtoDAsync_v2,
+      (CUdeviceptr to, const void *from, size_t size, CUstream stream),
+      to == 1 && from == (void *) 2 && size == 3)
+WORK (CUresult CUDAAPI, cuMemcpyHtoDAsync_v2_ptsz,
+      (CUdeviceptr to, const void *from, size_t size, CUstream stream),
+      to == 1 && from == (void *) 2 && size == 3)
+WORK (CUresult CUDAAPI, cuMemcpyDtoHAsync_v2,
+      (void *to, CUdeviceptr from, size_t size, CUstream stream),
+      to == (void *) 1 && from == 2 && size == 3)
+WORK (CUresult CUDAAPI, cuMemcpyDtoHAsync_v2_ptsz,
+      (void *to, CUdeviceptr from, size_t size, CUstream stream),
+      to == (void *) 1 && from == 2 && size == 3)
+WORK (CUresult CUDAAPI, cuMemcpyDtoDAsync_v2,
+      (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
+      to == 1 && from == 2 && size == 3)
+WORK (CUresult CUDAAPI, cuMemcpyDtoDAsync_v2_ptsz,
+      (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
+      to == 1 && from == 2 && size == 3)
+WORK (CUresult CUDAAPI, cuMemcpyPeerAsync,
+      (CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here, size_t size,
+       CUstream stream),
+      to == 1 && there == (CUcontext) 2 && from == 3 && here == (CUcontext) 4 && size == 5)
+WORK (CUresult CUDAAPI, cuMemcpyPeerAsync_ptsz,
+      (CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here, size_t size,
+       CUstream stream),
+      to == 1 && there == (CUcontext) 2 && from == 3 && here == (CUcontext) 4 && size == 5)
+WORK (CUresult CUDAAPI, cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *what, CUstream stream),
+      what == (CUDA_MEMCPY2D *) 1)
+WORK (CUresult CUDAAPI, cuMemcpy2DAsync_v2_ptsz, (const CUDA_MEMCPY2D *what, CUstream stream),
+      what == (CUDA_MEMCPY2D *) 1)
+WORK (CUresult CUDAAPI, cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *what, CUstream stream),
+      what == (CUDA_MEMCPY3D *) 1)
+WORK (CUresult CUDAAPI, cuMemcpy3DAsync_v2_ptsz, (const CUDA_MEMCPY3D *what, CUstream stream),
+      what == (CUDA_MEMCPY3D *) 1)
+WORK (CUresult CUDAAPI, cuMemcpy3DPeerAsync, (const CUDA_MEMCPY3D_PEER *what, CUstream stream),
+      what == (CUDA_MEMCPY3D_PEER *) 1)
+WORK (CUresult CUDAAPI, cuMemcpy3DPeerAsync_ptsz, (const CUDA_MEMCPY3D_PEER *what, CUstream stream),
+      what == (CUDA_MEMCPY3D_PEER *) 1)
+WORK (CUresult CUDAAPI, cuMemsetD8Async,
+      (CUdeviceptr to, unsigned char value, size_t count, CUstream stream),
+      to == 1 && value == 250 && count == 3)
+WORK (CUresult CUDAAPI, cuMemsetD8Async_ptsz,
+      (CUdeviceptr to, unsigned char value, size_t count, CUstream stream),
+      to == 1 && value == 250 && count == 3)
+WORK (CUresult CUDAAPI, cuMemsetD2D8Async,
+      (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
+       CUstream stream),
+      to == 1 && pitch == 2 && value == 250 && width == 4 && height == 5)
+WORK (CUresult CUDAAPI, cuMemsetD2D8Async_ptsz,
+      (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
+       CUstream stream),
+      to == 1 && pitch == 2 && value == 250 && width == 4 && height == 5)
+WORK (CUresult CUDAAPI, cuMemsetD16Async,
+      (CUdeviceptr to, unsigned short value, size_t count, CUstream stream),
+      to == 1 && value == 250 && count == 3)
+WORK (CUresult CUDAAPI, cuMemsetD16Async_ptsz,
+      (CUdeviceptr to, unsigned short value, size_t count, CUstream stream),
+      to == 1 && value == 250 && count == 3)
+WORK (CUresult CUDAAPI, cuMemsetD2D16Async,
+      (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
+       CUstream stream),
+      to == 1 && pitch == 2 && value == 250 && width == 4 && height == 5)
+WORK (CUresult CUDAAPI, cuMemsetD2D16Async_ptsz,
+      (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
+       CUstream stream),
+      to == 1 && pitch == 2 && value == 250 && width == 4 && height == 5)
+WORK (CUresult CUDAAPI, cuMemsetD32Async,
+      (CUdeviceptr to, unsigned value, size_t count, CUstream stream),
+      to == 1 && value == 250 && count == 3)
+WORK (CUresult CUDAAPI, cuMemsetD32Async_ptsz,
+      (CUdeviceptr to, unsigned value, size_t count, CUstream stream),
+      to == 1 && value == 250 && count == 3)
+WORK (CUresult CUDAAPI, cuMemsetD2D32Async,
+      (CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height, CUstream stream),
+      to == 1 && pitch == 2 && value == 250 && width == 4 && height == 5)
+WORK (CUresult CUDAAPI, cuMemsetD2D32Async_ptsz,
+      (CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height, CUstream stream),
+      to == 1 && pitch == 2 && value == 250 && width == 4 && height == 5)
+WORK (cudaError_t CUDARTAPI, cudaLaunchKernel,
+      (const void *function, dim3 grid, dim3 block, void **parameters, size_t shared,
+       cudaStream_t stream),
+      function == (void *) 1 && grid.x == 2 && grid.y == 3 && grid.z == 4 && block.x == 5
+          && block.y == 6 && block.z == 7 && parameters == (void **) 8 && shared == 9)
+WORK (cudaError_t CUDARTAPI, cudaLaunchCooperativeKernel,
+      (const void *function, dim3 grid, dim3 block, void **parameters, size_t shared,
+       cudaStream_t stream),
+      function == (void *) 1 && grid.x == 2 && grid.y == 3 && grid.z == 4 && block.x == 5
+          && block.y == 6 && block.z == 7 && parameters == (void **) 8 && shared == 9)
+WORK (cudaError_t CUDARTAPI, cudaLaunchHostFunc,
+      (cudaStream_t stream, cudaHostFn_t function, void *data),
+      function == (cudaHostFn_t) 2 && data == (void *) 3)
+WORK (cudaError_t CUDARTAPI, cudaStreamAddCallback,
+      (cudaStream_t stream, cudaStreamCallback_t function, void *data, unsigned flags),
+      function == (cudaStreamCallback_t) 2 && data == (void *) 3 && flags == 4)
+WORK (cudaError_t CUDARTAPI, cudaGraphLaunch, (cudaGraphExec_t graph, cudaStream_t stream),
+      graph == (cudaGraphExec_t) 1)
+WORK (cudaError_t CUDARTAPI, cudaMemcpyAsync,
+      (void *to, const void *from, size_t size, enum cudaMemcpyKind kind, cudaStream_t stream),
+      to == (void *) 1 && from == (void *) 2 && size == 3 && kind == cudaMemcpyDefault)
+WORK (cudaError_t CUDARTAPI, cudaMemcpyPeerAsync,
+      (void *to, int there, const void *from, int here, size_t size, cudaStream_t stream),
+      to == (void *) 1 && there == 2 && from == (void *) 3 && here == 4 && size == 5)
+WORK (cudaError_t CUDARTAPI, cudaMemcpy2DAsync,
+      (void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+       enum cudaMemcpyKind kind, cudaStream_t stream),
+      to == (void *) 1 && to_pitch == 2 && from == (void *) 3 && from_pitch == 4 && width == 5
+          && height == 6 && kind == cudaMemcpyDefault)
+WORK (cudaError_t CUDARTAPI, cudaMemcpy3DAsync,
+      (const struct cudaMemcpy3DParms *what, cudaStream_t stream),
+      what == (struct cudaMemcpy3DParms *) 1)
+WORK (cudaError_t CUDARTAPI, cudaMemcpy3DPeerAsync,
+      (const struct cudaMemcpy3DPeerParms *what, cudaStream_t stream),
+      what == (struct cudaMemcpy3DPeerParms *) 1)
+WORK (cudaError_t CUDARTAPI, cudaMemsetAsync,
+      (void *to, int value, size_t count, cudaStream_t stream),
+      to == (void *) 1 && value == -2 && count == 3)
+WORK (cudaError_t CUDARTAPI, cudaMemset2DAsync,
+      (void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream),
+      to == (void *) 1 && pitch == 2 && value == -3 && width == 4 && height == 5)
+
+CUresult CUDAAPI
+cuLaunchKernelEx (const CUlaunchConfig *launch, CUfunction kernel, void **parameters, void **extra)
+{
+  return launch->hStream != NULL && kernel == (CUfunction) 1 && parameters == (void **) 2
+                 && extra == (void **) 3
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult CUDAAPI
+cuMemcpyDtoH_v2 (void *to, CUdeviceptr from, size_t size)
+{
+  return to == (void *) 1 && from == 2 && size == 3 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+cudaError_t CUDARTAPI
+cudaLaunchKernelExC (const cudaLaunchConfig_t *launch, const void *function, void **parameters)
+{
+  return launch->stream != NULL && function == (void *) 1 && parameters == (void **) 2
+             ? cudaSuccess
+             : cudaErrorInvalidValue;
+}
+
+cudaError_t CUDARTAPI
+cudaMemcpy (void *to, const void *from, size_t size, enum cudaMemcpyKind kind)
+{
+  return to == (void *) 1 && from == (void *) 2 && size == 3 ? cudaSuccess : cudaErrorInvalidValue;
+}
 #endif

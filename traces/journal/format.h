@@ -19,8 +19,9 @@
 #include <stdint.h>
 
 #define JOURNAL_MAGIC "\x89GMJ\r\n\x1a\n"
-#define JOURNAL_VERSION 2
+#define JOURNAL_VERSION 3
 #define JOURNAL_TEXT_STACKS 1 /* version whose call stacks are strings; still read */
+#define JOURNAL_WITH_WORK 3   /* from this version on, the recorder writes JOURNAL_WORK */
 #define JOURNAL_BLOCK 65536u
 #define JOURNAL_SLOT 64u
 #define JOURNAL_SLOTS (JOURNAL_BLOCK / JOURNAL_SLOT)
@@ -80,6 +81,9 @@ typedef enum
   /* p number of a stack, a STRING: where the main thread of Python, which is `thread`, has been
    * since the PLACE before this one, whenever a call with journal_has_place() was made */
   JOURNAL_PLACE = 37,
+  /* r stream: it has got work (a kernel, a copy, a host function, a graph).  Once, until a call by
+   * which work before it differs from work behind it: journal_parts_work() */
+  JOURNAL_WORK = 38,
   JOURNAL_CALL_COUNT
 } JournalCall;
 
@@ -157,6 +161,15 @@ journal_has_place (uint32_t call)
 {
   return (call >= JOURNAL_ALLOC && call <= JOURNAL_ALLOC_FAILED) || call == JOURNAL_CREATE
          || call == JOURNAL_MAP || call == JOURNAL_ARRAY || call == JOURNAL_REGISTER;
+}
+
+/* Whether work before @call differs from work behind it, for who frees and waits in the order of
+ * streams: a stream that had work before may have it anew. */
+static inline int
+journal_parts_work (uint32_t call)
+{
+  return call != JOURNAL_WORK && call != JOURNAL_REQUEST && call != JOURNAL_REQUEST_END
+         && call != JOURNAL_PLACE && !journal_has_place (call);
 }
 
 /* Number of slots after @record that belong to it. */

@@ -62,13 +62,15 @@ struct _JournalState
   GememTraceInfo *info;
   GememDeviceMemory memory; /* that counts */
   gboolean managed_on_host;
-  gboolean ordered;              /* frees name their stream, and queries are told from waits */
-  gboolean pooled;               /* memory of pools was seen */
-  JournalRequests *requests;     /* NULL: there is no such allocator */
-  GememIdMap *blocks;            /* address -> JournalLive */
-  GememIdMap *physical;          /* id -> JournalPhysical */
-  GememIdMap *handles;           /* handle -> id */
-  GememIdMap *mappings;          /* address -> JournalMapping */
+  gboolean ordered;           /* frees name their stream, and queries are told from waits */
+  gboolean pooled;            /* memory of pools was seen */
+  gboolean with_work, worked; /* launches are recorded; there was one */
+  GememIdMap *busy;           /* device, number of a stream that may have work which is not done */
+  JournalRequests *requests;  /* NULL: there is no such allocator */
+  GememIdMap *blocks;         /* address -> JournalLive */
+  GememIdMap *physical;       /* id -> JournalPhysical */
+  GememIdMap *handles;        /* handle -> id */
+  GememIdMap *mappings;       /* address -> JournalMapping */
   GememIdMap *streams, *threads; /* -> guint64 number */
   GememIdMap *events;            /* -> JournalMark */
   GememIdMap *pools;             /* handle -> JournalPool */

@@ -465,7 +465,7 @@ read_header (JournalReader *reader, GError **error)
   if (info->allocator == NULL) /* all that is in it are calls */
     {
       info->flags |= GEMEM_TRACE_HAS_ORDER;
-      gemem_journal_state_order (reader->state);
+      gemem_journal_state_order (reader->state, header->version >= JOURNAL_WITH_WORK);
     }
   if (header->stacks > 0 || *header->library != '\0' || header->places != 0
       || (header->version == JOURNAL_TEXT_STACKS && info->allocator == NULL))

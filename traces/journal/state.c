@@ -16,12 +16,13 @@
  * calls, requests.c sorts the events.
  *
  * Invariants: those of trace.h for ids, frees and waits.  Memory: live blocks, a tag for each
- * combination of kind and thread, and the distinct stacks.
+ * combination of kind and thread, streams that have got work, and the distinct stacks.
  */
 #include "config.h"
 
 #include <string.h>
 
+#include "base/compare.h"
 #include "traces/journal/journal-private.h"
 
 #define HOST_STREAM G_MAXUINT64 /* not a handle of any stream */
@@ -44,6 +45,7 @@ gemem_journal_state_new (GememTraceInfo *info, const GememReadOptions *options)
   state->threads = gemem_idmap_new (sizeof (guint64));
   state->stacks = gemem_idmap_new (sizeof (guint64));
   state->places = g_array_new (FALSE, FALSE, sizeof (JournalPlace));
+  state->busy = gemem_idmap_new (0);
   state->joined = gemem_idmap_new (sizeof (guint64));
   state->tags = gemem_idmap_new (sizeof (guint64));
   state->symbols = gemem_symbols_new (info);
@@ -55,7 +57,8 @@ gemem_journal_state_free (JournalState *state)
 {
   GememIdMap *const maps[] = { state->blocks,  state->physical, state->handles, state->mappings,
                                state->streams, state->events,   state->pools,   state->threads,
-                               state->stacks,  state->joined,   state->tags,    state->foreign };
+                               state->stacks,  state->joined,   state->tags,    state->foreign,
+                               state->busy };
   for (guint i = 0; i < G_N_ELEMENTS (maps); i++)
     gemem_idmap_free (maps[i]);
   g_array_unref (state->places);
@@ -250,6 +253,52 @@ refused (JournalState *state, const JournalRecord *record)
   event->aux = record->s;
 }
 
+/* ---- work */
+
+static guint64
+busy_key (guint64 device, guint64 stream)
+{
+  return device << 48 | stream;
+}
+
+static void
+work (JournalState *state, const JournalRecord *record)
+{
+  const guint64 stream = stream_of (state, record);
+
+  if (!state->with_work)
+    return;
+  state->worked = TRUE;
+  gemem_idmap_insert (state->busy, busy_key (record->device, stream), NULL);
+  gemem_journal_emit (state, GEMEM_EVENT_WORK, record->device, 0)->stream = stream;
+}
+
+/* All streams of @device are done with their work, and the host has waited for it (@told), or it
+ * is as if it had asked each. */
+static void
+all_done (JournalState *state, guint64 device, gboolean told)
+{
+  g_autoptr (GArray) keys = g_array_new (FALSE, FALSE, sizeof (guint64));
+  guint64 key;
+
+  for (gsize at = 0; gemem_idmap_next (state->busy, &at, &key, NULL);)
+    if (key >> 48 == device)
+      g_array_append_val (keys, key);
+  g_array_sort (keys, gemem_compare_uint64);
+  for (guint i = 0; i < keys->len; i++)
+    {
+      key = g_array_index (keys, guint64, i);
+      gemem_idmap_remove (state->busy, key, NULL);
+      if (told)
+        continue;
+      GememTraceEvent *event = gemem_journal_emit (state, GEMEM_EVENT_STREAM_SYNC, device, 0);
+      event->stream = key & ((G_GUINT64_CONSTANT (1) << 48) - 1);
+      event->aux = 1;
+    }
+}
+
+/* ---- frees */
+
 void
 gemem_journal_unknown_free (JournalState *state, guint64 key)
 {
@@ -270,6 +319,8 @@ free_block (JournalState *state, const JournalRecord *record)
       gemem_journal_unknown_free (state, record->p);
       return;
     }
+  if (block.context != 0) /* such a free waits for everything on the device */
+    all_done (state, block.device, FALSE);
   stream = block.number;
   if (record->call == JOURNAL_FREE_ASYNC && record->r != block.stream)
     {
@@ -400,6 +451,7 @@ emit_sync (JournalState *state, const JournalRecord *record, guint64 device, gui
 
   event->stream = stream;
   event->aux = state->ordered && record->q != 0 ? 1 : 0;
+  gemem_idmap_remove (state->busy, busy_key (device, stream), NULL);
 }
 
 /* The host waits for an event, whichever device is current.  This is expressed as an otherwise
@@ -536,7 +588,11 @@ gemem_journal_state_take (JournalState *state, const JournalRecord *record, guin
     case JOURNAL_LEFT_OUT:
       leave_out (state, record);
       break;
+    case JOURNAL_WORK:
+      work (state, record);
+      break;
     case JOURNAL_DEVICE_SYNC:
+      all_done (state, record->device, TRUE);
       gemem_journal_emit (state, GEMEM_EVENT_DEVICE_SYNC, record->device, 0);
       break;
     case JOURNAL_DEVICE_RESET:
@@ -571,9 +627,10 @@ gemem_journal_state_above (JournalState *state)
 }
 
 void
-gemem_journal_state_order (JournalState *state)
+gemem_journal_state_order (JournalState *state, gboolean with_work)
 {
   state->ordered = TRUE;
+  state->with_work = with_work;
 }
 
 void
@@ -598,7 +655,11 @@ gemem_journal_state_end (JournalState *state)
                            "%" G_GUINT64_FORMAT
                            " frees of memory that was not seen to be allocated are left out",
                            state->unknown);
-  if (state->ordered && state->pooled && state->last_stream > 0)
+  if (state->worked && state->pooled)
+    gemem_trace_info_note (state->info, "note",
+                           "work of a stream counts as pending until the program waited for it or "
+                           "asked: when the device had done it is not recorded");
+  if (state->ordered && !state->with_work && state->pooled && state->last_stream > 0)
     gemem_trace_info_note (state->info, "note",
                            "which work the device had not done is not recorded: every stream "
                            "counts as done with it at once");
