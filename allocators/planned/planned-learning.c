@@ -1,11 +1,17 @@
 /* planned-learning.c - `planned` learns from the running program: it keeps what was asked for and released,
  * looks for steps alike when that has doubled, has one planned, and begins to serve it with the next.
  *
- * Cost: while it learns, an entry of a table a live block and past.h's a request.
+ * A plan is judged first by what it was learnt from (trial.h), on simulated devices: streams share no bytes of a
+ * plan, and what is beside it may need what the plan holds idle, so that the fallback alone may need less.
+ * A fallback that caches nothing, as `direct`, never needs more than what is live; it is not for every request,
+ * and the plan is not judged by it.
+ *
+ * Cost: while it learns, an entry of a table a live block and past.h's a request; a plan, two trials.
  */
 #include "config.h"
 
 #include "allocators/planned/planned-private.h"
+#include "allocators/planned/trial.h"
 
 #define LAST_LOOK 0x100000u /* requests, after which it stops to look */
 #define STEPS_ALIKE 3
@@ -26,6 +32,59 @@ gemem_planned_end_learning (GememPlanned *self)
   g_clear_pointer (&self->past, gemem_past_free);
   g_clear_pointer (&self->numbers, gemem_idmap_free);
 }
+
+/* ---- whether a plan is worth its memory */
+
+#define ENDLESS (G_GUINT64_CONSTANT (1) << 44) /* bytes of a device that has no limit */
+
+static void
+begin_plan (GememAllocator *allocator, gpointer schedule)
+{
+  GememPlanned *self = (GememPlanned *) allocator;
+
+  self->schedule = gemem_schedule_ref (schedule);
+  gemem_planned_begin (self);
+}
+
+/* What @trial needs on a device of its own that is like that of @self; G_MAXUINT64: it cannot be told. */
+static guint64
+peak_of (const GememPlanned *self, const GememPast *past, const GememTrial *trial)
+{
+  g_autofree char *spec = g_strdup_printf ("sim:capacity=%" G_GUINT64_FORMAT,
+                                           MIN (self->base.device->capacity, ENDLESS));
+  GememDevice *device = gemem_device_new (spec, NULL, self->base.device->ordinal, NULL);
+  GememPlanned *other = device != NULL ? gemem_planned_new (self->fallback_text, device, NULL)
+                                       : NULL;
+  guint64 peak = G_MAXUINT64;
+
+  if (other != NULL)
+    {
+      peak = gemem_trial_serve (&other->base, past, trial);
+      gemem_allocator_destroy (&other->base);
+    }
+  if (device != NULL)
+    gemem_device_destroy (device);
+  return peak;
+}
+
+void
+gemem_planned_judge (GememPlanned *self, const GememPast *past, guint32 start, guint32 from)
+{
+  const GememTrial planned = { start, from, begin_plan, self->schedule },
+                   alone = { start, from, NULL, NULL };
+
+  if (self->always || self->fallback->klass->trim == NULL)
+    return;
+  if (peak_of (self, past, &planned) <= peak_of (self, past, &alone))
+    {
+      gemem_schedule_rewind (self->schedule);
+      return;
+    }
+  g_clear_pointer (&self->schedule, gemem_schedule_free);
+  self->without_gain++;
+}
+
+/* ---- from the running program */
 
 /* Where the step begins next, if the program goes on as it did. */
 static void

@@ -62,8 +62,6 @@ void gemem_planned_learn_release (GememPlanned *self, const GememBlock *block);
 /* The program emptied the cache, or released private pool @pool, not 0. */
 void gemem_planned_learn_emptied (GememPlanned *self, guint32 pool);
 
-/* ---- planned-judge.c */
-
 /* Serves @past once more with the plan from request @start on, and without, and gives the plan up if more
  * memory is held at most from request @from on.  Nothing where all plans are taken, or the fallback caches nothing.  O(n), on
  * simulated devices. */

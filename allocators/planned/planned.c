@@ -5,7 +5,7 @@
  * beginning; or from the running program, which the other allocator serves until three steps alike
  * were seen: it plans when the past has doubled, takes the memory of the plan at the beginning of
  * the next step, when the other allocator has least in use, and has that empty its cache first.
- * A plan that is learnt serves only where it needs less than the other allocator alone (planned-judge.c).
+ * A plan that is learnt serves only where it needs less than the other allocator alone (planned-learning.c).
  *
  * Where the program does something else for as long as a step, and no place is in use, the plan is
  * given up: its memory returns to the device, and a running program is learnt anew.  The same
