@@ -478,6 +478,8 @@ gemem_diff_append (GString *out, const GememDiff *diff)
   append_table (out, diff);
   append_rows (out, diff);
   gemem_diff_append_idle (out, diff->idle, CAUSES);
+  if (diff->failure.found)
+    gemem_diff_failure_append (out, &diff->failure);
   if (diff->chain != NULL)
     gemem_diff_chain_append (out, diff->chain);
   else if (diff->too_long)
