@@ -104,12 +104,20 @@ follow (GememRun *run)
   return TRUE;
 }
 
+/* What the recorded device had free when it refused @event: a replay that is refused for that has nothing
+ * free itself. */
+static guint64
+free_of (const GememRun *run, const GememTraceEvent *event)
+{
+  return run->result->device_assumed ? 0 : MIN (event->aux, run->result->capacity);
+}
+
 gboolean
 gemem_run_refused (GememRun *run, const GememTraceEvent *event, GError **error)
 {
   const gboolean again = is_again (run, event);
   GememTraceEvent made = *event;
-  gboolean served = TRUE, followed;
+  gboolean served = TRUE, followed, ok;
 
   if (event->size == 0) /* nobody knows how large it was */
     {
@@ -121,7 +129,10 @@ gemem_run_refused (GememRun *run, const GememTraceEvent *event, GError **error)
   made.id = GEMEM_REFUSED_ID;
   made.address = made.aux = 0;
   made.flags = followed ? GEMEM_EVENT_FAILED : 0;
-  if (!request (run, &made, again && run->refused.failed, &served, error))
+  run->refused.free = followed ? free_of (run, event) : 0;
+  ok = request (run, &made, again && run->refused.failed, &served, error);
+  run->refused.free = 0;
+  if (!ok)
     return FALSE;
   if (followed && run->held_back == NULL)
     gemem_device_limit (run->device, 0);

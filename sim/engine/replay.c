@@ -186,8 +186,10 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   if (job->rivals != NULL && run->klass->watch.begin != NULL)
     run->klass->watch.begin (run->allocator);
   run->ordered = (info->flags & GEMEM_TRACE_HAS_ORDER) != 0 && run->klass->streams.free_on != NULL;
-  /* who chose settings wants to know what they do, from the first event to the last */
-  run->follows = run->same_allocator && job->use_trace_settings && run->klass->configure != NULL
+  /* who chose settings wants to know what they do, from the first event to the last; settings in a
+   * recording of CUDA's calls are those of its pools */
+  run->follows = (run->same_allocator || (info->allocator == NULL && run->ordered))
+                 && job->use_trace_settings && run->klass->configure != NULL
                  && job->allocator->settings->len == 0;
   run->unbegun = run->allocator->broken != NULL; /* it did not get what it takes when it is made */
   gemem_run_take_mark (run);

@@ -45,6 +45,14 @@ is_doubled (const GememAdvice *advice)
          && (gemem_held_info (advice->held)->flags & GEMEM_TRACE_BLOCK_SIZES) != 0;
 }
 
+/* What came before is not in the recording. */
+static gboolean
+begins_in_middle (const GememAdvice *advice)
+{
+  return advice->now->initial_events > 0
+         || (gemem_held_info (advice->held)->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0;
+}
+
 /* ---- why it fails */
 
 /* "other streams' caches: 2.000 GiB free in ...", where most of what was idle at the failure lies, if
@@ -61,6 +69,21 @@ idle_elsewhere (const GememResult *now, const GememOom *oom)
   return row->cause == GEMEM_IDLE_STREAMS ? g_strconcat ("other streams' caches: ", text, NULL)
          : row->cause == GEMEM_IDLE_POOLS ? g_strconcat ("kept in pools: ", text, NULL)
                                           : NULL;
+}
+
+/* "a limit of the allocator, taken as 326.0 MiB (the device has 374.0 MiB free)" */
+static char *
+limit_text (const GememResult *now, const GememOom *oom)
+{
+  const char *limit = gemem_settings_value (now->parameters, "memory_limit");
+  char left[GEMEM_FORMAT_MAX], taken[GEMEM_FORMAT_MAX];
+  guint64 bytes;
+
+  gemem_format_size (left, oom->device_free);
+  if (limit == NULL || !gemem_parse_size (limit, 1, 0, &bytes, NULL))
+    return g_strdup_printf ("a limit of the allocator (the device has %s free)", left);
+  return g_strdup_printf ("a limit of the allocator, taken as %s (the device has %s free)",
+                          gemem_format_size (taken, bytes), left);
 }
 
 char *
@@ -89,8 +112,7 @@ gemem_advice_reason (const GememAdvice *advice)
         "truly too little (%s in use, and with the request %s more than there is)",
         gemem_format_size (a, oom->live), gemem_format_size (b, oom->missing));
   if (oom->device_free >= oom->requested)
-    return g_strdup_printf ("a limit of the allocator (the device has %s free)",
-                            gemem_format_size (a, oom->device_free));
+    return limit_text (now, oom);
   if (oom->waiting)
     return g_strdup (
         "freed memory waits for its streams (once they are done, the same request fits)");
@@ -144,7 +166,11 @@ gemem_advice_sentence (const GememAdvice *advice)
         "says whether it fits.",
         need, host ? " of the host's memory" : "", with);
   else if (advice->verdict == GEMEM_ADVICE_FITS)
-    g_string_append_printf (out, "It fits: it needs %s of %s%s %s.", need, whole, whose, with);
+    g_string_append_printf (out, "It fits%s: it needs %s of %s%s %s.",
+                            advice->device != NULL && begins_in_middle (advice)
+                                ? ", from where the recording begins"
+                                : "",
+                            need, whole, whose, with);
   else if (advice->verdict == GEMEM_ADVICE_UNKNOWN)
     g_string_append_printf (out,
                             "It cannot be told whether it fits: %s. As far as it goes it needs %s "
@@ -197,7 +223,7 @@ append_head (GString *out, const GememAdvice *advice)
                           gemem_plural (gemem_held_events (advice->held)));
   if (steps > 0)
     g_string_append_printf (head, " in %" G_GUINT64_FORMAT " step%s", steps, gemem_plural (steps));
-  if (now->initial_events > 0 || (info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0)
+  if (begins_in_middle (advice))
     g_string_append (head, ", begins in the middle");
   if (now->device_ordinal == GEMEM_DEVICE_HOST)
     g_string_append (head, " of host memory");
@@ -268,14 +294,20 @@ append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *li
 static void
 append_offers (GString *out, const GememAdvice *advice)
 {
+  /* other settings would have laid out otherwise what was alive then */
+  const gboolean middle = begins_in_middle (advice);
+  const gboolean fails = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+  const gboolean refused = gemem_held_refused (advice->held) > 0;
+
   if (advice->lines->len == 0)
     return;
   g_string_append_printf (out, "\n%s with%s:\n",
-                          advice->verdict != GEMEM_ADVICE_DOES_NOT_FIT ? "It needs less"
-                          : gemem_held_refused (advice->held) > 0 ? "All that was recorded fits"
-                                                                  : "It fits",
-                          advice->lines->len > 1 ? ", each proven by a replay"
-                                                 : ", proven by a replay");
+                          middle  ? fails ? "It may fit" : "It may need less"
+                          : fails ? refused ? "All that was recorded fits" : "It fits"
+                                  : "It needs less",
+                          middle ? ", as replays from what was alive at its beginning do"
+                          : advice->lines->len > 1 ? ", each proven by a replay"
+                                                   : ", proven by a replay");
   for (guint i = 0; i < advice->lines->len; i++)
     append_offer (out, advice, &g_array_index (advice->lines, GememAdviceLine, i));
 }

@@ -357,6 +357,9 @@ settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **err
                                                     : G_MAXUINT64,
     .collection_threshold = settings->garbage_collection_threshold,
     .initial = device->reserved,
+    .capacity = device->told && device->limited == G_MAXINT64
+                    ? (guint64) MAX ((gint64) device->reserved + device->could, 0)
+                    : 0,
     .never_refused = snapshot->host || (snapshot->options.never_refused && !collects),
     .max_cached = snapshot->host && settings->pinned_max_cached >= 0
                       ? (guint64) settings->pinned_max_cached
@@ -379,6 +382,12 @@ settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **err
   if (settings->memory_limit == 0 && !device->parts)
     settings->memory_limit = gemem_pytorch_releases_infer_limit (
         &device->releases, settings->garbage_collection_threshold, device->reserved);
+  if (settings->memory_limit == 0 && !device->parts && device->most < device->limited
+      && device->limited < G_MAXINT64)
+    {
+      settings->memory_limit = (guint64) MAX ((gint64) device->reserved + device->most, 1);
+      snapshot->limited = TRUE;
+    }
   settle_phases (snapshot, device);
   return TRUE;
 }
@@ -418,11 +427,13 @@ note_settings (GememSnapshot *snapshot)
   const GememPytorchSettings *settings = &snapshot->records.settings;
 
   if (settings->memory_limit > 0)
-    gemem_trace_info_note (
-        info, "note",
-        "memory_limit=%" G_GUINT64_FORMAT
-        " is inferred from when garbage was collected; if the program's is known, give it",
-        settings->memory_limit);
+    gemem_trace_info_note (info, "note",
+                           "memory_limit=%" G_GUINT64_FORMAT
+                           " is inferred from %s; if the program's is known, give it",
+                           settings->memory_limit,
+                           snapshot->limited
+                               ? "a refusal of what the device had: it is this, or somewhat more"
+                               : "when garbage was collected");
   if (snapshot->host && strstr (info->settings, "pinned_reserve_segment_size_mb=") != NULL
       && strstr (info->settings, "pinned_reserve_segment_size_mb=0") == NULL)
     gemem_trace_info_note (
@@ -481,9 +492,12 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
   name_allocator (snapshot);
   for (guint i = 0; i < snapshot->devices->len; i++)
     {
+      GememSnapshotDevice *device = g_ptr_array_index (snapshot->devices, i);
+
+      device->told |= device->full && !ours;
       if (!settle_device (snapshot, i, collects, error))
         return FALSE;
-      open += ((const GememSnapshotDevice *) g_ptr_array_index (snapshot->devices, i))->state.open;
+      open += device->state.open;
     }
   settle_size (snapshot);
   info->settings = settings_text (snapshot);
