@@ -16,6 +16,7 @@
 #include "sim/cli/batch-results.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/sweep.h"
+#include "sim/cli/write-pace.h"
 #include "sim/search/need.h"
 
 /* A trace, or a graph with one lowering. */
@@ -60,8 +61,8 @@ struct _GememSweep
   GMutex lock; /* for all that follows */
   GememDatabase *database;
   GString *list;
-  GArray *ended;    /* Ended */
-  gint64 write_at;  /* not before this time */
+  GArray *ended; /* Ended */
+  GememWritePace pace;
   GHashTable *said; /* messages that were printed */
   GememSweepCounts *counts;
   GError *error; /* of the database: nothing more is begun */
@@ -236,8 +237,7 @@ write_ended (GememSweep *sweep)
       g_free (ended->doubt);
     }
   g_array_set_size (sweep->ended, 0);
-  const gint64 end = g_get_monotonic_time ();
-  sweep->write_at = end + GEMEM_WAIT_PER_WRITE * (end - begin);
+  gemem_write_took (&sweep->pace, begin);
 }
 
 /* Prints @error once, and frees it. */
@@ -313,7 +313,7 @@ push (GememSweep *sweep, const Ended *ended)
 {
   g_array_append_vals (sweep->ended, ended, 1);
   sweep->counts->made++;
-  if (g_get_monotonic_time () >= sweep->write_at)
+  if (gemem_write_is_due (&sweep->pace))
     write_ended (sweep);
 }
 
@@ -359,7 +359,7 @@ replay (GememSweep *sweep, const Run *run, int ordinal, char *key)
       g_free (key);
     }
   else
-    keep (sweep, run, &job, key, result, error, end - begin);
+    keep (sweep, run, &job, key, result, error, end > begin ? end - begin : 0);
   g_mutex_unlock (&sweep->lock);
 }
 

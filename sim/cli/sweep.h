@@ -9,10 +9,6 @@
 #include "sim/cli/source.h"
 #include "sim/report/database.h"
 
-/* What ended waits to be written this many times as long as writing took last: one part in 20 of the time
- * goes into writing, and what a kill can lose is younger. */
-#define GEMEM_WAIT_PER_WRITE 20
-
 /* ---- sweep-spec.c */
 
 /* A [group] of the specification, the keys of [global] included. */

@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "sim/cli/tune-kept.h"
+#include "sim/cli/write-pace.h"
 
 struct _GememTuneKept
 {
   GememDatabase *database;
   GPtrArray *names; /* of each recording, ends with NULL */
   GArray *waiting;  /* GememSearched, not written yet */
-  gint64 write_at;  /* not before this time, us of the monotonic clock */
+  GememWritePace pace;
   GememTuneKeeper keeper;
 };
 
@@ -82,7 +83,7 @@ keep (gpointer data, const char *key, const GememTuneReplay *replay, guint n, GE
         row.alike[i] = replay->alike[i] ? '1' : '0';
     }
   g_array_append_val (kept->waiting, row);
-  return g_get_monotonic_time () < kept->write_at || gemem_tune_kept_write (kept, error);
+  return !gemem_write_is_due (&kept->pace) || gemem_tune_kept_write (kept, error);
 }
 
 gboolean
@@ -93,10 +94,9 @@ gemem_tune_kept_write (GememTuneKept *kept, GError **error)
                       || gemem_database_keep_searched (kept->database,
                                                        (GememSearched *) kept->waiting->data,
                                                        kept->waiting->len, error);
-  const gint64 end = g_get_monotonic_time ();
 
   g_array_set_size (kept->waiting, 0);
-  kept->write_at = end + GEMEM_WAIT_PER_WRITE * (end - begin);
+  gemem_write_took (&kept->pace, begin);
   return ok;
 }
 

@@ -153,7 +153,7 @@ name_blocking (const GememLiveTable *table, const GememSpan *span, GememOom *oom
 
 void
 gemem_audit (GememAllocator *allocator, const GememLiveTable *table, const GememAccounts *accounts,
-             const GememRequest *request, gboolean detail, GememOom *oom)
+             const GememRequest *request, guint64 free, gboolean detail, GememOom *oom)
 {
   GememDevice *device = allocator->device;
   GememDeviceInfo info = { 0 };
@@ -161,6 +161,7 @@ gemem_audit (GememAllocator *allocator, const GememLiveTable *table, const Gemem
 
   /* called directly: the audit is no call of the program */
   device->klass->info (device, &info);
+  info.free = MAX (info.free, free);
   oom->live = accounts->live;
   oom->allocated = accounts->allocated;
   oom->reserved = device->held;

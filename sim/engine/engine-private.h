@@ -8,11 +8,12 @@
 
 /* ---- audit.c: why a request failed, and which block would have to be freed for it to fit */
 
-/* Fills all fields of @oom but seq, id, requested and stream, which the caller has set.  @detail
- * FALSE: only the fields that need no walk (the class avoidable/true, the sums). */
+/* Fills all fields of @oom but seq, id, requested and stream, which the caller has set.  @free: bytes that
+ * the recorded device had free at least (0: not told).  @detail FALSE: only the fields that need no walk
+ * (the class avoidable/true, the sums). */
 void gemem_audit (GememAllocator *allocator, const GememLiveTable *table,
-                  const GememAccounts *accounts, const GememRequest *request, gboolean detail,
-                  GememOom *oom);
+                  const GememAccounts *accounts, const GememRequest *request, guint64 free,
+                  gboolean detail, GememOom *oom);
 
 /* ---- merge.c: one file for the logs (--events, --calls) of several runs */
 

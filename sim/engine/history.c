@@ -29,6 +29,7 @@ typedef struct
   GememAttributor attributor;
   gboolean attributes;
   GememAttribution by; /* of the current event */
+  guint64 refused;     /* bytes of the last call for it that failed; 0: none did */
   GHashTable *numbers; /* key of an attribution or tag (gint64) -> number of its text */
   GHashTable *known;   /* text -> its number */
   GArray *lines;       /* guint: by number of a text, its line of the wish; n_lines: another */
@@ -186,7 +187,11 @@ observe (gpointer data, const GememDeviceNote *note)
   History *self = data;
 
   if (!note->ok)
-    return;
+    {
+      if (note->size > 0)
+        self->refused = note->size;
+      return;
+    }
   if (note->call == GEMEM_CALL_MALLOC || note->call == GEMEM_CALL_MAP)
     open_segment (self, note->address, note->size, self->run->seq);
   else if (note->call == GEMEM_CALL_FREE || note->call == GEMEM_CALL_UNMAP)
@@ -230,6 +235,20 @@ allocated (History *self, const GememDecision *decision)
   block.text = text_of (self, event);
   *held_by (self, &block) += block.requested;
   *(GememHistoryBlock *) gemem_idmap_insert (self->live, event->id, NULL) = block;
+}
+
+static void
+refused (History *self, const GememDecision *decision)
+{
+  const GememHistoryBlock request = { .size = self->refused,
+                                      .requested = decision->size,
+                                      .begin = self->run->seq,
+                                      .end = self->run->seq,
+                                      .text = text_of (self, decision->event),
+                                      .stack = decision->event->stack };
+
+  if (self->history->refused->len < GEMEM_HISTORY_REFUSED)
+    g_array_append_val (self->history->refused, request);
 }
 
 static void
@@ -281,6 +300,7 @@ history_new (const GememHistoryWish *wish)
   history->marks = g_array_new (FALSE, FALSE, sizeof (GememHistoryMark));
   history->idle = g_array_new (FALSE, FALSE, sizeof (GememHistoryIdle));
   history->gaps = g_array_new (FALSE, FALSE, sizeof (GememHistoryIdle));
+  history->refused = g_array_new (FALSE, FALSE, sizeof (GememHistoryBlock));
   history->series = g_array_new (FALSE, FALSE, sizeof (guint64));
   history->stride = wish->events / MAX (wish->parts, 1) + 1;
   history->n_lines = wish->n_lines;
@@ -326,6 +346,7 @@ before (GememProbe *probe, GememRun *run, const GememTraceEvent *event)
     look_at_adopted (self);
   if (event->kind == GEMEM_EVENT_STEP || event->kind == GEMEM_EVENT_PHASE)
     mark (self, event);
+  self->refused = 0;
   sample_until (self, run->seq);
 }
 
@@ -335,7 +356,11 @@ decided (GememProbe *probe, GememRun *run, const GememDecision *decision)
   History *self = (History *) probe;
 
   if (decision->block == NULL)
-    return;
+    {
+      if (decision->event->kind == GEMEM_EVENT_ALLOC && decision->request)
+        refused (self, decision);
+      return;
+    }
   switch (decision->event->kind)
     {
     case GEMEM_EVENT_ALLOC:
@@ -433,6 +458,7 @@ gemem_history_free (GememHistory *history)
   g_array_unref (history->marks);
   g_array_unref (history->idle);
   g_array_unref (history->gaps);
+  g_array_unref (history->refused);
   g_array_unref (history->series);
   g_free (history);
 }

@@ -53,6 +53,7 @@ typedef struct
 
 #define GEMEM_HISTORY_GAPS 20000 /* that are kept, the largest of each moment */
 #define GEMEM_HISTORY_MARKS 2000 /* that are kept, the first ones */
+#define GEMEM_HISTORY_REFUSED 64 /* the same */
 
 typedef struct
 {
@@ -62,6 +63,9 @@ typedef struct
   GArray *marks;    /* GememHistoryMark */
   GArray *idle;     /* GememHistoryIdle at each of the moments asked for: a sum for each cause, */
   GArray *gaps;     /* and the parts that are free or wait, by moment and address */
+  /* GememHistoryBlock: requests that were refused, which lie nowhere and end as they begin; size: of the last call by
+   * which the device refused memory for it, 0: there was none */
+  GArray *refused;
   GPtrArray *texts; /* lines of the program; [0] is "" */
   GArray *series; /* guint64: for each part the bytes of each line of the wish, then of the rest */
   guint64 stride; /* events of a part */

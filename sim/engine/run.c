@@ -113,7 +113,7 @@ gemem_run_out_of_memory (GememRun *run, const GememTraceEvent *event, const Geme
   };
   gboolean keep = result->oom->len < run->oom_max;
 
-  gemem_audit (run->allocator, &run->live, &run->accounts, request, keep, &oom);
+  gemem_audit (run->allocator, &run->live, &run->accounts, request, run->refused.free, keep, &oom);
   if (run->unbegun) /* the program would not have come to this request: no layout would help */
     {
       oom.avoidable = FALSE;

@@ -89,7 +89,7 @@ fail (GememRun *run, const GememTraceEvent *event, guint64 needed)
   const GememRequest request = { .size = needed };
   GememOom oom = { .seq = run->seq, .id = event->id, .requested = needed, .wake = TRUE };
 
-  gemem_audit (run->allocator, &run->live, &run->accounts, &request, FALSE, &oom);
+  gemem_audit (run->allocator, &run->live, &run->accounts, &request, 0, FALSE, &oom);
   gemem_run_keep_oom (run, &oom);
 }
 

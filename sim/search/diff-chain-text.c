@@ -23,6 +23,8 @@ append_place (GString *out, const GememDiffLink *link, guint side)
   gemem_format_size (size, place->segment);
   if (!link->asks[side])
     g_string_append (out, "does not ask for it");
+  else if (place->fails)
+    g_string_append (out, "is refused it");
   else if (place->segment == 0)
     g_string_append (out, "has it in memory of unknown origin");
   else if (place->is_new)
@@ -77,6 +79,9 @@ append_cause (GString *out, const GememDiffChain *chain, const GememDiffLink *li
     case GEMEM_DIFF_CAUSE_GROWS:
       g_string_append_printf (out, ", where no segment grows as that of %s did", other);
       break;
+    case GEMEM_DIFF_CAUSE_DEVICE:
+      g_string_append_printf (out, ", as there is no space for it beside what %s holds", one);
+      break;
     case GEMEM_DIFF_CAUSE_REQUEST:
     case GEMEM_DIFF_CAUSE_OTHER:
     case GEMEM_DIFF_CAUSE_NO_BLOCK:
@@ -95,6 +100,9 @@ append_why (GString *out, const GememDiffLink *link, gboolean follows)
     g_string_append_printf (out, "%s has no such segment, and ", one);
   else if (link->why == GEMEM_DIFF_WHY_SMALLER)
     g_string_append_printf (out, "that of %s is smaller, and it ", one);
+  else if (link->why == GEMEM_DIFF_WHY_DEVICE)
+    g_string_append_printf (out, "%s obtained more for %s, and ", one,
+                            follows ? "the one above" : "another one");
   else
     g_string_append_printf (out, "in that of %s lies %s, and it ", one,
                             follows ? "the block above" : "another block");
@@ -127,9 +135,10 @@ gemem_diff_chain_append (GString *out, const GememDiffChain *chain)
   const guint n = chain->links->len, left_out = n > SHOWN ? n - SHOWN : 0;
   char size[GEMEM_FORMAT_MAX];
 
-  g_string_append_printf (out, "\nHow %s comes to hold a segment of %s more%s:\n",
-                          sides[chain->side], gemem_format_size (size, chain->bytes),
-                          chain->fails ? " when a request fails" : "");
+  if (!chain->of_request)
+    g_string_append_printf (out, "\nHow %s comes to hold a segment of %s more%s:\n",
+                            sides[chain->side], gemem_format_size (size, chain->bytes),
+                            chain->fails ? " when a request fails" : "");
   for (guint i = 0; i < n; i++)
     {
       if (i < SHOWN - 1 || i >= SHOWN - 1 + left_out)
@@ -148,7 +157,8 @@ append_link_json (GString *out, const GememDiffLink *link)
   static const char *const names[] = { "first", "second" };
   static const char *const whys[] = { [GEMEM_DIFF_WHY_TAKEN] = "taken",
                                       [GEMEM_DIFF_WHY_NO_SEGMENT] = "no_such_segment",
-                                      [GEMEM_DIFF_WHY_SMALLER] = "smaller_segment" };
+                                      [GEMEM_DIFF_WHY_SMALLER] = "smaller_segment",
+                                      [GEMEM_DIFF_WHY_DEVICE] = "device_full" };
 
   g_string_append_c (out, '{');
   gemem_json_append_text_member (out, "differs", names[link->side]);
@@ -170,6 +180,7 @@ append_link_json (GString *out, const GememDiffLink *link)
       gemem_json_append_number_member (out, "segment", place->segment);
       gemem_json_append_number_member (out, "segment_obtained", place->obtained);
       gemem_json_append_bool_member (out, "segment_is_new", place->is_new);
+      gemem_json_append_bool_member (out, "fails", place->fails);
       g_string_append_c (out, '}');
     }
   g_string_append_c (out, '}');
@@ -179,10 +190,11 @@ void
 gemem_diff_chain_append_json (GString *out, const GememDiffChain *chain)
 {
   static const char *const causes[] = {
-    [GEMEM_DIFF_CAUSE_OTHER] = "unknown",   [GEMEM_DIFF_CAUSE_NO_BLOCK] = "not_asked",
-    [GEMEM_DIFF_CAUSE_REQUEST] = "request", [GEMEM_DIFF_CAUSE_GROWS] = "grows",
-    [GEMEM_DIFF_CAUSE_FREED] = "freed",     [GEMEM_DIFF_CAUSE_RETURNED] = "returned",
-    [GEMEM_DIFF_CAUSE_SIZES] = "sizes",     [GEMEM_DIFF_CAUSE_RULE] = "rule"
+    [GEMEM_DIFF_CAUSE_OTHER] = "unknown",     [GEMEM_DIFF_CAUSE_NO_BLOCK] = "not_asked",
+    [GEMEM_DIFF_CAUSE_REQUEST] = "request",   [GEMEM_DIFF_CAUSE_GROWS] = "grows",
+    [GEMEM_DIFF_CAUSE_FREED] = "freed",       [GEMEM_DIFF_CAUSE_RETURNED] = "returned",
+    [GEMEM_DIFF_CAUSE_SIZES] = "sizes",       [GEMEM_DIFF_CAUSE_RULE] = "rule",
+    [GEMEM_DIFF_CAUSE_DEVICE] = "device_full"
   };
 
   gemem_json_append_name (out, "chain");
@@ -195,6 +207,7 @@ gemem_diff_chain_append_json (GString *out, const GememDiffChain *chain)
   gemem_json_append_text_member (out, "holds_more", chain->side == 0 ? "first" : "second");
   gemem_json_append_number_member (out, "event", chain->event);
   gemem_json_append_bool_member (out, "fails", chain->fails);
+  gemem_json_append_bool_member (out, "of_request", chain->of_request);
   gemem_json_append_number_member (out, "bytes", chain->bytes);
   gemem_json_append_text_member (out, "cause", causes[chain->cause]);
   gemem_json_append_number_member (out, "cause_event", chain->cause_event);

@@ -9,6 +9,8 @@ typedef struct
 {
   const GememHistory *histories[2];
   guint *pairs[2];
+  guint
+      refused; /* block of the side of the chain that stands for the request that it is refused; NONE: none */
   GememDiffChain *chain; /* its links in the order in which they are found: the latest first */
 } Search;
 
@@ -167,8 +169,10 @@ add_link (Search *search, const Request *request)
         link.asks[s] = TRUE;
         link.places[s] = place_of (search, s, request->blocks[s]);
       }
+  link.places[link.side].fails = search->refused != NONE
+                                 && request->blocks[link.side] == search->refused;
   /* it is asked why the one that obtained memory did not do as the other */
-  if (link.places[0].is_new != link.places[1].is_new)
+  if (!link.places[link.side].fails && link.places[0].is_new != link.places[1].is_new)
     link.side = link.places[1].is_new ? 1 : 0;
   g_array_append_val (search->chain->links, link);
 }
@@ -279,34 +283,6 @@ go_to_blocker (Search *search, guint side, guint segment, guint other, Request *
   return end_with (search, GEMEM_DIFF_CAUSE_FREED, pair->end);
 }
 
-/* Replaces @request, the last link, which was placed differently, by the one because of which it was; FALSE: the chain
- * has ended. */
-static gboolean
-go_back (Search *search, Request *request)
-{
-  const GememDiffLink *link = last_link (search);
-  const guint side = link->side;
-  guint segment, other;
-
-  if (!link->asks[0] || !link->asks[1])
-    return end_with (search, GEMEM_DIFF_CAUSE_NO_BLOCK, 0);
-  if (link->places[0].size != link->places[1].size)
-    return end_with (search, GEMEM_DIFF_CAUSE_REQUEST, 0);
-  other = segment_of (search, 1 - side, request->blocks[1 - side]);
-  if (other == NONE || segment_of (search, side, request->blocks[side]) == NONE)
-    return end_with (search, GEMEM_DIFF_CAUSE_OTHER, 0);
-  if (link->places[0].is_new && link->places[1].is_new)
-    return end_with (search, GEMEM_DIFF_CAUSE_SIZES, 0);
-  segment = counterpart_of (search, 1 - side, other);
-  if (segment == NONE)
-    return go_to_segment (search, side, other, GEMEM_DIFF_WHY_NO_SEGMENT, request);
-  if (segment_at (search, side, segment)->end <= link->places[side].event)
-    return end_with (search, GEMEM_DIFF_CAUSE_RETURNED, segment_at (search, side, segment)->end);
-  return go_to_blocker (search, side, segment, other, request);
-}
-
-/* ---- where it begins */
-
 /* The largest segment at the peak of @side at @event whose request the other side served with less, the earliest of
  * equally large ones; FALSE: there is none. */
 static gboolean
@@ -321,7 +297,7 @@ find_segment (Search *search, guint side, guint64 event, Request *found)
       Request request;
       guint64 other = 0;
 
-      if (segment->begin > event)
+      if (segment->begin > event || (search->refused != NONE && segment->begin == event))
         break;
       if (!is_there (segment, event) || !request_of_segment (search, side, i, &request))
         continue;
@@ -337,6 +313,49 @@ find_segment (Search *search, guint side, guint64 event, Request *found)
   search->chain->bytes = most;
   return most > 0;
 }
+
+/* Replaces @request, for which the device had no space on @side alone, by that for which @side obtained memory that the other
+ * does not have. */
+static gboolean
+go_to_excess (Search *search, guint side, Request *request)
+{
+  if (!find_segment (search, side, search->chain->event, request))
+    return end_with (search, GEMEM_DIFF_CAUSE_DEVICE, 0);
+  last_link (search)->why = GEMEM_DIFF_WHY_DEVICE;
+  return TRUE;
+}
+
+/* Replaces @request, the last link, which was placed differently, by the one because of which it was; FALSE: the chain
+ * has ended. */
+static gboolean
+go_back (Search *search, Request *request)
+{
+  const GememDiffLink *link = last_link (search);
+  const guint side = link->side;
+  const gboolean fails = link->places[side].fails;
+  guint segment, other;
+
+  if (!link->asks[0] || !link->asks[1])
+    return end_with (search, GEMEM_DIFF_CAUSE_NO_BLOCK, 0);
+  if (link->places[0].size != link->places[1].size)
+    return end_with (search, GEMEM_DIFF_CAUSE_REQUEST, 0);
+  if (fails && link->places[1 - side].is_new)
+    return go_to_excess (search, side, request);
+  other = segment_of (search, 1 - side, request->blocks[1 - side]);
+  if (other == NONE || (!fails && segment_of (search, side, request->blocks[side]) == NONE))
+    return end_with (search, GEMEM_DIFF_CAUSE_OTHER, 0);
+  if (link->places[0].is_new && link->places[1].is_new)
+    return end_with (search, GEMEM_DIFF_CAUSE_SIZES, 0);
+  segment = counterpart_of (search, 1 - side, other);
+  if (segment == NONE)
+    return go_to_segment (search, side, other, GEMEM_DIFF_WHY_NO_SEGMENT, request);
+  /* what is returned for a request that fails all the same did not serve it */
+  if (segment_at (search, side, segment)->end < link->places[side].event + (fails ? 0 : 1))
+    return end_with (search, GEMEM_DIFF_CAUSE_RETURNED, segment_at (search, side, segment)->end);
+  return go_to_blocker (search, side, segment, other, request);
+}
+
+/* ---- where it begins */
 
 static void
 turn_round (GArray *links)
@@ -356,21 +375,55 @@ link_clear (gpointer data)
   g_free (((GememDiffLink *) data)->by);
 }
 
+/* Makes the request that is refused at @event one of the blocks of @history, which is nowhere and at no time; NONE: it is
+ * not known. */
+static guint
+add_refused (GememHistory *history, guint64 event)
+{
+  for (guint i = 0; i < history->refused->len; i++)
+    {
+      GememHistoryBlock request = g_array_index (history->refused, GememHistoryBlock, i);
+      const guint at = first_from (history->blocks, event);
+
+      if (request.begin != event)
+        continue;
+      request.size = 0;
+      g_array_insert_val (history->blocks, at, request);
+      return at;
+    }
+  return NONE;
+}
+
+/* What the chain is followed from; FALSE: there is nothing. */
+static gboolean
+begin (Search *search, guint side, guint64 event, Request *request)
+{
+  if (search->refused == NONE || search->pairs[side][search->refused] == NONE)
+    return find_segment (search, side, event, request);
+  request->blocks[side] = search->refused;
+  request->blocks[1 - side] = search->pairs[side][search->refused];
+  search->chain->of_request = TRUE;
+  return TRUE;
+}
+
 GememDiffChain *
-gemem_diff_chain (const GememHistory *const histories[2], guint64 event, guint side,
+gemem_diff_chain (GememHistory *const histories[2], guint64 event, guint side, gboolean fails,
                   gboolean by_event)
 {
   GememDiffChain *chain = g_new0 (GememDiffChain, 1);
-  Search search = { { histories[0], histories[1] }, { NULL, NULL }, chain };
+  Search search = { { histories[0], histories[1] }, { NULL, NULL }, NONE, chain };
   Request request;
   gboolean goes_on;
 
+  if (fails)
+    search.refused = add_refused (histories[side], event);
   chain->side = side;
   chain->event = event;
+  chain->fails = fails;
   chain->links = g_array_new (FALSE, FALSE, sizeof (GememDiffLink));
   g_array_set_clear_func (chain->links, link_clear);
-  gemem_diff_pair (histories, by_event, search.pairs);
-  goes_on = find_segment (&search, side, event, &request);
+  gemem_diff_pair ((const GememHistory *const *) histories, by_event, search.pairs);
+  goes_on = begin (&search, side, event, &request);
   while (goes_on && chain->links->len < GEMEM_DIFF_LINKS)
     {
       add_link (&search, &request);

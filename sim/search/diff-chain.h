@@ -4,8 +4,8 @@
  * Why: "it holds 360 MiB more" does not say why.  An allocator holds more because a request did not fit where the other
  * run served it, and it found none because another block lay there, and so on, back to the change.
  *
- * How: the chain is followed backwards.  It begins with the largest segment that is there at the larger peak, or at the failure, and whose
- * request the other run served from what it had.  The segment of the other run in which it did so has a
+ * How: the chain is followed backwards.  Where a request fails in one run alone it begins with that request.  Else it
+ * begins with the largest segment that is there at the larger peak and whose request the other run served from what it had.  The segment of the other run in which it did so has a
  * counterpart: that obtained for the same request.  Either there is none, then it is asked why only one obtained it; or
  * a block lies there that in the other run lies elsewhere, was freed, or is not asked for; then it is asked of that block.
  *
@@ -47,6 +47,7 @@ typedef struct
   guint64 segment,
       obtained; /* bytes of the segment, and the event for which it was obtained; 0: it is unknown */
   gboolean is_new; /* it was obtained for this request */
+  gboolean fails;  /* it is nowhere: the request is refused */
 } GememDiffPlace;
 
 /* Why one side did not place a request as the other did; the first link's is GememDiffCause. */
@@ -55,6 +56,7 @@ typedef enum
   GEMEM_DIFF_WHY_TAKEN,      /* the block of the link before lies there */
   GEMEM_DIFF_WHY_NO_SEGMENT, /* for the request of the link before it obtained no segment */
   GEMEM_DIFF_WHY_SMALLER,    /* for that request it obtained a smaller one */
+  GEMEM_DIFF_WHY_DEVICE, /* the device has no space for it, as it obtained the segment of the link before */
 } GememDiffWhy;
 
 /* A request that was placed differently.  `asks`: whether each side makes it. */
@@ -78,22 +80,25 @@ typedef enum
   GEMEM_DIFF_CAUSE_RETURNED, /* this side has returned the segment by then */
   GEMEM_DIFF_CAUSE_SIZES,    /* both obtain memory for it, of other sizes */
   GEMEM_DIFF_CAUSE_RULE,     /* it would fit there on this side, too */
+  GEMEM_DIFF_CAUSE_DEVICE,   /* the device has no space for it, and no segment is one too many */
 } GememDiffCause;
 
 typedef struct
 {
-  guint side;     /* which one holds more, */
-  guint64 event;  /* then: at its peak, or at */
-  gboolean fails; /* the request that fails */
-  guint64 bytes;  /* of the segment that the other side does not obtain */
-  GArray *links;  /* GememDiffLink, the earliest first; the last one obtains the segment */
+  guint side;          /* which one holds more, */
+  guint64 event;       /* then: at its peak, or at */
+  gboolean fails;      /* the request that fails, */
+  gboolean of_request; /* which is the last link */
+  guint64 bytes;       /* of the segment that the other side does not obtain; 0: there is none */
+  GArray *links; /* GememDiffLink, the earliest first; the last one obtains the segment, or fails */
   GememDiffCause cause;
   guint64 cause_event; /* FREED, RETURNED: at which event of the other, of this side */
 } GememDiffChain;
 
-/* @side holds more at its @event.  NULL: there is no such segment.  gemem_diff_chain_free(). */
-GememDiffChain *gemem_diff_chain (const GememHistory *const histories[2], guint64 event, guint side,
-                                  gboolean by_event);
+/* @side holds more at its @event, or (@fails) is refused a request there, which becomes one of the blocks of its history.
+ * NULL: there is no such segment, and the other does not make that request.  gemem_diff_chain_free(). */
+GememDiffChain *gemem_diff_chain (GememHistory *const histories[2], guint64 event, guint side,
+                                  gboolean fails, gboolean by_event);
 void gemem_diff_chain_free (GememDiffChain *chain); /* may be NULL */
 
 /* ---- diff-chain-text.c */

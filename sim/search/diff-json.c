@@ -145,6 +145,7 @@ gemem_diff_append_json (GString *out, const GememDiff *diff)
   append_parting_json (out, diff);
   append_steps_json (out, "first_only_steps", diff->lone_steps[0]);
   append_steps_json (out, "second_only_steps", diff->lone_steps[1]);
+  gemem_diff_failure_append_json (out, &diff->failure);
   gemem_diff_chain_append_json (out, diff->chain);
   gemem_json_append_bool_member (out, "chain_too_long", diff->too_long);
   g_string_append (out, "}\n");

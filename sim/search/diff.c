@@ -44,11 +44,13 @@ compare_settings (GememDiff *diff)
   for (guint i = 0; i < 2 && !diff->one_recording; i++)
     {
       static const char *const said[] = { "PyTorch", "device" };
-      add_setting (diff, said[i],
-                   gemem_trace_info_said (gemem_held_info (diff->sides[0].held), said[i]),
-                   gemem_trace_info_said (gemem_held_info (diff->sides[1].held), said[i]));
+      const char *x = gemem_trace_info_said (gemem_held_info (diff->sides[0].held), said[i]),
+                 *y = gemem_trace_info_said (gemem_held_info (diff->sides[1].held), said[i]);
+
+      if (x != NULL && y != NULL) /* what one does not tell is no difference */
+        add_setting (diff, said[i], x, y);
     }
-  if (a->capacity != b->capacity)
+  if (a->capacity != b->capacity && !a->device_assumed && !b->device_assumed)
     {
       g_autofree char *x = g_strdup_printf ("%" G_GUINT64_FORMAT, a->capacity),
                       *y = g_strdup_printf ("%" G_GUINT64_FORMAT, b->capacity);
@@ -151,10 +153,12 @@ find_moment (const GememDiff *diff, guint *side, guint64 *event)
   return failures[0] != failures[1] && (diff->one_recording || a->ooms == 0 || b->ooms == 0);
 }
 
-static void
-find_chain (GememDiff *diff)
+static gboolean
+find_chain (GememDiff *diff, const GememDiffQuestion *question, GError **error)
 {
   const GememResult *a = diff->sides[0].result, *b = diff->sides[1].result;
+  const gboolean fails = a->ooms + b->ooms > 0;
+  gboolean ok = TRUE;
   guint64 event;
   guint side;
 
@@ -162,13 +166,14 @@ find_chain (GememDiff *diff)
     {
       diff->too_long = a->history == NULL || b->history == NULL;
       if (!diff->too_long)
-        diff->chain = gemem_diff_chain ((const GememHistory *const[2]){ a->history, b->history },
-                                        event, side, diff->one_recording);
+        diff->chain = gemem_diff_chain ((GememHistory *const[2]){ a->history, b->history }, event,
+                                        side, fails, diff->one_recording);
+      if (!diff->too_long && fails)
+        ok = gemem_diff_find_failure (diff, question, side, event, error);
     }
-  if (diff->chain != NULL)
-    diff->chain->fails = a->ooms + b->ooms > 0;
   for (guint s = 0; s < 2; s++) /* they are large */
     g_clear_pointer (&diff->sides[s].result->history, gemem_history_free);
+  return ok;
 }
 
 /* ---- together */
@@ -287,7 +292,8 @@ gemem_diff (const GememDiffQuestion *question, GError **error)
   gemem_diff_compare_idle (diff);
   compare_settings (diff);
   find_lone_steps (diff);
-  find_chain (diff);
+  if (!find_chain (diff, question, error))
+    return NULL;
   for (guint s = 0; s < 2; s++)
     {
       g_clear_pointer (&diff->sides[s].holders, gemem_holders_free);
@@ -313,6 +319,7 @@ gemem_diff_free (GememDiff *diff)
       g_free (diff->parting.steps[s].by);
     }
   g_free (diff->reserve.by);
+  gemem_diff_failure_clear (&diff->failure);
   gemem_diff_chain_free (diff->chain);
   g_array_unref (diff->rows);
   g_array_unref (diff->idle);

@@ -85,6 +85,40 @@ typedef struct
   char *by;
 } GememDiffReserve;
 
+/* ---- a request that one of them is refused */
+
+#define GEMEM_DIFF_PARTS 20 /* in a list, at most */
+
+/* A free part of what a run holds, in one piece. */
+typedef struct
+{
+  guint64 size;
+  guint64 segment,
+      obtained; /* bytes of its segment, and the event for which it was obtained; 0: unknown */
+  GememIdleCause cause; /* why it is not in use */
+} GememDiffPart;
+
+/* What a run has when it is asked for that. */
+typedef struct
+{
+  gboolean asks;       /* it makes this request */
+  guint64 event;       /* which is that */
+  guint64 free, count; /* bytes of all parts that are free then, and how many there are */
+  GArray *parts;       /* GememDiffPart: the largest, the largest first */
+} GememDiffSpace;
+
+typedef struct
+{
+  gboolean found;
+  guint side; /* that is refused it; the other is not */
+  guint64 requested;
+  guint64
+      refused; /* bytes of the device's last call for it, which failed; 0: it was asked for nothing */
+  guint64 device_free; /* that the device had left */
+  char *by;            /* NULL: unknown */
+  GememDiffSpace spaces[2];
+} GememDiffFailure;
+
 typedef struct
 {
   char *name;
@@ -111,6 +145,7 @@ typedef struct
   /* guint64, ascending: numbers of the steps that only this side has; of two recordings whose blocks were kept, else
    * empty */
   GArray *lone_steps[2];
+  GememDiffFailure failure;
   GememDiffChain *chain; /* NULL: both hold as much, or it cannot be told */
   gboolean too_long;     /* there is none as a recording has more than GEMEM_DIFF_CHAIN_EVENTS */
 } GememDiff;
@@ -151,6 +186,17 @@ void gemem_diff_compare_idle (GememDiff *diff);
 gboolean gemem_diff_find_parting (GememDiff *diff, GError **error);
 /* Finds where one recording through two allocators first holds different amounts. */
 gboolean gemem_diff_find_reserve (GememDiff *diff, GError **error);
+
+/* ---- diff-failure.c */
+
+/* Says of the request that side @side is refused at its @event what both have then, by their histories (and another replay
+ * of each), and by the chain of @diff where there is one.  FALSE with @error. */
+gboolean gemem_diff_find_failure (GememDiff *diff, const GememDiffQuestion *question, guint side,
+                                  guint64 event, GError **error);
+void gemem_diff_failure_clear (GememDiffFailure *failure);
+/* Appends at most six lines of at most 100 columns; and a member "failure". */
+void gemem_diff_failure_append (GString *out, const GememDiffFailure *failure);
+void gemem_diff_failure_append_json (GString *out, const GememDiffFailure *failure);
 
 /* ---- diff-screen.c */
 

@@ -146,6 +146,9 @@ gemem_need_doubt (const GememResult *now, const GememHeld *held, const gint *int
     return g_strdup ("the end of the recording is missing");
   if (gemem_trace_info_said (info, GEMEM_TRACE_STATE) != NULL)
     return g_strdup ("the file holds what was alive at one moment, and no requests");
+  if (now->state_unfit)
+    return g_strdup (
+        "the recording begins in the middle, where the program held more than there is");
   if (now->allocs + now->graph_loads == 0)
     return g_strdup ("the recording asks for no memory");
   if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && now->initial_events == 0)

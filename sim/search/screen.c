@@ -45,6 +45,14 @@ is_doubled (const GememAdvice *advice)
          && (gemem_held_info (advice->held)->flags & GEMEM_TRACE_BLOCK_SIZES) != 0;
 }
 
+/* What came before is not in the recording. */
+static gboolean
+begins_in_middle (const GememAdvice *advice)
+{
+  return advice->now->initial_events > 0
+         || (gemem_held_info (advice->held)->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0;
+}
+
 /* ---- why it fails */
 
 /* "other streams' caches: 2.000 GiB free in ...", where most of what was idle at the failure lies, if
@@ -63,6 +71,28 @@ idle_elsewhere (const GememResult *now, const GememOom *oom)
                                           : NULL;
 }
 
+/* "a limit of the program (the device had 70.14 GiB free); 156.4 MiB of the 1.287 GiB held are not in use" */
+static char *
+limit_text (const GememResult *now, const GememOom *oom)
+{
+  const char *limit = gemem_settings_value (now->parameters, "memory_limit");
+  GString *out = g_string_new (NULL);
+  char size[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX];
+  guint64 bytes;
+
+  if (limit != NULL && strcmp (limit, "none") != 0 && gemem_parse_size (limit, 1, 0, &bytes, NULL))
+    g_string_append_printf (out, "the allocator's limit of %s", gemem_format_size (size, bytes));
+  else
+    g_string_append_printf (out, "a limit of %s", limit != NULL ? "the program" : "the allocator");
+  g_string_append_printf (out, " (the device had %s free)",
+                          gemem_format_size (size, oom->device_free));
+  if (oom->live < oom->reserved)
+    g_string_append_printf (out, "; %s of the %s held are not in use",
+                            gemem_format_size (size, oom->reserved - oom->live),
+                            gemem_format_size (whole, oom->reserved));
+  return g_string_free (out, FALSE);
+}
+
 char *
 gemem_advice_reason (const GememAdvice *advice)
 {
@@ -74,6 +104,8 @@ gemem_advice_reason (const GememAdvice *advice)
 
   if (oom == NULL)
     return NULL;
+  if (advice->limited)
+    return limit_text (now, oom);
   if (gemem_oom_is_unbegun (oom))
     return g_strdup ("the allocator did not get what it takes at the beginning");
   if (oom->wake)
@@ -89,8 +121,7 @@ gemem_advice_reason (const GememAdvice *advice)
         "truly too little (%s in use, and with the request %s more than there is)",
         gemem_format_size (a, oom->live), gemem_format_size (b, oom->missing));
   if (oom->device_free >= oom->requested)
-    return g_strdup_printf ("a limit of the allocator (the device has %s free)",
-                            gemem_format_size (a, oom->device_free));
+    return limit_text (now, oom);
   if (oom->waiting)
     return g_strdup (
         "freed memory waits for its streams (once they are done, the same request fits)");
@@ -144,7 +175,11 @@ gemem_advice_sentence (const GememAdvice *advice)
         "says whether it fits.",
         need, host ? " of the host's memory" : "", with);
   else if (advice->verdict == GEMEM_ADVICE_FITS)
-    g_string_append_printf (out, "It fits: it needs %s of %s%s %s.", need, whole, whose, with);
+    g_string_append_printf (out, "It fits%s: it needs %s of %s%s %s.",
+                            advice->device != NULL && begins_in_middle (advice)
+                                ? ", from where the recording begins"
+                                : "",
+                            need, whole, whose, with);
   else if (advice->verdict == GEMEM_ADVICE_UNKNOWN)
     g_string_append_printf (out,
                             "It cannot be told whether it fits: %s. As far as it goes it needs %s "
@@ -154,7 +189,10 @@ gemem_advice_sentence (const GememAdvice *advice)
     {
       g_autofree char *reason = gemem_advice_reason (advice);
 
-      if ((advice->device_assumed || recorded) && gemem_held_refused (advice->held) > 0)
+      if (advice->limited && recorded)
+        g_string_append_printf (
+            out, "It does not fit in the limit it was given (%s or more) %s: ", whole, with);
+      else if ((advice->device_assumed || recorded) && gemem_held_refused (advice->held) > 0)
         g_string_append_printf (out, "It does not fit on the device it was recorded on%s%s%s %s: ",
                                 recorded ? " (" : "", recorded ? whole : "", recorded ? ")" : "",
                                 with);
@@ -163,7 +201,8 @@ gemem_advice_sentence (const GememAdvice *advice)
       append_failure (out, advice);
       g_string_append_printf (out, ". Why: %s.", reason);
       if (advice->need > 0)
-        g_string_append_printf (out, " It needs a device of %s.", need);
+        g_string_append_printf (out, " It needs a %s of %s.", advice->limited ? "limit" : "device",
+                                need);
     }
   return g_string_free (out, FALSE);
 }
@@ -197,7 +236,7 @@ append_head (GString *out, const GememAdvice *advice)
                           gemem_plural (gemem_held_events (advice->held)));
   if (steps > 0)
     g_string_append_printf (head, " in %" G_GUINT64_FORMAT " step%s", steps, gemem_plural (steps));
-  if (now->initial_events > 0 || (info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0)
+  if (begins_in_middle (advice))
     g_string_append (head, ", begins in the middle");
   if (now->device_ordinal == GEMEM_DEVICE_HOST)
     g_string_append (head, " of host memory");
@@ -265,17 +304,35 @@ append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *li
   g_string_append_c (out, '\n');
 }
 
+/* Whether each line is known to fit: the device is known, or had as much for the program. */
+static gboolean
+all_fit (const GememAdvice *advice)
+{
+  const guint64 held = advice->now->fidelity.recorded_peak;
+
+  for (guint i = 0; i < advice->lines->len && advice->device_assumed; i++)
+    if (g_array_index (advice->lines, GememAdviceLine, i).need > held)
+      return FALSE;
+  return advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+}
+
 static void
 append_offers (GString *out, const GememAdvice *advice)
 {
+  /* other settings would have laid out otherwise what was alive then */
+  const gboolean middle = begins_in_middle (advice);
+  const gboolean fails = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+  const gboolean refused = gemem_held_refused (advice->held) > 0;
+
   if (advice->lines->len == 0)
     return;
   g_string_append_printf (out, "\n%s with%s:\n",
-                          advice->verdict != GEMEM_ADVICE_DOES_NOT_FIT ? "It needs less"
-                          : gemem_held_refused (advice->held) > 0 ? "All that was recorded fits"
-                                                                  : "It fits",
-                          advice->lines->len > 1 ? ", each proven by a replay"
-                                                 : ", proven by a replay");
+                          middle             ? fails ? "It may fit" : "It may need less"
+                          : all_fit (advice) ? refused ? "All that was recorded fits" : "It fits"
+                                             : "It needs less",
+                          middle ? ", as replays from what was alive at its beginning do"
+                          : advice->lines->len > 1 ? ", each proven by a replay"
+                                                   : ", proven by a replay");
   for (guint i = 0; i < advice->lines->len; i++)
     append_offer (out, advice, &g_array_index (advice->lines, GememAdviceLine, i));
 }
@@ -301,7 +358,10 @@ append_tried (GString *out, const GememAdvice *advice)
         g_string_append_printf (text, "; interrupted, %u more %s left out", advice->left_out,
                                 advice->left_out == 1 ? "is" : "are");
       else if (advice->lines->len == 0)
-        g_string_append (text, failed ? "; with none of them it fits" : "; none needs 1 % less");
+        g_string_append (text, !failed ? "; none needs 1 % less"
+                               : advice->device_assumed || advice->limited
+                                   ? "; none is known to fit there"
+                                   : "; with none of them it fits");
       if (advice->approximate > 0)
         g_string_append_printf (text, "; %u not proven, they are only approximated",
                                 advice->approximate);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # test-host-faults.sh - the host fails (tests/fault/host-faults.c): no memory at the n-th request, a full or damaged disk at the n-th byte, calls that fail or move
-# one byte at a time. Every kind of output is the old or the new one, and one line says what failed. long-host-faults.sh has every n.
+# one byte at a time, clocks that jump. Every kind of output is the old or the new one, and one line says what failed. long-host-faults.sh has every n.
 # shellcheck disable=SC2086,SC2154 # kinds are words; err comes from tap.sh
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
@@ -60,6 +60,7 @@ several o.out m.txt g.txt man.json: gemem-sim compare ../s.gmt ../other.gmt -j 1
 several p.html: gemem-sim compare ../s.gmt -j 1 -a direct -a ge-bins --html p.html
 several o.json r.db: gemem-sim compare ../s.gmt -j 1 -a direct -a ge-bins -o o.json --sqlite r.db
 w.db: gemem-sim sweep ../w.ini -j 1 -o w.db
+t.db: gemem-sim tune ../s.gmt -q -j 1 -a pytorch-caching:max_split_size_mb=20 --database t.db
 q.csv o.json: gemem-sim plan ../s.gmt -p first-fit --plan q.csv -o o.json --no-time
 END
 swept disk memory <<'END'
@@ -78,6 +79,37 @@ END
 else
   skip 'pictures' 'there is no gnuplot'
 fi
+
+# ---- clocks that jump years on and back: sweeps, searches and gates end, come to the same, and keep no time that is negative
+# clocked N COMMAND...: every N-th read of a clock finds a jump; it ends within a minute.
+clocked () {
+  jumps=$1; shift
+  GEMEM_FAULT=clock:$jumps GEMEM_FAULT_PROGRAM=gemem-sim LD_PRELOAD=$library timeout 60 "$@"
+}
+gemem-sim generate random:events=4000 --seed 3 -o c.gmt
+printf '[all]\ntrace=c.gmt\nallocator=pytorch-caching:max_split_size_mb=20..59; bfc; direct\n[new]\nprogram=false\nallocator=direct\n' >c.ini
+search='gemem-sim tune c.gmt -q -a pytorch-caching:max_split_size_mb=20..59 --objective needs,device_calls -j 1'
+gemem-sim sweep c.ini -o right.db >right.out; gemem-sim query right.db runs -f csv >right.csv
+$search >right.tune; gemem-sim gate c.gmt --baseline right.ini --update >/dev/null
+for n in 1 4 25; do
+  clocked $n gemem-sim sweep c.ini -o clock$n.db --recordings right.db.programs >clock.out 2>&1
+  check "clock:$n: a sweep ends as it does" sh -c 'sed s/clock$1/right/g clock.out | cmp - right.out' - $n
+  gemem-sim query clock$n.db runs -f csv >clock.csv; check "clock:$n: its rows" cmp right.csv clock.csv
+  wrong=$(gemem-sim query clock$n.db 'select count (*) from results where allocator is not null and (run_time is null or run_time < 0)' -f csv | tail -n 1)
+  check "clock:$n: no time is negative" test "$wrong" = 0
+  clocked $n gemem-sim sweep c.ini -o part$n.db --recordings part$n.programs --shard 1/2 >/dev/null 2>&1
+  clocked $n gemem-sim sweep c.ini -o part$n.db --recordings part$n.programs >part.out 2>&1
+  gemem-sim query part$n.db runs -f csv >clock.csv; check "clock:$n: a sweep goes on, programs included" cmp right.csv clock.csv
+  clocked $n $search --database tune$n.db >clock.tune 2>&1; check "clock:$n: a search" cmp right.tune clock.tune
+  clocked $n $search --database tune$n.db >clock.tune 2>&1; check "clock:$n: and again from its database" cmp right.tune clock.tune
+  GEMEM_FAULT=clock:$n GEMEM_FAULT_PROGRAM=gemem-sim LD_PRELOAD=$library $search --database killed$n.db >/dev/null 2>&1 & pid=$!
+  sleep 0.2; kill -9 $pid 2>/dev/null; wait $pid 2>/dev/null
+  clocked $n $search --database killed$n.db >clock.tune 2>&1; check "clock:$n: and after kill -9" cmp right.tune clock.tune
+  clocked $n gemem-sim gate c.gmt --baseline right.ini >clock.gate 2>&1; check "clock:$n: a gate passes" test $? -eq 0
+  clocked $n gemem-sim gate c.gmt --baseline clock$n.ini --update >/dev/null 2>&1; check "clock:$n: and writes the same file" cmp right.ini clock$n.ini
+done
+GEMEM_FAULT=count GEMEM_FAULT_PROGRAM=gemem-sim GEMEM_FAULT_COUNTS=clocks LD_PRELOAD=$library $search --database counted.db >/dev/null
+check 'a search reads clocks' test "$(sed -n 's/^clock //p' clocks)" -gt 4
 
 # ---- recordings: the program's status is what counts; the trace is the old one or valid, and where it is the old one the line names the file, the cause and
 # the journal, which can be read.

@@ -1,5 +1,5 @@
 /* host-faults.c - a host that fails where it is told to: a library to be preloaded (LD_PRELOAD) whose
- * malloc(), mmap(), read(), write(), open(), close() and rename() are those of the C library until
+ * malloc(), mmap(), read(), write(), open(), close(), rename() and clocks are those of the C library until
  * $GEMEM_FAULT says otherwise, so that every error path of a program can be run.
  *
  *   memory:N, memory:N+     the N-th allocation finds no memory; with + none after it does, either
@@ -8,6 +8,8 @@
  *   open:N, close:N, rename:N [:ERRNO]  the N-th call fails; what close() was to close is closed
  *   read:N:ERRNO            reads of regular files fail after N bytes in all
  *   disk:N:ERRNO            files can grow by N bytes in all; ERRNO is 28 (ENOSPC, the default) or any other
+ *   clock:N                 every N-th read of a clock finds that it jumped: ten years on, ten years back or, where it cannot go
+ *                           back beyond its beginning, to the right time; it runs on from there
  *   short                   read() and write() move one byte at a time, and every third one is interrupted
  *   count                   nothing fails; at exit $GEMEM_FAULT_COUNTS (a file) gets a line "KIND N" for each
  *
@@ -34,6 +36,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(__GLIBC__) && __SIZEOF_LONG__ == 8
@@ -59,13 +63,14 @@ typedef enum
   RENAME,
   READ,
   DISK,
+  CLOCK,
   KINDS,
   SHORT,
   COUNT,
 } Kind;
 
-static const char *const names[] = { "memory", "large", "map", "open",  "close", "rename",
-                                     "read",   "disk",  "",    "short", "count" };
+static const char *const names[] = { "memory", "large", "map",   "open", "close", "rename",
+                                     "read",   "disk",  "clock", "",     "short", "count" };
 
 static struct
 {
@@ -183,6 +188,53 @@ mmap (void *address, size_t length, int protection, int flags, int fd, off_t off
 }
 
 void *mmap64 (void *, size_t, int, int, int, off_t) ALIAS ("mmap");
+
+/* ---- clocks */
+
+/* Seconds by which a clock is wrong at this read of it. */
+static time_t
+clock_error (int goes_back)
+{
+  static const int years[] = { 0, 10, -10 };
+  const unsigned long n = atomic_fetch_add (&fault.counts[CLOCK], 1),
+                      jumps = kind () == CLOCK && fault.at > 0 ? n / fault.at : 0;
+  const int wrong = years[jumps % 3];
+
+  return wrong < 0 && !goes_back ? 0 : (time_t) wrong * 365 * 86400;
+}
+
+EXPORT int
+clock_gettime (clockid_t id, struct timespec *now)
+{
+  const int done = REAL (clock_gettime) (id, now);
+
+  if (done == 0 && id != CLOCK_PROCESS_CPUTIME_ID && id != CLOCK_THREAD_CPUTIME_ID)
+    now->tv_sec += clock_error (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE);
+  return done;
+}
+
+EXPORT time_t
+time (time_t *now)
+{
+  struct timespec found;
+
+  clock_gettime (CLOCK_REALTIME, &found);
+  if (now != NULL)
+    *now = found.tv_sec;
+  return found.tv_sec;
+}
+
+EXPORT int
+gettimeofday (struct timeval *restrict now, void *restrict zone)
+{
+  struct timespec found;
+
+  (void) zone;
+  clock_gettime (CLOCK_REALTIME, &found);
+  now->tv_sec = found.tv_sec;
+  now->tv_usec = found.tv_nsec / 1000;
+  return 0;
+}
 
 /* ---- names of files */
 

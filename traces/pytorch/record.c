@@ -453,6 +453,7 @@ read_event (GememPytorchRecords *records, GememPytorchRecord *record, guint posi
   records->keys.event |= records->present;
   record->has_time = (records->present & HAS (K_TIME_US)) != 0;
   record->has_pool = (records->present & HAS (K_POOL_ID)) != 0;
+  record->has_free = (records->present & HAS (K_DEVICE_FREE)) != 0;
   record->stack = get_stack (records);
   record->name = get_text (records, K_USER_METADATA);
   if (record->has_pool)

@@ -39,7 +39,7 @@ typedef struct
   GememPytorchSegment segment;
   GememTraceEvent event;
   guint32 stack; /* of an event, in `stacks`; 0: none was recorded */
-  gboolean has_time, has_pool, begin;
+  gboolean has_time, has_pool, has_free, begin;
   /* of an annotation, a block or an unknown action; of an event the program's own name for what it
    * allocates, or "" */
   const char *name;

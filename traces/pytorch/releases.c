@@ -8,6 +8,8 @@
 
 #include "traces/pytorch/releases.h"
 
+#define MOST_KEPT 65536 /* segments that failures kept, of which is told */
+
 typedef struct
 {
   guint64 address, size;
@@ -24,6 +26,7 @@ gemem_pytorch_releases_init (GememPytorchReleases *releases)
   releases->misses = g_array_new (FALSE, FALSE, sizeof (gint64));
   releases->segments = g_array_new (FALSE, FALSE, sizeof (Segment));
   releases->strays = g_array_new (FALSE, FALSE, sizeof (GememPytorchStray));
+  releases->kept = g_array_new (FALSE, FALSE, sizeof (GememPytorchKept));
   gemem_idset_init (&releases->known);
 }
 
@@ -36,6 +39,7 @@ gemem_pytorch_releases_clear (GememPytorchReleases *releases)
   g_clear_pointer (&releases->misses, g_array_unref);
   g_clear_pointer (&releases->segments, g_array_unref);
   g_clear_pointer (&releases->strays, g_array_unref);
+  g_clear_pointer (&releases->kept, g_array_unref);
   gemem_idset_clear (&releases->known);
 }
 
@@ -131,6 +135,20 @@ any_unused (const GememPytorchReleases *releases)
     if (g_array_index (releases->segments, Segment, i).blocks == 0)
       return TRUE;
   return FALSE;
+}
+
+/* Keeps which segments a request that fails now would have released. */
+static void
+keep_unused (GememPytorchReleases *releases)
+{
+  for (guint i = 0; i < releases->segments->len && releases->kept->len < MOST_KEPT; i++)
+    {
+      const Segment *segment = &g_array_index (releases->segments, Segment, i);
+      const GememPytorchKept kept = { releases->events, segment->address };
+
+      if (segment->blocks == 0)
+        g_array_append_val (releases->kept, kept);
+    }
 }
 
 /* ---- runs */
@@ -280,8 +298,9 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
   else if (releases->open && !release)
     end_run (releases, event, stack);
   look_at_stack (releases, event, stack, seen);
-  if (!releases->stacks)
-    follow_segments (releases, event);
+  follow_segments (releases, event);
+  if (event->kind == GEMEM_EVENT_OOM && event->size > 0)
+    keep_unused (releases);
   if (release && !releases->open)
     begin_run (releases, stack, empties);
   if (release)
@@ -378,6 +397,25 @@ find_own (GememPytorchReleases *releases, const GememPytorchReleaseFacts *facts)
     }
 }
 
+/* Marks the runs whose request the device cannot have served as it was. */
+static void
+find_refused (GememPytorchReleases *releases, const GememPytorchReleaseFacts *facts)
+{
+  const gint64 most = (gint64) MIN (facts->capacity, G_MAXINT64 / 4)
+                      - (gint64) MIN (facts->initial, G_MAXINT64 / 4);
+
+  if (facts->capacity == 0 || releases->stacks)
+    return;
+  for (guint i = 0; i < releases->runs->len; i++)
+    {
+      GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, i);
+
+      if (run->cause == GEMEM_PYTORCH_RELEASE_GUESSED && run->asked > 0
+          && plus (run->before, run->asked) > most)
+        run->cause = GEMEM_PYTORCH_RELEASE_REFUSED;
+    }
+}
+
 /* Gives the strays of run @i their pools, or drops them where the order means nothing: the allocator
  * releases otherwise when it collects garbage or was refused memory.  @next: the first stray of the
  * run or of a later one; returns that of the next run.  @kept: strays kept so far. */
@@ -422,6 +460,7 @@ gemem_pytorch_releases_finish (GememPytorchReleases *releases,
   if (releases->open)
     end_run (releases, NULL, 0);
   releases->added = 2 * releases->failed;
+  find_refused (releases, facts);
   find_own (releases, facts);
   for (guint i = 0; i < releases->runs->len; i++)
     {
@@ -451,9 +490,30 @@ gemem_pytorch_releases_finish (GememPytorchReleases *releases,
         releases->added += 2;
     }
   g_array_set_size (releases->strays, kept);
+  releases->fresh_pool = facts->free_pool != 0 ? free_pool + 1 : 0;
 }
 
 /* ---- second pass */
+
+gboolean
+gemem_pytorch_releases_kept (GememPytorchReleases *releases, guint64 number, guint64 *address)
+{
+  const GememPytorchKept *kept;
+
+  for (; releases->next_kept < releases->kept->len; releases->next_kept++)
+    {
+      kept = &g_array_index (releases->kept, GememPytorchKept, releases->next_kept);
+      if (kept->event > number)
+        return FALSE;
+      *address = kept->address;
+      if (kept->event == number)
+        {
+          releases->next_kept++;
+          return TRUE;
+        }
+    }
+  return FALSE;
+}
 
 /* Makes the next event that precedes the next run. */
 static gboolean

@@ -31,9 +31,16 @@
  * at the end is in no list.  But an emptied cache goes pool by pool, the default one first, and
  * within a pool by size class, stream, size and address: where that order breaks, another pool begins.
  *
+ * Where call stacks are missing, but the device told at a failure what it let the program have, a run whose
+ * request would have taken more than that is a refusal.
+ *
+ * A request that fails releases the cache first, unless it is made while the program allocates in a pool
+ * (use_mem_pool(), a capture).  So a segment of the default pool that is kept at a failure tells that it was;
+ * events before PyTorch 2.12 do not say so.
+ *
  * The cache of pinned host memory frees by itself what is larger than it may keep, and nothing else.
  *
- * Memory: 72 bytes per run, 4 per private pool, 1 per stack, 24 per segment without stacks.  Origin: peers.md 1a.4 to 1a.8, 2.1,
+ * Memory: 72 bytes per run, 4 per private pool, 1 per stack, 24 per segment, 16 for each kept one of 4096 failures.  Origin: peers.md 1a.4 to 1a.8, 2.1,
  * and what PyTorch 2.0 to 2.15 write.
  */
 #pragma once
@@ -82,6 +89,13 @@ typedef struct
   guint32 pool; /* in the run, from 1; after finish: its number */
 } GememPytorchStray;
 
+/* A plain segment without a block in use that was kept when a request failed. */
+typedef struct
+{
+  guint64 event; /* number of the failure */
+  guint64 address;
+} GememPytorchKept;
+
 typedef struct
 {
   GArray *runs;  /* GememPytorchRelease */
@@ -89,14 +103,17 @@ typedef struct
   guint next;    /* second pass: the next run, and its next event */
   guint step;
   guint64 counts[GEMEM_PYTORCH_RELEASE_CAUSES];
-  guint64 failed;   /* failed requests */
-  guint64 nameless; /* runs of the program without empty_cache */
-  guint64 added;    /* events to add to the recorded ones */
-  gboolean limited; /* second pass: a limit is in effect */
+  guint64 failed;     /* failed requests */
+  guint64 nameless;   /* runs of the program without empty_cache */
+  guint64 added;      /* events to add to the recorded ones */
+  gboolean limited;   /* second pass: a limit is in effect */
+  GArray *kept;       /* GememPytorchKept: in the order of their events */
+  guint next_kept;    /* second pass: the next of them */
+  guint32 fresh_pool; /* after finish: a number that no pool has; 0: events name their pool */
 
   /* private: first pass */
-  GArray
-      *segments; /* Segment: made by events without stacks, plain, of no private pool, by address */
+  GArray *
+      segments; /* Segment: made by the events so far, plain, of no pool that is named, by address */
   /* gint64: bytes reserved when a segment was obtained without a release before */
   GArray *misses;
   GByteArray *requests;     /* per stack: 1 if a request has it */
@@ -126,6 +143,7 @@ void gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTr
 typedef struct
 {
   guint64 max_split_size;      /* G_MAXUINT64: none */
+  guint64 capacity;            /* bytes that the device let the program have; 0: not known */
   double collection_threshold; /* 0: none */
   guint64 initial;             /* bytes reserved before the first event */
   gboolean never_refused;      /* no request was refused, and no garbage collected */
@@ -143,6 +161,11 @@ void gemem_pytorch_releases_finish (GememPytorchReleases *releases,
  * first event.  0: nothing was collected, or no limit explains it.  O(runs + segments). */
 guint64 gemem_pytorch_releases_infer_limit (const GememPytorchReleases *releases, double threshold,
                                             guint64 initial);
+
+/* Second pass: the next segment that was kept when request @number failed, in @address; FALSE: no further
+ * one.  O(1). */
+gboolean gemem_pytorch_releases_kept (GememPytorchReleases *releases, guint64 number,
+                                      guint64 *address);
 
 /* Second pass, for each event in order: fills @added, except device and time, and returns TRUE if
  * there is an event to add.  O(1).  before: the next event to add before event @number

@@ -58,6 +58,17 @@ initial_block (GememTraceEvent *event, const GememPytorchBlock *block)
                   | (block->ambiguous ? GEMEM_EVENT_AMBIGUOUS : 0);
 }
 
+/* Keeps which private pools there are, and whether the events before the next one release memory. */
+static void
+note_event (GememSnapshotDevice *device, const GememTraceEvent *event)
+{
+  if (event->kind == GEMEM_EVENT_ALLOC && event->pool != 0)
+    device->pool = device->pool == 0 || device->pool == event->pool ? event->pool : G_MAXUINT32;
+  if (event->kind != GEMEM_EVENT_FREE_COMPLETED)
+    device->releasing = event->kind == GEMEM_EVENT_SEGMENT_FREE
+                        || event->kind == GEMEM_EVENT_SEGMENT_UNMAP;
+}
+
 /* The next event of the initial state: segments, blocks and pending frees of a device, then the
  * next device.  FALSE: no event is left. */
 static gboolean
@@ -89,6 +100,7 @@ next_initial (GememSnapshot *snapshot, GememTraceEvent *event)
                 event->id = new_id (snapshot, device, block->address);
                 event->tag = tag_of (snapshot, device,
                                      gemem_snapshot_name_key (TRUE, block->address), "");
+                note_event (device, event);
               }
             else if (snapshot->step == 2)
               {
@@ -122,6 +134,25 @@ phase_event (GememSnapshot *snapshot, guint number, GememTraceEvent *event)
   event->time = event_time (snapshot, device, phase->time);
 }
 
+/* The pool of a request that failed, where events do not tell it: the default one if memory was released for
+ * the request, or no private pool was in use; else the only one that is known if memory was kept that the request
+ * would have released elsewhere; else one by itself, which is served from no cache. */
+static guint32
+failed_in (const GememSnapshot *snapshot, GememSnapshotDevice *device)
+{
+  const char *configuration = snapshot->records.settings.configuration;
+  gboolean kept = FALSE;
+  guint64 address;
+
+  while (gemem_pytorch_releases_kept (&device->releases, device->delivered, &address))
+    kept |= gemem_pytorch_state_pool (&device->state, address, device->delivered) == 0;
+  if (snapshot->host || device->releasing || !(kept || device->pool != 0)
+      || (configuration != NULL && strstr (configuration, "throw_on_cudamalloc_oom") != NULL))
+    return 0;
+  return kept && device->pool != 0 && device->pool != G_MAXUINT32 ? device->pool
+                                                                  : device->releases.fresh_pool;
+}
+
 /* Converts a record to the event to deliver: sets time and id. */
 static gboolean
 deliver (GememSnapshot *snapshot, const GememPytorchRecord *record, GememTraceEvent *event,
@@ -145,6 +176,11 @@ deliver (GememSnapshot *snapshot, const GememPytorchRecord *record, GememTraceEv
       if (!record->has_pool)
         event->pool = gemem_pytorch_state_pool (&device->state, event->address, device->delivered);
       break;
+    case GEMEM_EVENT_OOM:
+      if (!record->has_pool)
+        event->pool = failed_in (snapshot, device);
+      id = G_MAXUINT64;
+      break;
     case GEMEM_EVENT_FREE_REQUESTED:
       if (device->state.skips_completions)
         {
@@ -161,6 +197,7 @@ deliver (GememSnapshot *snapshot, const GememPytorchRecord *record, GememTraceEv
     default:
       id = G_MAXUINT64;
     }
+  note_event (device, event);
   device->delivered++;
   if (id == 0)
     {

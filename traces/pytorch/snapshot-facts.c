@@ -357,6 +357,9 @@ settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **err
                                                     : G_MAXUINT64,
     .collection_threshold = settings->garbage_collection_threshold,
     .initial = device->reserved,
+    .capacity = device->told && device->limited == G_MAXINT64
+                    ? (guint64) MAX ((gint64) device->reserved + device->could, 0)
+                    : 0,
     .never_refused = snapshot->host || (snapshot->options.never_refused && !collects),
     .max_cached = snapshot->host && settings->pinned_max_cached >= 0
                       ? (guint64) settings->pinned_max_cached
@@ -384,12 +387,14 @@ settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **err
 }
 
 /* The device that was recorded.  Its size is not in the file: where a request failed, what was reserved
- * and what was free then is what the program could have of it. */
+ * and what was free then is what the program could have of it; where that was enough, a limit of the program
+ * refused, and nobody knows of more than it ever held. */
 static void
 settle_size (GememSnapshot *snapshot)
 {
   GememTraceInfo *info = &snapshot->reader.info;
   guint64 most = 0, could = 0;
+  gboolean limited = FALSE;
 
   for (guint i = 0; i < snapshot->devices->len; i++)
     {
@@ -399,12 +404,18 @@ settle_size (GememSnapshot *snapshot)
       most = MAX (most, (guint64) MAX (start + device->most, 0));
       if (device->told)
         could = MAX (could, (guint64) MAX (start + device->could, 0));
+      limited = limited
+                || (device->limited != G_MAXINT64 && !device->parts
+                    && snapshot->records.settings.memory_limit == 0);
     }
-  if (could >= most && could > 0)
+  if (could > 0 && (most > 0 || !limited))
     {
-      info->device = g_strdup_printf ("capacity=%" G_GUINT64_FORMAT, could);
-      gemem_trace_info_note (info, "device",
-                             "what the program had and what was free when it ran out");
+      info->device = g_strdup_printf ("capacity=%" G_GUINT64_FORMAT,
+                                      limited ? most : MAX (could, most));
+      gemem_trace_info_note (
+          info, "device", "%s",
+          limited ? "what the program held at most, as a limit of its own refused more"
+                  : "what the program had and what was free when it ran out");
     }
   else if (most > 0)
     info->device = g_strdup_printf ("at_least=%" G_GUINT64_FORMAT, most);
@@ -481,9 +492,12 @@ gemem_snapshot_settle (GememSnapshot *snapshot, GError **error)
   name_allocator (snapshot);
   for (guint i = 0; i < snapshot->devices->len; i++)
     {
+      GememSnapshotDevice *device = g_ptr_array_index (snapshot->devices, i);
+
+      device->told |= device->full && !ours;
       if (!settle_device (snapshot, i, collects, error))
         return FALSE;
-      open += ((const GememSnapshotDevice *) g_ptr_array_index (snapshot->devices, i))->state.open;
+      open += device->state.open;
     }
   settle_size (snapshot);
   info->settings = settings_text (snapshot);

@@ -39,6 +39,7 @@ gemem_snapshot_device (GememSnapshot *snapshot, guint number)
   while (snapshot->devices->len <= number)
     {
       GememSnapshotDevice *device = g_new0 (GememSnapshotDevice, 1);
+      device->limited = G_MAXINT64;
       gemem_pytorch_state_init (&device->state);
       gemem_pytorch_releases_init (&device->releases);
       device->ids = gemem_idmap_new (sizeof (guint64));
@@ -74,20 +75,39 @@ gemem_snapshot_begin_pass (GememSnapshot *snapshot, gboolean stacks, GError **er
 
 /* ---- the passes */
 
+/* At most what the allocator asks the device for to serve a request of @size bytes. */
+static guint64
+asked_for (const GememSnapshot *snapshot, guint64 size)
+{
+  const guint64 page = 20 * GEMEM_MIB; /* also a segment for requests below 10 MiB */
+
+  if (size >= G_MAXINT64 / 4)
+    return G_MAXUINT64;
+  return snapshot->expandable || (size > GEMEM_MIB && size < page / 2)
+             ? gemem_round_up (size, page)
+             : gemem_round_up (size, 2 * GEMEM_MIB);
+}
+
 /* Keeps how much the device held, and how much it could have held where a request failed. */
 static void
-weigh_device (GememSnapshotDevice *device, const GememTraceEvent *event)
+weigh_device (const GememSnapshot *snapshot, GememSnapshotDevice *device,
+              const GememTraceEvent *event, gboolean has_free)
 {
   if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC || event->kind == GEMEM_EVENT_SEGMENT_MAP)
     device->net += (gint64) event->size;
   else if (event->kind == GEMEM_EVENT_SEGMENT_FREE || event->kind == GEMEM_EVENT_SEGMENT_UNMAP)
     device->net -= (gint64) event->size;
-  else if (event->kind == GEMEM_EVENT_OOM && event->aux > 0 && event->aux < G_MAXINT64 / 4)
+  else if (event->kind == GEMEM_EVENT_OOM && event->size > 0 && has_free
+           && event->aux < G_MAXINT64 / 4)
     {
       const gint64 could = device->net + (gint64) event->aux;
 
-      device->could = device->told ? MAX (device->could, could) : could;
-      device->told = TRUE;
+      device->could = device->told || device->full ? MAX (device->could, could) : could;
+      device->told |= event->aux > 0;
+      device->full |= event->aux == 0;
+      if (event->aux >= asked_for (snapshot, event->size))
+        device->limited = MIN (device->limited,
+                               device->net + (gint64) asked_for (snapshot, event->size));
     }
   device->most = MAX (device->most, device->net);
 }
@@ -119,7 +139,7 @@ first_event (GememSnapshot *snapshot, const GememPytorchRecord *record, GError *
       record->event.kind == GEMEM_EVENT_FREE_REQUESTED && !device->releases.own
           && gemem_pytorch_state_saw (&device->state, record->event.address),
       record->event.kind == GEMEM_EVENT_SEGMENT_FREE ? device->state.made : 0);
-  weigh_device (device, &record->event);
+  weigh_device (snapshot, device, &record->event, record->has_free);
   if (device->events++ == 0)
     device->first = time;
   else if (time < device->last)

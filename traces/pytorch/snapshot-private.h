@@ -58,12 +58,18 @@ typedef struct
   GArray *stacks;      /* guint32: of the events that have one, by their place in the file */
   guint64 first, last; /* us */
   guint64 events, backwards;
-  gint64 net, most;  /* first pass: bytes reserved now and at most, relative to the start */
-  gint64 could;      /* the most that the program could have where it ran out, likewise, */
-  gboolean told;     /* if that is known */
+  gint64 net, most; /* first pass: bytes reserved now and at most, relative to the start */
+  gint64 could;     /* the most that the program could have where it ran out, likewise, */
+  gboolean told;    /* if that is known: something was free then */
+  gboolean full;    /* nothing was, which our own files also say where it is not known */
+  gint64
+      limited; /* the least that was refused though the device had it, likewise; G_MAXINT64: nothing */
   gboolean parts;    /* which part of the device the program may take was told */
   guint64 delivered; /* events */
-  guint64 reserved;  /* reserved bytes after the events delivered */
+  /* the private pool of the requests delivered; 0: none, G_MAXUINT32: there are several */
+  guint32 pool;
+  gboolean releasing; /* the last event delivered released memory */
+  guint64 reserved;   /* reserved bytes after the events delivered */
 } GememSnapshotDevice;
 
 typedef struct

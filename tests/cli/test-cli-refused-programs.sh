@@ -1,0 +1,32 @@
+#!/bin/sh
+# test-cli-refused-programs.sh - snapshots of small programs that run out of memory (tests/data/pytorch-refused): what is said that they need is what PyTorch 2.11 needed when the
+# program was run on devices of other sizes, and no line is offered with which it did not end.  long-dry-refused.sh runs them again.
+# shellcheck disable=SC2154 # out and err come from tap.sh
+# shellcheck source=tests/util/tap.sh
+. "$GEMEM_SRCDIR/tests/util/tap.sh"
+data=$GEMEM_SRCDIR/tests/data/pytorch-refused
+
+# least NAME MIB: it is said to need a device of so much, on which the program ends and below which it does not.
+least () { run 4 gemem-sim "$data/$1.pickle.gz" -q -f json; check "$1 needs $2 MiB" jq -e ".[0].needed_bytes == $2 * 1048576" "$out"; }
+# fit MIB: each line offered fits the device that it had.
+fit () { check "no line needs more than $1 MiB" jq -e "[.[0].lines[].needed_bytes] | all(. <= $1 * 1048576)" "$out"; }
+# reason REGEX
+reason () { check "why: $1" jq -e ".[0].failure.reason | test(\"$1\")" "$out"; }
+
+least pages 1040; fit 1024; reason '^fragmentation' # 44 MiB of the device were free, which the refusal hid
+least in_pool 520; reason '^kept in pools: 200.0 MiB free in the default pool'; check 'no line is offered' jq -e '.[0].lines == []' "$out"
+least beside_pool 510; fit 480
+least released 760
+least full 576; fit 512; check 'the device is known' jq -e '.[0].capacity_bytes == 512 * 1048576' "$out"
+
+# ---- half of the device was the program's, which no line takes for the whole
+run 4 gemem-sim "$data/part.pickle.gz" -q -f json; fit 512
+reason '^a limit of the program .the device had 530.0 MiB free.; 204.2 MiB of the 494.0 MiB held are not in use$'
+check 'half of a device of 1056 MiB would do' jq -e '.[0].needed_of_limit and .[0].needed_bytes == 528 * 1048576' "$out"
+run 0 gemem-sim info "$data/part.pickle.gz"; says out 'device: what the program held at most, as a limit of its own refused more'
+
+# ---- what came before the recording
+run 3 gemem-sim "$data/middle.pickle.gz" --capacity 300MiB; says out '^It cannot be told whether it fits: the recording begins in the middle, where the program held more$'
+run 0 gemem-sim "$data/middle.pickle.gz" --capacity 600MiB; says out '^It fits, from where the recording begins: it needs 400.0 MiB of 600.0 MiB'
+says out '^It may need less with, as replays from what was alive at its beginning do:$'
+done_testing
