@@ -7,13 +7,15 @@
  * layers, gradients); "guillotine" (a rectangle cut into boxes, whose height is the least); "slack"
  * (the same without 3 % of the boxes).  One thread.  Lifetimes are made before the clock starts.  A JSON
  * line per row: median seconds and overhead over the seeds, and how many plans were as low as the
- * rectangle.  With SECONDS the search is bounded by processor time, too.
+ * rectangle.  With SECONDS the search is bounded by processor time, too.  A row asked for by itself says how
+ * many bytes of memory an item took at most, its lifetime included.
  */
 #include "config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/rng.h"
 #include "planners/planner.h"
@@ -129,9 +131,20 @@ median (double *values, guint n)
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-static void
-measure (const Row *row)
+/* The most that the process ever had, in bytes. */
+static double
+peak_memory (void)
 {
+  struct rusage usage;
+
+  getrusage (RUSAGE_SELF, &usage);
+  return (double) usage.ru_maxrss * 1024;
+}
+
+static void
+measure (const Row *row, gboolean alone)
+{
+  const double before = peak_memory ();
   const guint64 known = strcmp (row->workload, "training") == 0 ? 0 : HEIGHT;
   double seconds[MOST_SEEDS], overheads[MOST_SEEDS];
   guint solved = 0;
@@ -149,9 +162,12 @@ measure (const Row *row)
     }
   const double typical = median (seconds, row->seeds), overhead = median (overheads, row->seeds);
   printf ("{\"bench\":\"optimal\",\"workload\":\"%s\",\"n\":%u,\"effort\":\"%s\",\"limit_s\":%u,"
-          "\"seeds\":%u,\"solved\":%u,\"seconds\":%.6f,\"most_seconds\":%.6f,\"overhead\":%.6f}\n",
+          "\"seeds\":%u,\"solved\":%u,\"seconds\":%.6f,\"most_seconds\":%.6f,\"overhead\":%.6f",
           row->workload, row->n, row->effort, row->seconds, row->seeds, solved, typical,
           seconds[row->seeds - 1], overhead);
+  if (alone)
+    printf (",\"bytes_per_item\":%.0f", (peak_memory () - before) / row->n);
+  printf ("}\n");
   fflush (stdout);
 }
 
@@ -164,14 +180,14 @@ main (int argc, char **argv)
                       argc > 5 ? MIN ((guint) atoi (argv[5]), MOST_SEEDS) : 5 };
 
   if (argc > 3)
-    measure (&given);
+    measure (&given, TRUE);
   for (guint i = 0; argc <= 3 && i < G_N_ELEMENTS (rows); i++)
     {
       Row row = rows[i];
 
       if (quick == 0)
         row = (Row){ row.workload, "quick", 200, row.seconds, 1 };
-      measure (&row);
+      measure (&row, FALSE);
     }
   return 0;
 }
