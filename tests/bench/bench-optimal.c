@@ -7,8 +7,8 @@
  * layers, gradients); "guillotine" (a rectangle cut into boxes, whose height is the least); "slack"
  * (the same without 3 % of the boxes).  One thread.  Lifetimes are made before the clock starts.  A JSON
  * line per row: median seconds and overhead over the seeds, and how many plans were as low as the
- * rectangle.  With SECONDS the search is bounded by processor time, too.  A row asked for by itself says how
- * many bytes of memory an item took at most, its lifetime included.
+ * rectangle, and how many bytes of memory an item took at most, its lifetime included: each row is a process of
+ * its own.  With SECONDS the search is bounded by processor time, too.
  */
 #include "config.h"
 
@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/rng.h"
 #include "planners/planner.h"
@@ -142,7 +144,7 @@ peak_memory (void)
 }
 
 static void
-measure (const Row *row, gboolean alone)
+measure (const Row *row)
 {
   const double before = peak_memory ();
   const guint64 known = strcmp (row->workload, "training") == 0 ? 0 : HEIGHT;
@@ -162,13 +164,27 @@ measure (const Row *row, gboolean alone)
     }
   const double typical = median (seconds, row->seeds), overhead = median (overheads, row->seeds);
   printf ("{\"bench\":\"optimal\",\"workload\":\"%s\",\"n\":%u,\"effort\":\"%s\",\"limit_s\":%u,"
-          "\"seeds\":%u,\"solved\":%u,\"seconds\":%.6f,\"most_seconds\":%.6f,\"overhead\":%.6f",
+          "\"seeds\":%u,\"solved\":%u,\"seconds\":%.6f,\"most_seconds\":%.6f,\"overhead\":%.6f,"
+          "\"bytes_per_item\":%.0f}\n",
           row->workload, row->n, row->effort, row->seconds, row->seeds, solved, typical,
-          seconds[row->seeds - 1], overhead);
-  if (alone)
-    printf (",\"bytes_per_item\":%.0f", (peak_memory () - before) / row->n);
-  printf ("}\n");
+          seconds[row->seeds - 1], overhead, (peak_memory () - before) / row->n);
   fflush (stdout);
+}
+
+/* What a row takes is not what those before it took. */
+static void
+measure_apart (const Row *row)
+{
+  const pid_t child = fork ();
+  int status = 1;
+
+  if (child == 0)
+    {
+      measure (row);
+      exit (0);
+    }
+  if (child < 0 || waitpid (child, &status, 0) < 0 || status != 0)
+    exit (2);
 }
 
 int
@@ -180,14 +196,14 @@ main (int argc, char **argv)
                       argc > 5 ? MIN ((guint) atoi (argv[5]), MOST_SEEDS) : 5 };
 
   if (argc > 3)
-    measure (&given, TRUE);
+    measure (&given);
   for (guint i = 0; argc <= 3 && i < G_N_ELEMENTS (rows); i++)
     {
       Row row = rows[i];
 
       if (quick == 0)
         row = (Row){ row.workload, "quick", 200, row.seconds, 1 };
-      measure (&row, FALSE);
+      measure_apart (&row);
     }
   return 0;
 }
