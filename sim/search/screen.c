@@ -80,8 +80,9 @@ limit_text (const GememResult *now, const GememOom *oom)
   guint64 bytes;
 
   gemem_format_size (left, oom->device_free);
-  if (limit == NULL || !gemem_parse_size (limit, 1, 0, &bytes, NULL))
-    return g_strdup_printf ("a limit of the allocator (the device has %s free)", left);
+  if (limit == NULL || !gemem_parse_size (limit, 1, 0, &bytes, NULL) || bytes == G_MAXUINT64)
+    return g_strdup_printf (
+        "a limit of the allocator, or what it takes at a time (the device has %s free)", left);
   return g_strdup_printf ("a limit of the allocator, taken as %s (the device has %s free)",
                           gemem_format_size (taken, bytes), left);
 }
@@ -333,7 +334,10 @@ append_tried (GString *out, const GememAdvice *advice)
         g_string_append_printf (text, "; interrupted, %u more %s left out", advice->left_out,
                                 advice->left_out == 1 ? "is" : "are");
       else if (advice->lines->len == 0)
-        g_string_append (text, failed ? "; with none of them it fits" : "; none needs 1 % less");
+        g_string_append (text, advice->placed > 0
+                                   ? "; with none of them it fits in all of 3 orders of addresses"
+                               : failed && advice->anew == 0 ? "; with none of them it fits"
+                                                             : "; none needs 1 % less");
       if (advice->approximate > 0)
         g_string_append_printf (text, "; %u not proven, they are only approximated",
                                 advice->approximate);
