@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "record/abi.h"
+#include "traces/journal/format.h"
 
 #define SAME_PLACE(record) \
   _Static_assert(offsetof (record, location.type) == offsetof (Properties, location_type) \
@@ -59,6 +60,12 @@ _Static_assert(CU_GRAPH_NODE_TYPE_MEM_ALLOC == NODE_TYPE_ALLOC
                    && CU_GRAPH_NODE_TYPE_MEM_FREE == NODE_TYPE_FREE,
                "types of nodes");
 #endif
+_Static_assert((int) CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES == JOURNAL_POOL_FOLLOW
+                   && (int) CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC == JOURNAL_POOL_OPPORTUNISTIC
+                   && (int) CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES
+                          == JOURNAL_POOL_INTERNAL
+                   && (int) CU_MEMPOOL_ATTR_RELEASE_THRESHOLD == JOURNAL_POOL_THRESHOLD,
+               "attributes of pools");
 #if CUDA_VERSION >= 11080
 SAME_FIELD (CUlaunchConfig, hStream, Launch, stream);
 #endif

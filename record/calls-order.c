@@ -26,13 +26,47 @@ SHAPE (POOL_DESTROY, Handle pool)
       (JournalRecord){ .p = gemem_recorder_number (pool), .call = JOURNAL_POOL_DESTROY });
 }
 
+/* From here on the journal tells how pools are set. */
+static void
+tell_attributes (void)
+{
+  JournalHeader *header = gemem_recorder_header ();
+  if (header != NULL)
+    __atomic_store_n (&header->attributes, 1, __ATOMIC_RELAXED);
+}
+
+/* The attributes that decide; the others are what the pool holds. */
+SHAPE (POOL_ATTRIBUTE, Handle pool, int attribute, const void *value)
+{
+  REAL ((Handle, int, const void *), pool, attribute, value);
+  Place place = gemem_recorder_place ();
+  JournalRecord record = { .p = gemem_recorder_number (pool),
+                           .q = (uint64_t) attribute,
+                           .call = JOURNAL_POOL_ATTRIBUTE };
+  int result = real (pool, attribute, value);
+  if (result != 0 || attribute < JOURNAL_POOL_FOLLOW || attribute > JOURNAL_POOL_THRESHOLD)
+    place.there = false;
+  else if (attribute == JOURNAL_POOL_THRESHOLD)
+    record.r = *(const uint64_t *) value;
+  else
+    record.r = *(const int *) value != 0;
+  if (place.there)
+    tell_attributes ();
+  record.device = gemem_recorder_current_device ();
+  return gemem_recorder_leave_with (result, &place, record);
+}
+
 SHAPE (POOL_TRIM, Handle pool, size_t keep)
 {
   REAL ((Handle, size_t), pool, keep);
   Place place = gemem_recorder_place ();
+  if (place.there && keep > 0)
+    tell_attributes ();
   return gemem_recorder_leave_with (
       real (pool, keep), &place,
-      (JournalRecord){ .p = gemem_recorder_number (pool), .q = keep, .call = JOURNAL_POOL_TRIM });
+      (JournalRecord){ .p = gemem_recorder_number (pool),
+                       .q = keep < JOURNAL_MAX_SIZE ? keep : JOURNAL_MAX_SIZE,
+                       .call = JOURNAL_POOL_TRIM });
 }
 
 /* The default or the current pool; a pool created by the program is identified by its handle. */

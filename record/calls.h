@@ -36,6 +36,8 @@ int gemem_recorder_call_UNMAP (Hook *hook, const void *caller, Address address, 
 int gemem_recorder_call_POOL_CREATE (Hook *hook, const void *caller, Handle *pool,
                                      const Properties *properties);
 int gemem_recorder_call_POOL_DESTROY (Hook *hook, const void *caller, Handle pool);
+int gemem_recorder_call_POOL_ATTRIBUTE (Hook *hook, const void *caller, Handle pool, int attribute,
+                                        const void *value);
 int gemem_recorder_call_POOL_TRIM (Hook *hook, const void *caller, Handle pool, size_t keep);
 int gemem_recorder_call_POOL_DEFAULT (Hook *hook, const void *caller, Handle *pool, int device);
 int gemem_recorder_call_POOL_SET (Hook *hook, const void *caller, int device, Handle pool);

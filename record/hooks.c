@@ -63,6 +63,9 @@ enum
 #define POOL_CREATE_AS(name) \
   DEFINE (name, POOL_CREATE, (Handle * pool, const Properties *properties), pool, properties)
 #define POOL_DESTROY_AS(name) DEFINE (name, POOL_DESTROY, (Handle pool), pool)
+#define POOL_ATTRIBUTE_AS(name) \
+  DEFINE (name, POOL_ATTRIBUTE, (Handle pool, int attribute, const void *value), pool, attribute, \
+          value)
 #define POOL_TRIM_AS(name) DEFINE (name, POOL_TRIM, (Handle pool, size_t keep), pool, keep)
 #define POOL_DEFAULT_AS(name) DEFINE (name, POOL_DEFAULT, (Handle * pool, int device), pool, device)
 #define POOL_SET_AS(name) DEFINE (name, POOL_SET, (int device, Handle pool), device, pool)

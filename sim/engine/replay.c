@@ -186,8 +186,10 @@ begin (GememRun *run, const GememTraceInfo *info, const GememTraceEvent *events,
   if (job->rivals != NULL && run->klass->watch.begin != NULL)
     run->klass->watch.begin (run->allocator);
   run->ordered = (info->flags & GEMEM_TRACE_HAS_ORDER) != 0 && run->klass->streams.free_on != NULL;
-  /* who chose settings wants to know what they do, from the first event to the last */
-  run->follows = run->same_allocator && job->use_trace_settings && run->klass->configure != NULL
+  /* who chose settings wants to know what they do, from the first event to the last; settings in a
+   * recording of CUDA's calls are those of its pools */
+  run->follows = (run->same_allocator || (info->allocator == NULL && run->ordered))
+                 && job->use_trace_settings && run->klass->configure != NULL
                  && job->allocator->settings->len == 0;
   run->unbegun = run->allocator->broken != NULL; /* it did not get what it takes when it is made */
   gemem_run_take_mark (run);
@@ -428,8 +430,7 @@ replay_epoch (GememRun *run, guint64 capacity, GError **error)
 static void
 count_leaks (GememRun *run)
 {
-  g_autoptr (GArray) rows = gemem_live_rows (&run->live, TRUE);
-  run->result->leaked_blocks = rows->len;
+  run->result->leaked_blocks = gemem_live_count (&run->live);
   run->result->end_live = run->accounts.live;
   run->result->end_allocated = run->accounts.allocated;
   run->result->end_reserved = run->device->held;
@@ -490,7 +491,7 @@ gather (GememRun *run)
   gemem_probes_gather (run);
   if (run->times != NULL)
     result->measured_calls = g_memdup2 (run->times->ns, sizeof run->times->ns);
-  if (run->klass->report.stats != NULL)
+  if (run->klass->report.stats != NULL && !result->stopped_above) /* nobody asks for those */
     run->klass->report.stats (run->allocator, gemem_result_add_stat, result->stats);
   if (run->job->keep_report && run->klass->report.text != NULL)
     {

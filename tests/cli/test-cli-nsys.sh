@@ -13,7 +13,7 @@ fi
 run 3 gemem-sim info short.sqlite; says err 'short.sqlite: SQLite: .*; the database is damaged or not whole, export it again$'
 command -v python3 >/dev/null && python3 -c 'import sqlite3' || { skip 'exports' "python3 with sqlite3 writes them"; done_testing; exit; }
 make () { python3 "$GEMEM_SRCDIR/tests/util/nsys.py" "$1.sqlite" "$1"; }
-for kind in plain pools waits bad-wait host old none foreign view bad-size bad-text bad-column; do make $kind; done
+for kind in plain pools waits order bad-wait bad-work host old none foreign view bad-size bad-text bad-column; do make $kind; done
 
 # ---- the GPUs' memory, by time
 run 0 gemem-sim info plain.sqlite
@@ -55,6 +55,30 @@ check 'frees in the order of their stream, and waits of the host' sh -c 'sed -n 
 check 'the order of streams is told' grep -q '^# flags: .*has-order' waits.txt
 run 0 gemem-sim replay waits.sqlite -a cuda-async --trace-device=0; lacks out 'does not say on which'
 run 3 gemem-sim info bad-wait.sqlite; says err 'streamId is -4, which cannot be'
+
+# work from its call to its end, though another process has calls of the same number; events and who waits for them, but for one that was never recorded
+run 0 gemem-sim convert order.sqlite order.txt; check 'nothing is missing' sh -c '! grep "not in the export" order.txt'
+sed -n '/pool=1/,$ p' order.txt | sed 's/ addr=[0-9a-fx]*//' | grep -v '^#' >got
+cat >expected <<'END'
+alloc 8 size=10485760 stream=13 pool=1 t=13000
+work 4 stream=13 t=14000
+free 8 stream=13 t=15000
+event-record 4294967305 stream=13 t=18000
+event-wait 4294967305 stream=14 t=19000
+alloc 9 size=10485760 stream=14 pool=1 t=21000
+work 5 stream=14 t=22000
+work-done 5 t=23500
+work 7 stream=14 t=23600
+work-done 7 t=23700
+event-wait 4294967305 stream=0x10000000000 t=25001
+stream-sync stream=0x10000000000 t=25001
+stream-sync stream=14 t=27001
+work-done 4 t=28500
+END
+check 'the order of streams' diff expected got
+run 3 gemem-sim validate order.sqlite; lacks out 'work'; run 0 gemem-sim replay order.sqlite -a cuda-async --trace-device=0 --check
+run 0 gemem-sim info waits.sqlite; says out 'note: the work of the device is not in the export'; says out 'note: events of streams are not in the export'
+run 0 gemem-sim info bad-work.sqlite # a row without times is passed over
 
 # ---- from a pipe, packed
 gemem-sim info plain.sqlite | sed 1d >whole

@@ -41,6 +41,22 @@ sed -e '/^work/d' -e 's/end: 8/end: 6/' order.txt >idle.txt; run 0 gemem-sim rep
 check 'block 3 lies where 1 lay' grep -q '^3,alloc,3,2097152,0x200000000000,' log.txt
 # a trace without the flag does not tell on which stream a block is freed, and the answer says so
 sed -e '1s/5/4/' idle.txt >silent.txt; sed -i -e '/^stream-sync/d' -e 's/end: 6/end: 5/' silent.txt; run 0 gemem-sim replay silent.txt -a cuda-async; says out 'does not say on which of them a block was freed'
+# attributes that a recorded program has set count in a recording of CUDA's calls, unless other ones are given
+cat >set.txt <<'END'
+# gemem-trace: 5
+# flags: has-order,has-settings
+settings tag="release_threshold=unlimited"
+alloc 1 size=64MiB
+free 1
+device-sync
+alloc 2 size=64MiB
+free 2
+# end: 6
+END
+run 0 gemem-sim replay set.txt -a cuda-async -v; says out 'growths +2$'; lacks out 'unmap'
+run 0 gemem-sim replay set.txt -a cuda-async:release_threshold=0 -v; says out 'growths +4$'
+run 0 gemem-sim replay set.txt -a cuda-async -v --no-trace-settings; says out 'growths +4$'
+run 0 gemem-sim replay set.txt -a rmm-cuda-async -v; run 0 gemem-sim replay set.txt -a pytorch-caching
 # other allocators pass over it
 run 0 gemem-sim replay order.txt -a pytorch-caching --check; run 0 gemem-sim compare order.txt -a direct -a tf-bfc --check
 done_testing

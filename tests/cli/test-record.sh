@@ -55,6 +55,10 @@ work='alloc 1 size=1048576;alloc 2 size=1048576 stream=1;work stream=1;work stre
 ';event-wait 1 stream=2;work stream=2;stream-sync aux=1 stream=2;stream-sync stream=1;device-sync;work;stream-sync aux=1;work stream=1;work;stream-sync aux=1'\
 ';stream-sync aux=1 stream=1;free 1;free 3 stream=1'
 pools='alloc 1 size=1048576 pool=1;alloc 2 size=1048576;alloc 3 size=2097152 pool=1;free 1;free 2;free 3;device-sync;trim'
+attributes='settings tag="release_threshold=67108864B";settings tag="release_threshold=67108864B,reuse_allow_opportunistic=no";alloc 1 size=1048576'\
+';settings tag="release_threshold=67108864B,trim_to=33554432B,reuse_allow_opportunistic=no";trim'\
+';settings tag="release_threshold=67108864B,trim_to=1152921504606846975B,reuse_allow_opportunistic=no";trim'\
+';settings tag="release_threshold=unlimited,trim_to=1152921504606846975B,reuse_allow_opportunistic=no";free 1'
 virtual='alloc 1 size=2097152 tag="physical";alloc 2 size=4194304 tag="physical";free 1;free 2'
 pinned='alloc 1 size=100000 device=host;alloc 2 size=5000 device=host;free 1 device=host;free 2 device=host'
 for how in link dlsym proc; do
@@ -62,6 +66,7 @@ for how in link dlsym proc; do
   records "$how: streams and events" "$order" "$driver" $how streams
   records "$how: work of streams, once where more of it changes nothing" "$work" "$driver" $how work
   records "$how: pools" "$pools" "$driver" $how pools
+  records "$how: attributes of pools" "$attributes" "$driver" $how attributes
   records "$how: virtual memory" "$virtual" "$driver" $how virtual
   records "$how: host memory" "$pinned" "$driver" $how host
   records "$how: waiting for events, registered memory" 'alloc 1 size=1048576 stream=1;event-record 1 stream=1;event-wait 1 stream=2;stream-sync stream=2;free 1 stream=1'\

@@ -44,6 +44,7 @@
   F (cuMemPoolCreate, cuMemPoolCreate) \
   F (cuMemPoolDestroy, cuMemPoolDestroy) \
   F (cuMemPoolTrimTo, cuMemPoolTrimTo) \
+  F (cuMemPoolSetAttribute, cuMemPoolSetAttribute) \
   F (cuDeviceGetDefaultMemPool, cuDeviceGetDefaultMemPool) \
   F (cuDeviceSetMemPool, cuDeviceSetMemPool) \
   F (cuMemAddressReserve, cuMemAddressReserve) \
@@ -202,6 +203,29 @@ pools (int unused)
   CHECK (cu.cuCtxSynchronize ());
   CHECK (cu.cuMemPoolTrimTo (own, 0));
   CHECK (cu.cuMemPoolDestroy (own));
+}
+
+/* How pools are set: what decides, what does not, what is refused; and trims that leave something. */
+static void
+attributes (int unused)
+{
+  const size_t all = (size_t) -1;
+  cuuint64_t keep = 64 * MIB, high = 0;
+  CUmemoryPool usual;
+  CUdeviceptr a;
+  int no = 0;
+  CHECK (cu.cuDeviceGetDefaultMemPool (&usual, 0));
+  CHECK (cu.cuMemPoolSetAttribute (usual, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+  CHECK (cu.cuMemPoolSetAttribute (usual, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, &no));
+  CHECK (cu.cuMemPoolSetAttribute (usual, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &high));
+  expect ("no attribute", cu.cuMemPoolSetAttribute (usual, (CUmemPool_attribute) 99, &high),
+          CUDA_ERROR_INVALID_VALUE);
+  CHECK (cu.cuMemAllocAsync (&a, MIB, NULL));
+  CHECK (cu.cuMemPoolTrimTo (usual, 32 * MIB));
+  CHECK (cu.cuMemPoolTrimTo (usual, all));
+  keep = UINT64_MAX;
+  CHECK (cu.cuMemPoolSetAttribute (usual, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+  CHECK (cu.cuMemFreeAsync (a, NULL));
 }
 
 /* Physical memory lives as long as a handle or a mapping holds it. */
@@ -550,7 +574,7 @@ static const struct
   { "end", end },         { "reset", reset },     { "release", release },
   { "events", events },   { "capture", capture }, { "devices", devices },
   { "forks", forks },     { "threads", threads }, { "own-streams", own_streams },
-  { "bench", bench },     { "work", work },
+  { "bench", bench },     { "work", work },       { "attributes", attributes },
 };
 
 int

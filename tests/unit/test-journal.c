@@ -226,6 +226,42 @@ test_event_sync (void)
                 "stream-sync s2; | 403 | skipped 0");
 }
 
+/* Attributes of pools, trims; of a pool of the host none; a note where several pools have some.  A
+ * journal that does not say that there are any has none, as before. */
+static void
+test_attributes (void)
+{
+  for (guint told = 0; told < 2; told++)
+    {
+      Draft draft = draft_new ();
+      ((JournalHeader *) draft_at (&draft, 0))->attributes = told;
+      CALL (.call = JOURNAL_POOL_DEFAULT, .p = 7);
+      CALL (.call = JOURNAL_POOL_CREATE, .p = 8, .device = JOURNAL_HOST);
+      CALL (.call = JOURNAL_POOL_ATTRIBUTE, .p = 7, .q = JOURNAL_POOL_THRESHOLD, .r = G_MAXUINT64);
+      CALL (.call = JOURNAL_POOL_ATTRIBUTE, .p = 7, .q = JOURNAL_POOL_FOLLOW, .r = 0);
+      CALL (.call = JOURNAL_POOL_ATTRIBUTE, .p = 7, .q = JOURNAL_POOL_INTERNAL, .r = 0);
+      CALL (.call = JOURNAL_POOL_ATTRIBUTE, .p = 7, .q = JOURNAL_POOL_FOLLOW, .r = 1);
+      CALL (.call = JOURNAL_POOL_ATTRIBUTE, .p = 7, .q = 77, .r = 1);
+      CALL (.call = JOURNAL_POOL_ATTRIBUTE, .p = 8, .q = JOURNAL_POOL_THRESHOLD, .r = 1);
+      CALL (.call = JOURNAL_POOL_TRIM, .p = 7, .q = 5);
+      CALL (.call = JOURNAL_POOL_TRIM, .p = 7, .q = 5);
+      CALL (.call = JOURNAL_POOL_TRIM, .p = 99); /* unknown */
+      CALL (.call = JOURNAL_POOL_ATTRIBUTE, .p = 9, .q = JOURNAL_POOL_THRESHOLD, .r = 3);
+      draft_expect (
+          &draft, FALSE,
+          told == 0 ? "trim; trim; trim; | 403 | skipped 0"
+                    : "settings 'release_threshold=unlimited'; settings "
+                      "'release_threshold=unlimited,reuse_follow_event_dependencies=no'; "
+                      "settings 'release_threshold=unlimited,reuse_follow_event_dependencies=no,"
+                      "reuse_allow_internal_dependencies=no'; settings "
+                      "'release_threshold=unlimited,reuse_allow_internal_dependencies=no'; "
+                      "settings 'release_threshold=unlimited,trim_to=5B,"
+                      "reuse_allow_internal_dependencies=no'; trim; trim; trim; "
+                      "settings 'release_threshold=3B'; | 603 | skipped 0 | attributes of "
+                      "several pools were set; a replay follows each as if all were one pool");
+    }
+}
+
 /* Streams with work; what ends it: a wait, a question, a free of plain memory (which waits for all
  * of its device, in the order of the streams), a wait for the device.  A free of a pool's block and
  * of pinned memory do not. */
@@ -721,7 +757,7 @@ test_damage (void)
   Draft draft = draft_new ();
   CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1);
   CALL (.call = JOURNAL_CALL_COUNT);
-  draft_expect (&draft, FALSE, "x.log: block 1: there is no call of kind 39" ADVICE);
+  draft_expect (&draft, FALSE, "x.log: block 1: there is no call of kind 40" ADVICE);
   draft = draft_new ();
   CALL (.call = JOURNAL_ALLOC, .p = 0x10, .q = 1);
   CALL (.call = JOURNAL_CALL_COUNT);
@@ -990,6 +1026,7 @@ main (int argc, char **argv)
   g_test_add_func ("/journal/ends", test_ends);
   g_test_add_func ("/journal/event-sync", test_event_sync);
   g_test_add_func ("/journal/work", test_work);
+  g_test_add_func ("/journal/attributes", test_attributes);
   g_test_add_func ("/journal/left-out", test_left_out);
   g_test_add_func ("/journal/events", test_events);
   g_test_add_func ("/journal/requests", test_requests);

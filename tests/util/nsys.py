@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """nsys.py OUT KIND - writes an export of Nsight Systems by the schema that NVIDIA documents; nsys itself was not at hand.
 
-KIND: plain (cudaMalloc, host memory, two processes), pools (cudaMallocAsync), waits (the same, and the host waits), bad-wait, host (host memory alone), old (without the columns that
+KIND: plain (cudaMalloc, host memory, two processes), pools (cudaMallocAsync), waits (the same, and the host waits), bad-wait, order (and the work of streams, their events), bad-work, host (host memory alone), old (without the columns that
 came later), none (nothing of memory was recorded), foreign (another program's), view, virtual, bad-size, bad-text, bad-column.
 """
 import os, sqlite3, sys
@@ -75,6 +75,47 @@ def write(path, kind, page=4096):
         row(A + 1034 * M, 30 * M, stream=14, pool=P, held=64 * M)
         row(A + 1024 * M, 10 * M, free=1, stream=13, pool=P, held=64 * M)
         row(A + 2048 * M, 1 * M, stream=13, pool=P + 8, held=32 * M)
+    if kind in ("order", "bad-work"):
+        made = "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER"
+        base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL)")
+        for what in ("KERNEL", "MEMCPY", "GRAPH_TRACE"):   # MEMSET is not there
+            base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_%s (%s)" % (what, made))
+        base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT (deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, eventId INTEGER NOT NULL)")
+        base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER, contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, syncType INTEGER NOT NULL, eventId INTEGER)")
+        calls = 0
+
+        def call(pid=7):
+            nonlocal now, calls
+            now += 1000
+            calls += 1
+            base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, ?, ?, 0)", (now, now + 10, pid << 24 | 55, calls))
+            # another process, with the same number
+            base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 0, ?, ?, 0)", (10**18 - 5000, now + 10, pid + 1 << 24 | 55, calls))
+            return calls
+
+        def work(what, stream, begins, ends, number):
+            base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_%s VALUES (?, ?, 0, 1, ?, ?, ?)" % what, (now + begins, ends if isinstance(ends, str) else now + ends, stream, number, 7 << 24))
+
+        def mark(stream, event):
+            base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_CUDA_EVENT VALUES (0, 1, ?, ?, ?, ?)", (stream, call(), 7 << 24, event))
+
+        def wait(kind_of_wait, stream, event):
+            nonlocal now
+            now += 1000
+            base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (?, ?, 0, 1, ?, ?, ?, ?, ?)", (now, now + 1, stream, call(), 7 << 24, kind_of_wait, event))
+
+        row(A + 1024 * M, 10 * M, stream=13, pool=P, held=32 * M)
+        work("KERNEL", 13, 400, 14500, call())          # begins after its call, ends much later
+        row(A + 1024 * M, 10 * M, free=1, stream=13, pool=P, held=32 * M)
+        wait(2, 14, 9)                                  # for an event that was never recorded
+        mark(13, 9)
+        wait(2, 14, 9)
+        row(A + 1034 * M, 10 * M, stream=14, pool=P, held=64 * M)
+        work("MEMCPY", 14, 200, 1500, call())
+        work("GRAPH_TRACE", 14, 1600, 1700 if kind == "order" else "many", None)
+        now += 2000
+        wait(1, 0, 9)
+        wait(3, 14, None)
     if kind == "bad-size":
         row(A + 4096 * M, -5)
     if kind == "bad-text":

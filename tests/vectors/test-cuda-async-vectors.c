@@ -8,6 +8,10 @@
  * What each pool is told is written as a trace, too (has-order), and that file is replayed by the
  * engine like any other: every address must be the recorded one, and every refusal a refusal.
  *
+ * The same is written as a journal of gemem-record, too: what a recorded program would have called,
+ * with work where a gate is closed and a question where it has opened.  That journal as a trace
+ * decides alike.
+ *
  * Not replayed: the five requests of e10 while two pools share a full device, and what a plain
  * allocation there takes from them: a pool here knows of no other (peers.md 1d).
  */
@@ -20,6 +24,7 @@
 #include "sim/engine/replay.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
+#include "traces/journal/format.h"
 
 #define LEGACY 16 /* the number here of the stream that the files call "-" */
 #define STREAMS 17
@@ -69,7 +74,10 @@ typedef struct
   GememTraceInfo info;
   GememTraceWriter *trace;
   GHashTable *seen; /* events that the trace has recorded */
-  guint64 requests;
+  guint64 requests, refused;
+  GByteArray *journal;
+  GHashTable *places; /* id of a block -> its address in the journal */
+  guint64 calls;
 } Pool;
 
 typedef struct
@@ -131,11 +139,150 @@ pool_of (const Replay *replay, guint number)
 
 /* ---- the same as a trace */
 
+/* ---- the same as a journal */
+
+#define OWN_POOL 77 /* the handle of the pool */
+
+static void
+add_call (Pool *pool, JournalRecord record)
+{
+  const guint at = pool->journal->len;
+
+  if (at % JOURNAL_BLOCK == 0)
+    {
+      const JournalBlock head = { .first = pool->calls + 1, .magic = JOURNAL_BLOCK_MAGIC };
+      g_byte_array_append (pool->journal, (const guint8 *) &head, sizeof head);
+    }
+  record.sequence = ++pool->calls;
+  record.time = record.sequence;
+  record.thread = 1;
+  g_byte_array_append (pool->journal, (const guint8 *) &record, sizeof record);
+}
+
+static void
+begin_journal (Pool *pool)
+{
+  const JournalHeader header = {
+    .magic = JOURNAL_MAGIC, .version = JOURNAL_VERSION, .slot_size = JOURNAL_SLOT, .attributes = 1
+  };
+
+  pool->journal = g_byte_array_new ();
+  g_byte_array_append (pool->journal, (const guint8 *) &header, sizeof header);
+  g_byte_array_set_size (pool->journal, JOURNAL_BLOCK);
+  memset (pool->journal->data + sizeof header, 0, JOURNAL_BLOCK - sizeof header);
+  pool->places = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
+  add_call (pool, (JournalRecord){ .call = JOURNAL_POOL_CREATE, .p = OWN_POOL });
+}
+
+static void
+add_attributes (Pool *pool, const GememCudaPoolParams *params)
+{
+  const guint64 values[] = { [JOURNAL_POOL_FOLLOW] = params->follow_event_dependencies,
+                             [JOURNAL_POOL_OPPORTUNISTIC] = params->allow_opportunistic,
+                             [JOURNAL_POOL_INTERNAL] = params->allow_internal_dependencies,
+                             [JOURNAL_POOL_THRESHOLD] = params->release_threshold };
+
+  for (guint i = JOURNAL_POOL_FOLLOW; i <= JOURNAL_POOL_THRESHOLD; i++)
+    add_call (pool, (JournalRecord){
+                        .call = JOURNAL_POOL_ATTRIBUTE, .p = OWN_POOL, .q = i, .r = values[i] });
+}
+
+/* What a program calls that does @event. */
+static void
+call_of (Pool *pool, const GememTraceEvent *event)
+{
+  const guint64 stream = event->stream + 100; /* a handle */
+  const guint64 *place = g_hash_table_lookup (pool->places, &event->id);
+  JournalRecord record = { .r = stream };
+
+  switch (event->kind)
+    {
+    case GEMEM_EVENT_ALLOC:
+      record.call = (event->flags & GEMEM_EVENT_FAILED) != 0 ? JOURNAL_ALLOC_FAILED
+                                                             : JOURNAL_ALLOC_POOL;
+      record.p = event->address;
+      record.q = event->size;
+      record.s = record.call == JOURNAL_ALLOC_POOL ? OWN_POOL : 0;
+      if (record.call == JOURNAL_ALLOC_POOL)
+        g_hash_table_replace (pool->places, g_memdup2 (&event->id, 8),
+                              g_memdup2 (&event->address, 8));
+      break;
+    case GEMEM_EVENT_FREE:
+      if (place == NULL)
+        return;
+      record.call = JOURNAL_FREE_ASYNC;
+      record.p = *place;
+      g_hash_table_remove (pool->places, &event->id);
+      break;
+    case GEMEM_EVENT_EVENT_RECORD:
+    case GEMEM_EVENT_EVENT_WAIT:
+      record.call = event->kind == GEMEM_EVENT_EVENT_RECORD ? JOURNAL_EVENT_RECORD
+                                                            : JOURNAL_EVENT_WAIT;
+      record.p = event->id + 1;
+      break;
+    case GEMEM_EVENT_STREAM_SYNC:
+      record.call = JOURNAL_STREAM_SYNC;
+      record.q = event->aux;
+      break;
+    case GEMEM_EVENT_DEVICE_SYNC:
+      record.call = JOURNAL_DEVICE_SYNC;
+      break;
+    case GEMEM_EVENT_WORK:
+      record.call = JOURNAL_WORK;
+      break;
+    case GEMEM_EVENT_TRIM:
+      record.call = JOURNAL_POOL_TRIM;
+      record.p = OWN_POOL;
+      record.q = MIN (((GememCudaPool *) pool->allocator)->params.trim_to, JOURNAL_MAX_SIZE);
+      break;
+    case GEMEM_EVENT_SETTINGS:
+      add_attributes (pool, &((GememCudaPool *) pool->allocator)->params);
+      return;
+    default:
+      return;
+    }
+  add_call (pool, record);
+}
+
+/* The journal as a trace, in place of the other one. */
+static void
+convert_journal (Pool *pool)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = g_build_filename (test_tmpdir (), "pool.gmj", NULL);
+  GememTraceReader *reader;
+  GememTraceWriter *writer;
+  const GememTraceEvent *events;
+  gssize n;
+
+  while (pool->journal->len % JOURNAL_BLOCK != 0) /* the last block is whole */
+    g_byte_array_append (pool->journal, (const guint8[JOURNAL_SLOT]){ 0 }, JOURNAL_SLOT);
+  g_file_set_contents (path, (const char *) pool->journal->data, pool->journal->len, &error);
+  g_assert_no_error (error);
+  reader = gemem_trace_open (path, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (reader->info.flags & (GEMEM_TRACE_HAS_ORDER | GEMEM_TRACE_HAS_SETTINGS), ==,
+                    GEMEM_TRACE_HAS_ORDER | GEMEM_TRACE_HAS_SETTINGS);
+  reader->info.allocator = g_strdup (pool->info.allocator);
+  reader->info.settings = g_strdup (pool->info.settings);
+  reader->info.flags |= GEMEM_TRACE_IS_VECTOR;
+  writer = gemem_trace_create (pool->path, NULL, &reader->info, &error);
+  g_assert_no_error (error);
+  while ((n = gemem_trace_next (reader, &events, &error)) > 0)
+    g_assert_true (writer->write (writer, events, (gsize) n, &error));
+  g_assert_no_error (error);
+  g_assert_true (writer->finish (writer, &error));
+  gemem_trace_close (reader);
+  g_unlink (path);
+}
+
 static void
 write_event (Pool *pool, GememTraceEvent event)
 {
   g_autoptr (GError) error = NULL;
 
+  if (pool->trace != NULL)
+    call_of (pool, &event);
   if (pool->trace != NULL)
     pool->trace->write (pool->trace, &event, 1, &error);
   g_assert_no_error (error);
@@ -193,6 +340,8 @@ begin_trace (const Replay *replay, Pool *pool, const char *spec, const char *dev
   pool->info.settings = g_strdup (strchr (spec, ':') + 1);
   pool->trace = gemem_trace_create (pool->path, NULL, &pool->info, &error);
   g_assert_no_error (error);
+  begin_journal (pool);
+  add_attributes (pool, &((GememCudaPool *) pool->allocator)->params);
   write_gates (replay, pool);
 }
 
@@ -202,9 +351,10 @@ open_trace (gpointer path, GError **error)
   return gemem_trace_open (path, NULL, NULL, error);
 }
 
-/* Replays the trace; returns how many decisions were compared, which must all be equal. */
-static guint64
-end_trace (const Replay *replay, Pool *pool)
+/* Replays the trace: @expected decisions were compared, all are equal, and the refused requests
+ * were refused. */
+static void
+replay_trace (const Replay *replay, const Pool *pool, guint64 expected)
 {
   g_autoptr (GPtrArray)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
@@ -215,30 +365,43 @@ end_trace (const Replay *replay, Pool *pool)
                    .source_data = pool->path,
                    .use_trace_settings = TRUE };
   GememResult *result;
-  GememFidelity fidelity;
 
-  pool->trace->finish (pool->trace, &error);
-  g_assert_no_error (error);
   gemem_allocator_spec_parse ("cuda-async", specs, &error);
   g_assert_no_error (error);
   job.allocator = specs->pdata[0];
   result = gemem_job_run (&job, &error);
   g_assert_no_error (error);
-  fidelity = result->fidelity;
-  if (fidelity.equal != pool->requests || fidelity.compared != pool->requests)
+  const GememFidelity fidelity = result->fidelity;
+  if (fidelity.equal != expected || fidelity.compared != expected)
     g_error ("line %u: the trace has %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-             " decisions equal; event %" G_GUINT64_FORMAT " is at 0x%" G_GINT64_MODIFIER
-             "x, not 0x%" G_GINT64_MODIFIER "x",
-             replay->line, fidelity.equal, pool->requests, fidelity.first_difference,
+             " decisions equal of %" G_GUINT64_FORMAT "; event %" G_GUINT64_FORMAT
+             " is at 0x%" G_GINT64_MODIFIER "x, not 0x%" G_GINT64_MODIFIER "x",
+             replay->line, fidelity.equal, fidelity.compared, expected, fidelity.first_difference,
              fidelity.got_address, fidelity.expected_address);
+  g_assert_true ((result->failed_allocs > 0) == (pool->refused > 0)); /* attempts count once */
   g_assert_null (result->approximation);
   gemem_result_free (result);
+}
+
+/* Replays what was written, both ways; returns how many decisions were compared. */
+static guint64
+end_trace (const Replay *replay, Pool *pool)
+{
+  g_autoptr (GError) error = NULL;
+
+  pool->trace->finish (pool->trace, &error);
+  g_assert_no_error (error);
+  replay_trace (replay, pool, pool->requests);
+  convert_journal (pool);
+  replay_trace (replay, pool, pool->requests - pool->refused); /* `oom` has no decision */
+  g_byte_array_unref (pool->journal);
+  g_hash_table_unref (pool->places);
   gemem_trace_info_clear (&pool->info);
   g_hash_table_unref (pool->seen);
   g_unlink (pool->path);
   g_free (pool->path);
   g_free (pool->device);
-  return fidelity.compared;
+  return pool->requests;
 }
 
 /* A request that got @address, as the log counts. */
@@ -251,6 +414,7 @@ write_alloc (Pool *pool, guint64 id, const GememRequest *request, guint64 addres
   if (request->size == 0)
     return;
   pool->requests++;
+  pool->refused += failed;
   write_event (pool, (GememTraceEvent){ .kind = GEMEM_EVENT_ALLOC,
                                         .id = id,
                                         .size = request->size,
@@ -557,6 +721,11 @@ run_open (Replay *replay, guint stream)
                   (GememTraceEvent){ .kind = GEMEM_EVENT_WORK_DONE, .id = replay->works[stream] });
   replay->works[stream] = 0;
   open_gate (stream);
+  for (guint i = 0; i < POOLS; i++) /* the program asks what is done now */
+    for (guint s = 0; replay->pools[i].trace != NULL && s < STREAMS; s++)
+      if (behind[s] == 0)
+        add_call (&replay->pools[i],
+                  (JournalRecord){ .call = JOURNAL_STREAM_SYNC, .q = 1, .r = s + 100 });
 }
 
 static void

@@ -29,6 +29,7 @@
 #define JOURNAL_MAX_DEVICES 64u
 #define JOURNAL_MAX_TEXT 4096u /* bytes in the slots after a record */
 #define JOURNAL_MAX_FRAMES (JOURNAL_MAX_TEXT / sizeof (uint64_t))
+#define JOURNAL_MAX_SIZE ((UINT64_C (1) << 60) - 1) /* of JournalRecord.q */
 #define JOURNAL_HOST 0xffffu /* device of host memory, as GEMEM_DEVICE_HOST */
 
 /* The function called; successful calls only, except ALLOC_FAILED.  p, q, r are the arguments. */
@@ -84,8 +85,19 @@ typedef enum
   /* r stream: it has got work (a kernel, a copy, a host function, a graph).  Once, until a call by
    * which work before it differs from work behind it: journal_parts_work() */
   JOURNAL_WORK = 38,
+  /* p pool, q number of the attribute (CUmemPool_attribute, 1 to 4), r its value */
+  JOURNAL_POOL_ATTRIBUTE = 39,
   JOURNAL_CALL_COUNT
 } JournalCall;
+
+/* Attributes of pools that decide, with CUDA's numbers. */
+typedef enum
+{
+  JOURNAL_POOL_FOLLOW = 1, /* 0 or 1, as the next two */
+  JOURNAL_POOL_OPPORTUNISTIC = 2,
+  JOURNAL_POOL_INTERNAL = 3,
+  JOURNAL_POOL_THRESHOLD = 4, /* bytes */
+} JournalAttribute;
 
 /* Memory that is not an allocation of the program, or whose allocation is not visible. */
 typedef enum
@@ -134,7 +146,8 @@ typedef struct
   uint32_t driver;       /* cuDriverGetVersion(), 0: unknown */
   uint32_t command_size; /* bytes of `command` */
   uint64_t stacks;       /* frames of a call stack; 0: none are recorded */
-  uint64_t unused[2];
+  uint64_t attributes;   /* 1: attributes of pools were set, or a pool was trimmed to more than 0 */
+  uint64_t unused[1];
   uint64_t sequence;  /* the last number assigned; in its own cache line */
   uint64_t lost;      /* calls that could not be recorded */
   uint64_t stackless; /* calls without a stack, because there were too many different ones */

@@ -34,10 +34,13 @@ typedef struct
   guint64 size, id;
 } JournalMapping;
 
-/* A pool: its number, 0 for the own pool of a device, and the device of its memory. */
+/* A pool: its number, 0 for the own pool of a device, the device of its memory, and its attributes
+ * (bits of 1 << JournalAttribute: switched off). */
 typedef struct
 {
   guint64 number, device;
+  guint64 threshold, keeps; /* keeps: what the last trim left */
+  guint32 off;
 } JournalPool;
 
 /* Requests of an allocator above the calls. */
@@ -81,6 +84,9 @@ struct _JournalState
   GememIdMap *joined; /* native stack, place, whether of another thread -> stack in `info` */
   GememIdMap *tags;   /* kind, thread -> tag */
   GememSymbols *symbols;
+  gboolean attributes;  /* pools tell how they are set */
+  guint64 set_pool;     /* 1 + number of the pool whose attributes the trace has; 0: none yet */
+  gboolean set_several; /* of several */
   guint64 last_id, last_stream, last_event, last_pool, last_time;
   guint64 unknown, unseen; /* frees of unknown memory; frees that were not recorded */
   guint64 left_out[JOURNAL_LEFT_COUNT];

@@ -222,7 +222,7 @@ take_record (JournalReader *reader, const Cursor *cursor, guint *slots, GError *
                     record->sequence, reader->last);
   if (record->call >= JOURNAL_CALL_COUNT)
     return damaged (reader, cursor->number, error, "there is no call of kind %u", record->call);
-  if (record->q >= G_GUINT64_CONSTANT (1) << 60)
+  if (record->q > JOURNAL_MAX_SIZE)
     return damaged (reader, cursor->number, error,
                     "a size of %" G_GUINT64_FORMAT " bytes is impossible", record->q);
   reader->last = record->sequence;
@@ -466,6 +466,11 @@ read_header (JournalReader *reader, GError **error)
     {
       info->flags |= GEMEM_TRACE_HAS_ORDER;
       gemem_journal_state_order (reader->state, header->version >= JOURNAL_WITH_WORK);
+      if (header->version >= JOURNAL_WITH_WORK && header->attributes != 0)
+        {
+          info->flags |= GEMEM_TRACE_HAS_SETTINGS;
+          gemem_journal_state_attributes (reader->state);
+        }
     }
   if (header->stacks > 0 || *header->library != '\0' || header->places != 0
       || (header->version == JOURNAL_TEXT_STACKS && info->allocator == NULL))

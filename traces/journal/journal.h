@@ -34,6 +34,8 @@ void gemem_journal_state_add_string (JournalState *state, const JournalRecord *r
 /* Adds @record, a PLACE, whose string was added; in ascending order, before the calls that
  * it belongs to. */
 void gemem_journal_state_add_place (JournalState *state, const JournalRecord *record);
+/* The trace tells how pools are set (GEMEM_TRACE_HAS_SETTINGS); before the first call. */
+void gemem_journal_state_attributes (JournalState *state);
 /* The trace tells the order of streams (GEMEM_TRACE_HAS_ORDER), and @with_work which of them have
  * got work; before the first call. */
 void gemem_journal_state_order (JournalState *state, gboolean with_work);

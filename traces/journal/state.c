@@ -87,14 +87,14 @@ stream_of (JournalState *state, const JournalRecord *record)
 }
 
 /* Returns the pool with @handle; a new pool gets the next number and has its memory on @device. */
-static const JournalPool *
+static JournalPool *
 pool_with (JournalState *state, guint64 handle, guint64 device)
 {
   gboolean existed;
   JournalPool *pool = gemem_idmap_insert (state->pools, handle, &existed);
 
   if (!existed)
-    *pool = (JournalPool){ ++state->last_pool, device };
+    *pool = (JournalPool){ .number = ++state->last_pool, .device = device };
   return pool;
 }
 
@@ -102,7 +102,7 @@ pool_with (JournalState *state, guint64 handle, guint64 device)
 static JournalPool
 pool_of (JournalState *state, const JournalRecord *record)
 {
-  JournalPool pool = { 0, record->device };
+  JournalPool pool = { .device = record->device };
 
   if (record->call == JOURNAL_ALLOC_MANAGED && state->managed_on_host)
     pool.device = GEMEM_DEVICE_HOST;
@@ -485,6 +485,63 @@ leave_out (JournalState *state, const JournalRecord *record)
     gemem_idmap_insert (state->foreign, record->p, NULL);
 }
 
+/* How @pool is set, as `settings` of cuda-async. */
+static void
+emit_settings (JournalState *state, const JournalPool *pool)
+{
+  static const char *const switches[] = { [JOURNAL_POOL_FOLLOW] = "reuse_follow_event_dependencies",
+                                          [JOURNAL_POOL_OPPORTUNISTIC] = "reuse_allow_"
+                                                                         "opportunistic",
+                                          [JOURNAL_POOL_INTERNAL] = "reuse_allow_internal_"
+                                                                    "dependencies" };
+  g_autoptr (GString) text = g_string_new ("release_threshold=");
+
+  if (!state->attributes || pool->device == GEMEM_DEVICE_HOST)
+    return;
+  if (pool->threshold == G_MAXUINT64)
+    g_string_append (text, "unlimited");
+  else
+    g_string_append_printf (text, "%" G_GUINT64_FORMAT "B", pool->threshold);
+  if (pool->keeps > 0)
+    g_string_append_printf (text, ",trim_to=%" G_GUINT64_FORMAT "B", pool->keeps);
+  for (guint i = JOURNAL_POOL_FOLLOW; i <= JOURNAL_POOL_INTERNAL; i++)
+    if ((pool->off >> i & 1) != 0)
+      g_string_append_printf (text, ",%s=no", switches[i]);
+  state->set_several |= state->set_pool != 0 && state->set_pool != pool->number + 1;
+  state->set_pool = pool->number + 1;
+  guint32 tag = gemem_trace_info_intern (state->info, text->str);
+  gemem_journal_emit (state, GEMEM_EVENT_SETTINGS, pool->device, 0)->tag = tag;
+}
+
+static void
+set_attribute (JournalState *state, const JournalRecord *record)
+{
+  JournalPool *pool = pool_with (state, record->p, record->device);
+
+  if (record->q == JOURNAL_POOL_THRESHOLD)
+    pool->threshold = record->r;
+  else if (record->q >= JOURNAL_POOL_FOLLOW && record->q <= JOURNAL_POOL_INTERNAL)
+    pool->off = record->r != 0 ? pool->off & ~(1u << record->q) : pool->off | 1u << record->q;
+  else
+    return;
+  emit_settings (state, pool);
+}
+
+/* A pool returns what it does not use above @record->q bytes. */
+static void
+trim (JournalState *state, const JournalRecord *record)
+{
+  JournalPool *pool = gemem_idmap_lookup (state->pools, record->p);
+  const guint64 device = pool != NULL ? pool->device : record->device;
+
+  if (pool != NULL && pool->keeps != record->q)
+    {
+      pool->keeps = record->q;
+      emit_settings (state, pool);
+    }
+  gemem_journal_emit (state, GEMEM_EVENT_TRIM, device, 0);
+}
+
 /* Handles a call about a pool.  A pool that the program did not create has number 0. */
 static void
 pool_call (JournalState *state, const JournalRecord *record)
@@ -498,14 +555,17 @@ pool_call (JournalState *state, const JournalRecord *record)
     case JOURNAL_POOL_DEFAULT:
       if (gemem_idmap_lookup (state->pools, record->p) == NULL)
         *(JournalPool *) gemem_idmap_insert (state->pools, record->p,
-                                             NULL) = (JournalPool){ 0, record->device };
+                                             NULL) = (JournalPool){ .device = record->device };
       break;
     case JOURNAL_POOL_SET:
       if (record->device < JOURNAL_MAX_DEVICES)
         state->current_pool[record->device] = pool_with (state, record->p, record->device)->number;
       break;
     case JOURNAL_POOL_TRIM:
-      gemem_journal_emit (state, GEMEM_EVENT_TRIM, record->device, 0);
+      trim (state, record);
+      break;
+    case JOURNAL_POOL_ATTRIBUTE:
+      set_attribute (state, record);
       break;
     default:
       gemem_idmap_remove (state->pools, record->p, NULL);
@@ -564,6 +624,7 @@ gemem_journal_state_take (JournalState *state, const JournalRecord *record, guin
     case JOURNAL_POOL_DEFAULT:
     case JOURNAL_POOL_SET:
     case JOURNAL_POOL_TRIM:
+    case JOURNAL_POOL_ATTRIBUTE:
     case JOURNAL_POOL_DESTROY:
       pool_call (state, record);
       break;
@@ -627,6 +688,12 @@ gemem_journal_state_above (JournalState *state)
 }
 
 void
+gemem_journal_state_attributes (JournalState *state)
+{
+  state->attributes = TRUE;
+}
+
+void
 gemem_journal_state_order (JournalState *state, gboolean with_work)
 {
   state->ordered = TRUE;
@@ -655,6 +722,10 @@ gemem_journal_state_end (JournalState *state)
                            "%" G_GUINT64_FORMAT
                            " frees of memory that was not seen to be allocated are left out",
                            state->unknown);
+  if (state->set_several)
+    gemem_trace_info_note (state->info, "note",
+                           "attributes of several pools were set; a replay follows each as if all "
+                           "were one pool");
   if (state->worked && state->pooled)
     gemem_trace_info_note (state->info, "note",
                            "work of a stream counts as pending until the program waited for it or "

@@ -5,8 +5,10 @@
  * that the cache took.
  *
  * Events delivered, by time: ALLOC and FREE with address; of memory pools (cudaMallocAsync) with stream and pool, the
- * free with its own stream (has-order); and, where there are pools, what the host waited for (table
- * CUPTI_ACTIVITY_KIND_SYNCHRONIZATION): streams and devices.  Waits for events, and work, are not read.
+ * free with its own stream (has-order).  Where there are pools, also the order of streams: what the host
+ * and streams waited for (tables CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, _CUDA_EVENT), and the work of the
+ * device, from the call that launched it (_RUNTIME, by correlationId) to its end (_KERNEL, _MEMCPY,
+ * _MEMSET, _GRAPH_TRACE).  A note says what of that the file lacks.
  * Pageable and pinned memory is the host's: it is delivered where it was chosen, or is all there is.
  * Memory that is not plain device memory is tagged with its kind, or its name.  Processes do not
  * share addresses; their memory is that of one device.  Columns that a version of nsys lacks are unknown.
@@ -31,9 +33,10 @@ extern const GememTraceFormat gemem_format_nsys;
 #define MEMORY "CUDA_GPU_MEMORY_USAGE_EVENTS"
 #define GPUS "TARGET_INFO_GPU"
 #define WAITS "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
-/* Of a wait, at its end (CUPTI's numbers): for a stream, for a context. */
-#define WAIT_STREAM 3
-#define WAIT_CONTEXT 4
+#define CALLS "CUPTI_ACTIVITY_KIND_RUNTIME"
+#define MARKS "CUPTI_ACTIVITY_KIND_CUDA_EVENT"
+#define HOST_STREAM \
+  (G_GUINT64_CONSTANT (1) << 40) /* it waits for events in the place of the host */
 #define MAX_SIZE (G_GUINT64_CONSTANT (1) << 60)
 #define MAX_ADDRESS_BITS 56 /* the number of the process is above */
 #define MAX_PROCESSES 256u
@@ -72,7 +75,25 @@ enum
   COLUMNS
 };
 
-#define WAIT COLUMNS /* the column behind them: 0 of memory, else which wait */
+#define WAIT COLUMNS /* the column behind them: a Row */
+
+/* What a row tells: 1 to 4 are CUPTI's numbers of waits. */
+typedef enum
+{
+  ROW_MEMORY = 0,
+  ROW_WAIT_EVENT = 1,   /* the host, at its end; ADDRESS has the event */
+  ROW_STREAM_WAITS = 2, /* a stream, for an event */
+  ROW_WAIT_STREAM = 3,
+  ROW_WAIT_CONTEXT = 4,
+  ROW_MARK, /* an event is recorded */
+  ROW_WORK, /* ADDRESS has its number */
+  ROW_WORK_DONE,
+} Row;
+
+/* What the device does, with what distinguishes the numbers of its work. */
+static const char *const works[] = { "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
+                                     "CUPTI_ACTIVITY_KIND_MEMSET",
+                                     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE" };
 
 static const char *const columns[COLUMNS] = { "start",
                                               "address",
@@ -109,6 +130,7 @@ typedef struct
   GememIdMap *live;                 /* process and address -> Block */
   GHashTable *processes;            /* globalPid -> number + 1 */
   GememIdMap *pools;                /* process and address of a pool -> number */
+  GememIdMap *marks;                /* events that were recorded */
   GememTraceEvent batch[BATCH + 1]; /* a row makes two events at most */
 } Nsys;
 
@@ -270,18 +292,36 @@ deallocate (Nsys *self, Block *block, guint64 time, GememTraceEvent **next, GErr
   return TRUE;
 }
 
-/* The host waited for a stream or a context, until now. */
+/* Waits, marks and work. */
 static gboolean
-convert_wait (Nsys *self, guint64 time, GememTraceEvent **next, GError **error)
+convert_order (Nsys *self, Row row, guint64 time, GememTraceEvent **next, GError **error)
 {
-  const gboolean all = sqlite3_column_int64 (self->rows, WAIT) == WAIT_CONTEXT;
-  guint64 device, stream = 0;
+  static const GememEventKind events[] = {
+    [ROW_WAIT_EVENT] = GEMEM_EVENT_EVENT_WAIT,   [ROW_STREAM_WAITS] = GEMEM_EVENT_EVENT_WAIT,
+    [ROW_WAIT_STREAM] = GEMEM_EVENT_STREAM_SYNC, [ROW_WAIT_CONTEXT] = GEMEM_EVENT_DEVICE_SYNC,
+    [ROW_MARK] = GEMEM_EVENT_EVENT_RECORD,       [ROW_WORK] = GEMEM_EVENT_WORK,
+    [ROW_WORK_DONE] = GEMEM_EVENT_WORK_DONE,
+  };
+  const gboolean waits = row == ROW_WAIT_EVENT || row == ROW_STREAM_WAITS;
+  guint64 device, stream, id;
 
   if (!get_any (self, DEVICE, GEMEM_DEVICE_HOST, &device, error)
-      || (!all && !get_any (self, STREAM, G_MAXINT64, &stream, error)))
+      || !get_any (self, STREAM, HOST_STREAM, &stream, error)
+      || !get_any (self, ADDRESS, G_MAXINT64, &id, error))
     return FALSE;
-  const Block none = { .stream = stream, .device = (guint16) device };
-  add (next, all ? GEMEM_EVENT_DEVICE_SYNC : GEMEM_EVENT_STREAM_SYNC, time, &none);
+  if (row == ROW_MARK)
+    gemem_idmap_insert (self->marks, id, NULL);
+  if (waits && gemem_idmap_lookup (self->marks, id) == NULL)
+    return TRUE; /* it was recorded before, or never */
+  if (row == ROW_WAIT_EVENT)
+    stream = HOST_STREAM;
+  if (row == ROW_WAIT_CONTEXT || row == ROW_WORK_DONE)
+    stream = 0;
+  Block place = { .id = id, .stream = stream, .device = (guint16) device };
+  add (next, events[row], time, &place);
+  place.id = 0;
+  if (row == ROW_WAIT_EVENT)
+    add (next, GEMEM_EVENT_STREAM_SYNC, time, &place);
   return TRUE;
 }
 
@@ -297,8 +337,9 @@ convert (Nsys *self, GememTraceEvent **next, GError **error)
   const gint64 start = sqlite3_column_int64 (self->rows, START);
   self->origin = self->begun ? self->origin : start;
   self->begun = TRUE;
-  if (sqlite3_column_int64 (self->rows, WAIT) != 0)
-    return convert_wait (self, (guint64) start - (guint64) self->origin, next, error);
+  const gint64 row = sqlite3_column_int64 (self->rows, WAIT);
+  if (row > ROW_MEMORY && row <= ROW_WORK_DONE)
+    return convert_order (self, (Row) row, (guint64) start - (guint64) self->origin, next, error);
   if (!get (self, ADDRESS, G_GUINT64_CONSTANT (1) << MAX_ADDRESS_BITS, &address, error)
       || !get (self, KIND, G_MAXINT64, &kind, error)
       || !get (self, OPERATION, G_MAXINT64, &operation, error)
@@ -415,27 +456,102 @@ refuse (const Nsys *self, GError **error)
   return FALSE;
 }
 
-/* Adds the waits of the host to @query, where this version of nsys has them. */
-static void
-append_waits (const Nsys *self, GString *query)
+static gboolean
+has_columns (const Nsys *self, const char *table, const char *const *names)
 {
-  static const char *const needed[] = { "end", "syncType", "streamId", "deviceId" };
+  for (; *names != NULL; names++)
+    if (!gemem_nsys_database_has_column (self->database, table, *names))
+      return FALSE;
+  return TRUE;
+}
 
-  for (guint i = 0; i < G_N_ELEMENTS (needed); i++)
-    if (!gemem_nsys_database_has_column (self->database, WAITS, needed[i]))
-      return;
-  g_string_append (query, " UNION ALL SELECT end");
+/* Adds rows of another table to @query: @start, @id (for ADDRESS) and @row are expressions, @from is what
+ * follows FROM. */
+static void
+append_rows (GString *query, const char *start, const char *id, const char *row, const char *from)
+{
+  g_string_append_printf (query, " UNION ALL SELECT %s", start);
   for (guint i = 1; i < COLUMNS; i++)
-    g_string_append (query, i == DEVICE ? ", deviceId" : i == STREAM ? ", streamId" : ", NULL");
-  g_string_append_printf (query,
-                          ", syncType, rowid FROM " WAITS
-                          " WHERE typeof (end) = 'integer' AND syncType IN (%d, %d)",
-                          WAIT_STREAM, WAIT_CONTEXT);
+    g_string_append_printf (query, ", %s",
+                            i == ADDRESS  ? id
+                            : i == DEVICE ? "t.deviceId"
+                            : i == STREAM ? "t.streamId"
+                                          : "NULL");
+  g_string_append_printf (query, ", %s, t.rowid FROM %s", row, from);
+}
+
+/* When each call began, by its number and process: "c", for LEFT JOIN. */
+#define WITH_CALLS \
+  " t LEFT JOIN (SELECT correlationId, globalTid >> 24 AS process, min (start) AS start " \
+  "FROM " CALLS \
+  " GROUP BY 1, 2) c ON c.correlationId = t.correlationId AND c.process = t.globalPid >> 24"
+
+#define OF_EVENT "ifnull (t.contextId, 0) * 4294967296 + t.eventId"
+
+/* Adds the order of streams to @query, as far as this export has it; notes what it lacks. */
+static void
+append_order (Nsys *self, GString *query)
+{
+  static const char *const of_calls[] = { "start", "correlationId", "globalTid", NULL };
+  static const char *const of_waits[] = {
+    "start", "end", "syncType", "streamId", "deviceId", NULL
+  };
+  static const char *const of_marks[] = { "eventId",       "contextId", "streamId", "deviceId",
+                                          "correlationId", "globalPid", NULL };
+  static const char *const of_work[] = { "start",         "end",       "streamId", "deviceId",
+                                         "correlationId", "globalPid", NULL };
+  static const char *const of_events[] = { "eventId", "contextId", NULL };
+  const gboolean calls = has_columns (self, CALLS, of_calls);
+  const gboolean waits = has_columns (self, WAITS, of_waits);
+  const gboolean marks = calls && waits && has_columns (self, WAITS, of_events)
+                         && has_columns (self, MARKS, of_marks);
+  gboolean work = FALSE;
+
+  if (waits)
+    append_rows (query, "t.end", "NULL", "t.syncType",
+                 WAITS " t WHERE typeof (t.end) = 'integer' AND t.syncType IN (3, 4)");
+  if (marks)
+    {
+      append_rows (query, "t.end", OF_EVENT, "1",
+                   WAITS " t WHERE typeof (t.end) = 'integer' AND t.syncType = 1");
+      append_rows (query, "t.start", OF_EVENT, "2",
+                   WAITS " t WHERE typeof (t.start) = 'integer' AND t.syncType = 2");
+      g_autofree char *row = g_strdup_printf ("%d", ROW_MARK);
+      append_rows (query, "c.start", OF_EVENT, row,
+                   MARKS WITH_CALLS " WHERE typeof (c.start) = 'integer'");
+    }
+  for (guint i = 0; calls && i < G_N_ELEMENTS (works); i++)
+    if (has_columns (self, works[i], of_work))
+      {
+        g_autofree char *id = g_strdup_printf ("t.rowid * 4 + %u", i);
+        g_autofree char *from = g_strdup_printf ("%s" WITH_CALLS
+                                                 " WHERE typeof (t.start) = 'integer' AND "
+                                                 "typeof (t.end) = 'integer'",
+                                                 works[i]);
+        g_autofree char *done = g_strdup_printf (
+            "%s t WHERE typeof (t.start) = 'integer' AND typeof (t.end) = 'integer'", works[i]);
+        g_autofree char *row = g_strdup_printf ("%d", ROW_WORK);
+        g_autofree char *row_done = g_strdup_printf ("%d", ROW_WORK_DONE);
+
+        append_rows (query, "min (t.start, t.end, ifnull (c.start, t.start))", id, row, from);
+        append_rows (query, "t.end", id, row_done, done);
+        work = TRUE;
+      }
+  if (!work)
+    gemem_trace_info_note (
+        &self->reader.info, "note",
+        "the work of the device is not in the export (record with -t cuda): every "
+        "stream counts as done at once");
+  if (!marks)
+    gemem_trace_info_note (
+        &self->reader.info, "note",
+        "events of streams are not in the export: which stream waits for which is "
+        "not known");
 }
 
 /* The query for all rows, with NULL for columns that this version of nsys lacks; NULL with @error. */
 static char *
-make_query (const Nsys *self, GError **error)
+make_query (Nsys *self, GError **error)
 {
   g_autoptr (GString) query = g_string_new ("SELECT");
 
@@ -455,7 +571,7 @@ make_query (const Nsys *self, GError **error)
     }
   g_string_append (query, ", 0, rowid FROM " MEMORY);
   if (self->ordered)
-    append_waits (self, query);
+    append_order (self, query);
   g_string_append_printf (query, " ORDER BY 1, %u", WAIT + 2);
   return g_string_free (g_steal_pointer (&query), FALSE);
 }
@@ -509,12 +625,8 @@ take_allocator (Nsys *self)
 
   self->reader.info.allocator = g_strdup (pools ? "cuda-async" : "direct");
   self->ordered = pools && gemem_nsys_database_has_column (self->database, MEMORY, columns[STREAM]);
-  if (!self->ordered)
-    return;
-  self->reader.info.flags |= GEMEM_TRACE_HAS_ORDER;
-  gemem_trace_info_note (&self->reader.info, "note",
-                         "which work the device had not done, and waits for events, are not read: "
-                         "every stream counts as done at once");
+  if (self->ordered)
+    self->reader.info.flags |= GEMEM_TRACE_HAS_ORDER;
 }
 
 static gboolean
@@ -562,6 +674,7 @@ nsys_close (GememTraceReader *reader)
     gemem_nsys_database_close (self->database);
   gemem_idmap_free (self->live);
   gemem_idmap_free (self->pools);
+  gemem_idmap_free (self->marks);
   g_hash_table_unref (self->processes);
   gemem_trace_info_clear (&reader->info);
   gemem_input_close (self->input);
@@ -580,6 +693,7 @@ nsys_open (GememInput *input, const GememReadOptions *options, GError **error)
   self->options = *options;
   self->live = gemem_idmap_new (sizeof (Block));
   self->pools = gemem_idmap_new (sizeof (guint64));
+  self->marks = gemem_idmap_new (0);
   self->processes = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   gemem_trace_info_init (&self->reader.info, "nsys", gemem_input_name (input));
   if (open_rows (self, error))
