@@ -121,6 +121,19 @@ settings_now (const GememAdvice *advice, const GememAdviceQuestion *question)
 
 /* ---- the verdict */
 
+/* Whether the recorded program was refused by a limit of its own, which no setting names. */
+static gboolean
+is_limited (const GememResult *now)
+{
+  const char *limit = gemem_settings_value (now->parameters, "memory_limit");
+  const GememOom *oom = now->oom != NULL && now->oom->len > 0
+                            ? &g_array_index (now->oom, GememOom, 0)
+                            : NULL;
+
+  return limit != NULL && strcmp (limit, "none") == 0 && oom != NULL
+         && oom->device_free >= oom->requested;
+}
+
 /* A request that an exact replay of the program's own rules refuses was refused, however short the
  * recording is; only approximations and forbidden programs say nothing. */
 static void
@@ -133,6 +146,7 @@ judge (GememAdvice *advice, const GememAdviceQuestion *question)
     {
       g_clear_pointer (&advice->doubt, g_free);
       advice->verdict = GEMEM_ADVICE_DOES_NOT_FIT;
+      advice->limited = advice->device == NULL && is_limited (now);
       return;
     }
   if (advice->doubt == NULL && advice->histories.all.failed > 0)
@@ -246,15 +260,19 @@ most_of (const GememAdvice *advice)
   return advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? 0 : advice->need;
 }
 
-/* Whether @result is worth telling: it needs at least 1 % less, or fits where the program does not. */
+/* Whether @result is worth telling: it needs at least 1 % less, or fits where the program does not.  A device that
+ * refused the program, and of which nobody knows the size, has what was held before. */
 static gboolean
 helps (const GememAdvice *advice, const GememResult *result)
 {
   const guint64 need = need_beside (advice);
 
-  return result != NULL
-         && ((advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && advice->anew == 0)
-             || result->peak_reserved < need - need / 100);
+  if (result == NULL)
+    return FALSE;
+  if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && advice->anew == 0
+      && (!advice->device_assumed || result->peak_reserved <= advice->now->fidelity.recorded_peak))
+    return TRUE;
+  return result->peak_reserved < need - need / 100;
 }
 
 /* Indexes of those that help, the best first. */

@@ -65,8 +65,10 @@ typedef struct
   gboolean assumed;        /* the recording does not say which allocator made it */
   char *versions;          /* "2.10 or 2.11": which of the system the program has; NULL: not told */
   gboolean device_assumed; /* neither the question nor the recording says how large the device is */
-  guint devices;           /* of the trace; the advice is about the one that needs most */
-  guint64 on_host;         /* events of the host's memory, which it is not about */
+  gboolean
+      limited; /* it does not fit in a limit that the recorded program had; `need` is one that would do */
+  guint devices;   /* of the trace; the advice is about the one that needs most */
+  guint64 on_host; /* events of the host's memory, which it is not about */
   GememAllocatorSpec *spec;
   GememResult *now;         /* with the settings it had; on the device asked for */
   GememHistories histories; /* of `now`; without runs: not asked for */
