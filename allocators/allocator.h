@@ -412,6 +412,9 @@ GememAllocator *gemem_allocator_new (const GememAllocatorSpec *spec, const char 
 /* The effective parameters of @allocator's spec: GPtrArray of GememSetting. */
 GPtrArray *gemem_allocator_effective (const GememAllocatorSpec *spec, const char *defaults,
                                       GememDevice *device, GError **error);
+/* Whether @settings are those that gemem_allocator_effective() returns; FALSE also where it fails. */
+gboolean gemem_allocator_has_effect (const GememAllocatorSpec *spec, const char *defaults,
+                                     GememDevice *device, const GPtrArray *settings);
 /* Calls @func for each thing to say about the settings of @spec, and those of @defaults that it leaves (may be
  * NULL): notes() of its class.  Says nothing where they contradict each other. */
 void gemem_allocator_spec_notes (const GememAllocatorSpec *spec, const char *defaults,

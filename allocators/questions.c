@@ -10,6 +10,8 @@ typedef struct
   guint asked;
 } Question;
 
+#define RECENT 4
+
 struct _GememQuestions
 {
   GememAnswerFunc answer;
@@ -17,6 +19,8 @@ struct _GememQuestions
   guint32 *table; /* index into `list` + 1, 0: empty; open addressing */
   guint mask;     /* its size - 1; a power of two, at least twice the questions */
   gboolean blind; /* the settings were changed on the way */
+  guint recent[RECENT],
+      n_recent; /* questions that others answered otherwise; how many there were */
 };
 
 #define FIRST_SIZE 256
@@ -97,17 +101,27 @@ gemem_questions_blind (GememQuestions *questions)
   questions->blind = TRUE;
 }
 
+static gboolean
+answers_alike (const GememQuestions *questions, gconstpointer settings, guint i)
+{
+  const Question *known = &g_array_index (questions->list, Question, i);
+
+  return questions->answer (settings, known->asked, known->a, known->b) == known->answer;
+}
+
 gboolean
-gemem_questions_alike (const GememQuestions *questions, gconstpointer settings)
+gemem_questions_alike (GememQuestions *questions, gconstpointer settings)
 {
   if (questions->blind)
     return FALSE;
+  for (guint r = 0; r < MIN (questions->n_recent, RECENT); r++)
+    if (!answers_alike (questions, settings, questions->recent[r]))
+      return FALSE;
   for (guint i = 0; i < questions->list->len; i++)
-    {
-      const Question *known = &g_array_index (questions->list, Question, i);
-
-      if (questions->answer (settings, known->asked, known->a, known->b) != known->answer)
+    if (!answers_alike (questions, settings, i))
+      {
+        questions->recent[questions->n_recent++ % RECENT] = i;
         return FALSE;
-    }
+      }
   return TRUE;
 }

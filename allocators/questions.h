@@ -34,7 +34,8 @@ void gemem_questions_note (GememQuestions *questions, gconstpointer settings, gu
 /* The settings were changed: from here on none are alike. */
 void gemem_questions_blind (GememQuestions *questions);
 
-/* Whether @settings answer all alike.  O(questions), and ends at the first that they answer otherwise. */
-gboolean gemem_questions_alike (const GememQuestions *questions, gconstpointer settings);
+/* Whether @settings answer all alike.  O(questions), and ends at the first that they answer otherwise, beginning with
+ * those that settings before these did: neighbours differ in the same. */
+gboolean gemem_questions_alike (GememQuestions *questions, gconstpointer settings);
 
 GEMEM_END_DECLS

@@ -460,6 +460,29 @@ gemem_allocator_effective (const GememAllocatorSpec *spec, const char *defaults,
   return settings;
 }
 
+gboolean
+gemem_allocator_has_effect (const GememAllocatorSpec *spec, const char *defaults,
+                            GememDevice *device, const GPtrArray *settings)
+{
+  g_autofree gpointer params = fill_params (spec, defaults, device, NULL);
+  const GememParam *row = params_of (spec->klass);
+  guint i = 0;
+
+  if (params == NULL)
+    return FALSE;
+  if (spec->klass->unfold != NULL)
+    spec->klass->unfold (params);
+  for (; row->name != NULL && i < settings->len; row++, i++)
+    {
+      g_autofree char *value = gemem_param_value_text (row, params);
+
+      if (strcmp (value, ((const GememSetting *) settings->pdata[i])->value) != 0)
+        break;
+    }
+  gemem_params_clear (params_of (spec->klass), params);
+  return row->name == NULL && i == settings->len;
+}
+
 void
 gemem_allocator_spec_notes (const GememAllocatorSpec *spec, const char *defaults,
                             GememNoteFunc func, gpointer data)

@@ -66,6 +66,10 @@ listed (const char *list, const char *name)
 const GememParam *
 gemem_params_find (const GememParam *table, const char *key)
 {
+  /* mostly it is written as in the table, and that is quickly seen */
+  for (const GememParam *param = table; param != NULL && param->name != NULL; param++)
+    if (strcmp (param->name, key) == 0)
+      return param;
   for (const GememParam *param = table; param != NULL && param->name != NULL; param++)
     if (same_parameter (param->name, key) || listed (param->aliases, key))
       return param;

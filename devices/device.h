@@ -315,8 +315,8 @@ void gemem_device_expect (GememDevice *device, guint64 address, guint64 size);
  * it or maps it; no effect on other policies.  @whole: it says where a range lies only if the range
  * is as long as what was mapped, for recordings that say where others begin. */
 void gemem_device_expect_map (GememDevice *device, guint64 address, guint64 size, gboolean whole);
-/* Limits the held bytes, as the recorded device did, until the next call; 0: no limit.  No effect
- * on other policies. */
+/* Limits the held bytes, as the recorded device did, until the next call; 0: no limit.  No effect on
+ * real devices. */
 void gemem_device_limit (GememDevice *device, guint64 bytes);
 gboolean gemem_device_adopt (GememDevice *device, guint64 address, guint64 size);
 

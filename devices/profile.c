@@ -365,6 +365,45 @@ add_name (GPtrArray *names, char *name)
     g_ptr_array_add (names, name);
 }
 
+static void
+append_cost (GString *text, const GememCallCost *cost)
+{
+  const guint64 numbers[] = { cost->base_ns,          cost->per_mib_ns,    cost->per_page_ns,
+                              cost->per_1000_live_ns, cost->set_access_ns, cost->shared_ns,
+                              cost->synchronises };
+
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    g_string_append_printf (text, " %" G_GUINT64_FORMAT, numbers[i]);
+  for (guint i = 0; i < cost->n_sizes; i++)
+    g_string_append_printf (text, " %" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT, cost->sizes[i].bytes,
+                            cost->sizes[i].ns);
+  g_string_append_c (text, '\n');
+}
+
+char *
+gemem_profile_costs (const GPtrArray *settings)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < settings->len; i++)
+    {
+      const GememSetting *setting = settings->pdata[i];
+      GememProfile *profile = strcmp (setting->key, "profile") == 0
+                                  ? gemem_profile_load (setting->value, NULL)
+                                  : NULL;
+
+      if (profile == NULL)
+        continue;
+      g_string_append_printf (text,
+                              "%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n",
+                              profile->capacity, profile->granularity, profile->hit_ns);
+      for (guint call = 0; call < GEMEM_CALL_COUNT; call++)
+        append_cost (text, &profile->calls[call]);
+      gemem_profile_free (profile);
+    }
+  return g_string_free (text, FALSE);
+}
+
 char **
 gemem_profile_names (void)
 {

@@ -28,6 +28,7 @@
 
 #include <glib.h>
 
+#include "base/macros.h"
 #include "devices/device.h"
 
 #define GEMEM_CALL_SIZES_MAX 16
@@ -69,6 +70,12 @@ GememProfile *gemem_profile_load (const char *name, GError **error);
 GememProfile *gemem_profile_parse (const char *text, gsize length, const char *path,
                                    GError **error);
 void gemem_profile_free (GememProfile *profile);
+
+/* What the profile that @settings (GememSetting) name says of costs, as a text that is another one for other numbers;
+ * "": they name none that can be loaded; g_free(). */
+GEMEM_BEGIN_DECLS
+char *gemem_profile_costs (const GPtrArray *settings);
+GEMEM_END_DECLS
 
 /* All names that gemem_profile_load() finds, sorted; g_strfreev(). */
 char **gemem_profile_names (void);

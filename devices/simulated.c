@@ -507,8 +507,7 @@ sim_limit (GememDevice *device, guint64 bytes)
   GememSimulated *self = (GememSimulated *) device;
   const guint64 whole = self->params.capacity - self->params.reserved_by_others;
 
-  if (self->policy == ADDRESS_RECORDED)
-    self->limit = bytes > 0 ? MIN (bytes, whole) : whole;
+  self->limit = bytes > 0 ? MIN (bytes, whole) : whole;
 }
 
 static gboolean

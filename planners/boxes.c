@@ -89,7 +89,7 @@ set_columns (GememBoxes *boxes, const GememLifetimes *lifetimes)
 /* ---- from boxes to a plan */
 
 static GememPlan *
-begin_plan (const GememLifetimes *lifetimes, guint64 alignment)
+make_plan (const GememLifetimes *lifetimes, guint64 alignment)
 {
   const guint n = lifetimes->items->len;
   GememPlan *plan = gemem_plan_new ("", n);
@@ -104,13 +104,20 @@ begin_plan (const GememLifetimes *lifetimes, guint64 alignment)
   return plan;
 }
 
-/* The boxes of @space, cut off @rest. */
+static guint32
+space_of (const GememBox *box, const GememLifetimes *lifetimes)
+{
+  return gemem_lifetimes_get (lifetimes, box->item)->space;
+}
+
+/* The boxes of one space, cut off @rest. */
 static GememBoxes
-take_space (GememBoxes *rest, const guint64 *spaces)
+take_space (GememBoxes *rest, const GememLifetimes *lifetimes)
 {
   GememBoxes boxes = { rest->boxes, 0, 0 };
 
-  while (boxes.n < rest->n && spaces[boxes.boxes[boxes.n].item] == spaces[boxes.boxes[0].item])
+  while (boxes.n < rest->n
+         && space_of (&boxes.boxes[boxes.n], lifetimes) == space_of (boxes.boxes, lifetimes))
     boxes.n++;
   rest->boxes += boxes.n;
   rest->n -= boxes.n;
@@ -118,56 +125,62 @@ take_space (GememBoxes *rest, const guint64 *spaces)
 }
 
 static void
-add_space (GememPlan *plan, const GememBox *boxes, guint32 n, guint64 unit)
+add_space (GememPlan *plan, const GememBoxes *boxes, guint64 unit)
 {
   guint64 top = 0;
 
-  for (guint32 i = 0; i < n; i++)
+  for (guint32 i = 0; i < boxes->n; i++)
     {
-      const guint32 item = boxes[i].item;
+      const guint32 item = boxes->boxes[i].item;
 
-      plan->offsets[item] = (guint64) boxes[i].offset * unit;
+      plan->offsets[item] = (guint64) boxes->boxes[i].offset * unit;
       top = MAX (top, plan->offsets[item] + plan->sizes[item]);
     }
-  gemem_plan_add_total (plan, plan->spaces[boxes[0].item], gemem_round_up (top, plan->alignment));
+  gemem_plan_add_total (plan, plan->spaces[boxes->boxes[0].item],
+                        gemem_round_up (top, plan->alignment));
 }
 
 static GememBoxKey
-by_space (const GememBox *box, gpointer plan)
+by_space (const GememBox *box, gpointer lifetimes)
 {
-  return (GememBoxKey){ .a = ((const GememPlan *) plan)->spaces[box->item] };
+  return (GememBoxKey){ .a = space_of (box, lifetimes) };
 }
 
+/* Its arrays are made last: while boxes are placed, memory is scarce. */
 GememPlan *
 gemem_boxes_plan (const GememPlanInput *input, guint64 alignment, guint64 unit,
                   GememPlaceBoxes place, gpointer data, GError **error)
 {
-  const guint n = input->lifetimes->items->len;
-  g_autoptr (GememPlan) plan = begin_plan (input->lifetimes, alignment);
+  const GememLifetimes *lifetimes = input->lifetimes;
+  const guint n = lifetimes->items->len;
   g_autofree GememBox *all = g_new (GememBox, (gsize) n + 1);
   GememBoxes rest = { all, n, 0 };
 
-  if (sum_of_sizes (input->lifetimes, alignment) >= 2 * (unsigned __int128) MAX_SUM)
+  if (sum_of_sizes (lifetimes, alignment) >= 2 * (unsigned __int128) MAX_SUM)
     {
       g_set_error_literal (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                            "the sizes add up to 2^63 bytes or more; plan a part");
       return NULL;
     }
   for (guint i = 0; i < n; i++)
-    all[i] = make_box (input->lifetimes, i, unit, alignment);
-  gemem_boxes_sort (&rest, by_space, plan);
+    all[i] = make_box (lifetimes, i, unit, alignment);
+  gemem_boxes_sort (&rest, by_space, (gpointer) lifetimes);
   while (rest.n > 0)
     {
-      GememBoxes boxes = take_space (&rest, plan->spaces);
-      GememBox *const first = boxes.boxes;
-      const guint32 n_boxes = boxes.n;
+      GememBoxes boxes = take_space (&rest, lifetimes);
 
-      set_columns (&boxes, input->lifetimes);
+      set_columns (&boxes, lifetimes);
       if (!place (&boxes, data, error))
         return NULL;
-      add_space (plan, first, n_boxes, unit);
     }
-  return g_steal_pointer (&plan);
+  GememPlan *plan = make_plan (lifetimes, alignment);
+  for (rest = (GememBoxes){ all, n, 0 }; rest.n > 0;)
+    {
+      const GememBoxes boxes = take_space (&rest, lifetimes);
+
+      add_space (plan, &boxes, unit);
+    }
+  return plan;
 }
 
 /* ---- orders */
@@ -194,9 +207,25 @@ compare_keyed (gconstpointer a, gconstpointer b)
   return x->box.item < y->box.item ? -1 : x->box.item > y->box.item;
 }
 
+static gboolean
+is_sorted (const GememBoxes *boxes, GememBoxOrder key, gpointer data)
+{
+  for (guint32 i = 1; i < boxes->n; i++)
+    {
+      const GememBox *one = &boxes->boxes[i - 1], *other = &boxes->boxes[i];
+      const Keyed before = { key (one, data), *one }, after = { key (other, data), *other };
+
+      if (compare_keyed (&before, &after) > 0)
+        return FALSE;
+    }
+  return TRUE;
+}
+
 void
 gemem_boxes_sort (GememBoxes *boxes, GememBoxOrder key, gpointer data)
 {
+  if (is_sorted (boxes, key, data)) /* as boxes of one space mostly are, by it */
+    return;
   g_autofree Keyed *keyed = g_new (Keyed, (gsize) boxes->n + 1);
 
   for (guint32 i = 0; i < boxes->n; i++)

@@ -43,8 +43,8 @@ typedef struct
 /* The largest unit that divides all alignments; 0 if the sizes add up to 2^62 bytes or more. */
 guint64 gemem_boxes_unit (const GememLifetimes *lifetimes, guint64 alignment);
 
-/* Gives the boxes of one space, in the order of their items, their offsets.  It may change their
- * order. */
+/* Gives the boxes of one space, in the order of their ids, their offsets.  It may change their order, and
+ * all but `item`. */
 typedef gboolean (*GememPlaceBoxes) (GememBoxes *boxes, gpointer data, GError **error);
 
 /* The plan of the lifetimes in @input, each space placed by @place with @data, in units of @unit

@@ -330,7 +330,8 @@ largest_free (GememAllocator *allocator, guint64 stream)
 {
   const GeEngine *ge = (GeEngine *) allocator;
 
-  return ge->external ? 0 : gemem_ge_stack_largest_free (&ge->hbm->base, stream);
+  return ge->external ? gemem_ge_other_largest_idle (&ge->others, stream)
+                      : gemem_ge_stack_largest_free (&ge->hbm->base, stream);
 }
 
 /* ---- streams: what runs come after others */

@@ -96,6 +96,14 @@ gemem_ge_other_trim (GeOtherBlocks *others)
     }
 }
 
+guint64
+gemem_ge_other_largest_idle (const GeOtherBlocks *others, guint64 stream)
+{
+  const GememTreeNode *node = gemem_tree_before (&others->idle, stream, G_MAXUINT64, G_MAXUINT64);
+
+  return node != NULL && node->group == stream ? node->size : 0;
+}
+
 static guint64
 take_hbm (GeOtherBlocks *others, const GeOtherBlock *other)
 {

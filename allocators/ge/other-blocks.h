@@ -63,6 +63,9 @@ void gemem_ge_other_free (GeOtherBlocks *others, const GememBlock *block);
 /* Returns what is kept to the device. */
 void gemem_ge_other_trim (GeOtherBlocks *others);
 
+/* Bytes of the largest block that is kept for @stream; 0: none.  O(log idle blocks). */
+guint64 gemem_ge_other_largest_idle (const GeOtherBlocks *others, guint64 stream);
+
 /* The blocks on the device, and what the RDMA pool and the variables have beside them; in no
  * order. */
 void gemem_ge_other_walk (const GeOtherBlocks *others, GememSpanFunc func, gpointer data);

@@ -111,6 +111,10 @@ fetch_new (GeSpanPool *pool, guint32 k)
   guint64 minimum_pages = pool->config.minimum >> pool->config.page_shift;
   guint64 pages = MAX (k, minimum_pages);
 
+  if (pool->config.watches_roots)
+    gemem_ge_pool_note (pool, GE_ASKED_ROOT, k, 0);
+  if (pool->idle_pages > 0)
+    gemem_ge_pool_note (pool, GE_ASKED_OVER, pool->obtained, pages);
   if (pool->obtained > pool->config.threshold - (pages << pool->config.page_shift)
       && pool->idle_pages > 0)
     return NULL;

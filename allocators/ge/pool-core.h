@@ -16,6 +16,7 @@
 
 #include "allocators/allocator.h"
 #include "allocators/ge/layers.h"
+#include "allocators/questions.h"
 #include "base/slab.h"
 #include "devices/device.h"
 
@@ -31,6 +32,15 @@ typedef struct
   guint64 (*malloc) (gpointer lower, guint64 bytes, GeRoot *root);
   void (*free) (gpointer lower, guint64 address, guint64 bytes, GeRoot *root);
 } GeLower;
+
+/* What the settings of a pool decide, as questions (questions.h). */
+typedef enum
+{
+  GE_ASKED_PAGES, /* of a request of @a bytes; 0: it is refused */
+  GE_ASKED_LIFT,  /* whether the search reaches a span that is @a layers further on */
+  GE_ASKED_ROOT,  /* pages of the root block for @a pages */
+  GE_ASKED_OVER,  /* whether @a bytes and @b pages more are beyond the threshold */
+} GeAsked;
 
 typedef struct
 {
@@ -48,6 +58,9 @@ typedef struct
   guint64 *retries; /* counts recycles that released something, after which alloc is tried again */
   guint64 span_count_in_layer; /* printed as the capacity of layers ... */
   guint64 uncacheable;         /* ... up to this many bytes; 0 above */
+  GememQuestions *watch;  /* NULL: nobody watches; else questions are put to `watched`, which */
+  gconstpointer watched;  /* answers as this, */
+  gboolean watches_roots; /* and also what root blocks are obtained */
 } GeSpanPoolConfig;
 
 /* A root block: what the lower level allocated, and the chain of spans cut from it. */
@@ -184,6 +197,14 @@ static inline gboolean
 gemem_ge_span_is_splittable (const GeSpan *span, guint64 wanted)
 {
   return span->splitable || gemem_ge_span_is_split (span) || wanted > span->pages / 100;
+}
+
+/* Puts a question to those who watch @pool, if any do. */
+static inline void
+gemem_ge_pool_note (const GeSpanPool *pool, GeAsked asked, guint64 a, guint64 b)
+{
+  if (G_UNLIKELY (pool->config.watch != NULL))
+    gemem_questions_note (pool->config.watch, pool->config.watched, asked, a, b);
 }
 
 /* Adds the whole range [@address, @address + @pages) to @pool as the root block @root, one idle

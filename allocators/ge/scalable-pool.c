@@ -77,12 +77,27 @@ occupy (GeSpanPool *pool, GeSpan *span, guint64 size)
   pool->real_theory_min = MAX (pool->real_theory_min, pool->real_theory);
 }
 
+/* Asks how far the search for a span longer than @k pages has to reach, if there is one. */
+static G_GNUC_NO_INLINE void
+note_lift (const GeSpanPool *pool, guint32 k)
+{
+  const guint32 longer = gemem_ge_layers_next (&pool->layers, k + 1);
+  guint64 layers = 1;
+
+  if (longer == GE_LAYER_NONE)
+    return;
+  for (guint32 f = gemem_ge_layers_next_created (&pool->layers, k + 1); f < longer; layers++)
+    f = gemem_ge_layers_next_created (&pool->layers, f + 1);
+  gemem_ge_pool_note (pool, GE_ASKED_LIFT, layers, 0);
+}
+
 GeSpan *
 gemem_ge_pool_alloc (GeSpanPool *pool, guint64 size)
 {
   const guint32 k = gemem_ge_pool_pages_of (pool, size);
   GeSpan *span;
 
+  gemem_ge_pool_note (pool, GE_ASKED_PAGES, size, 0);
   if (G_UNLIKELY (k == 0) || !may_call (pool))
     goto fail;
   if (pool->expandable != NULL)
@@ -93,7 +108,11 @@ gemem_ge_pool_alloc (GeSpanPool *pool, guint64 size)
       if (span != NULL)
         gemem_ge_pool_take_idle (pool, span);
       else
-        span = gemem_ge_pool_cut_or_fetch (pool, gemem_ge_pool_find_longer (pool, k), k);
+        {
+          if (G_UNLIKELY (pool->config.watch != NULL))
+            note_lift (pool, k);
+          span = gemem_ge_pool_cut_or_fetch (pool, gemem_ge_pool_find_longer (pool, k), k);
+        }
     }
   if (span == NULL)
     goto fail;

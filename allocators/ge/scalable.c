@@ -56,5 +56,6 @@ const GememAllocatorClass gemem_ge_scalable_class = {
   .origin = "Ascend Graph Engine of 2026-08-21; ge-runtime.md 1, 2.1",
   .known_as = "ScalableAllocator|CachingMemAllocator|RtsCachingMemAllocator",
   .capabilities = GEMEM_CAP_STREAMS,
+  .watch = { gemem_ge_stack_watch, gemem_ge_stack_is_alike },
   GE_STACK_MEMBERS,
 };

@@ -205,6 +205,7 @@ free_models (GeStack *self)
 void
 gemem_ge_stack_clear (GeStack *self)
 {
+  gemem_questions_free (self->watch);
   for (guint i = 0; i < self->pools->len; i++)
     {
       GeL1 *l1 = g_ptr_array_index (self->pools, i);

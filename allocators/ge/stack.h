@@ -51,6 +51,7 @@ typedef struct
   GememIdMap *by_model; /* model above 0 -> GememIdMap * as by_stream; NULL: pools are per stream */
   GeL1 *last;           /* of the latest request */
   guint64 syncs;        /* of streams, by the ladder */
+  GememQuestions *watch; /* NULL: nobody watches */
   /* what walk says of an occupied span of the uppermost pool, or NULL: live */
   void (*describe) (const GeSpan *span, GememSpan *out);
 } GeStack;
@@ -84,6 +85,10 @@ void gemem_ge_stack_walk (GememAllocator *allocator, GememSpanFunc func, gpointe
 gboolean gemem_ge_stack_check (GememAllocator *allocator, GError **error);
 void gemem_ge_stack_stats (GememAllocator *allocator, GememStatFunc func, gpointer data);
 void gemem_ge_stack_destroy (GememAllocator *allocator);
+
+/* stack-watch.c: `watch` of a class whose pools are those of the stack, and have no ranges. */
+void gemem_ge_stack_watch (GememAllocator *allocator);
+gboolean gemem_ge_stack_is_alike (const GememAllocator *allocator, const GememAllocator *other);
 
 static inline gboolean
 gemem_ge_stack_is_one_pool (const GeStack *stack)

@@ -11,6 +11,7 @@ gemem_past_new (void)
   GememPast *past = g_new0 (GememPast, 1);
 
   past->requests = g_array_new (FALSE, FALSE, sizeof (GememPastRequest));
+  past->aside = g_array_new (FALSE, FALSE, sizeof (GememPastAside));
   past->marks = g_array_new (FALSE, FALSE, sizeof (GememPastMark));
   return past;
 }
@@ -21,6 +22,7 @@ gemem_past_free (GememPast *past)
   if (past == NULL)
     return;
   g_array_unref (past->requests);
+  g_array_unref (past->aside);
   g_array_unref (past->marks);
   g_free (past);
 }
@@ -44,13 +46,29 @@ gemem_past_release (GememPast *past, guint32 number)
   past->live -= request->size;
 }
 
+guint32
+gemem_past_ask_aside (GememPast *past, guint64 size, guint64 stream, guint32 pool)
+{
+  const GememPastAside aside = { size, stream, pool, past->requests->len, GEMEM_NEVER };
+
+  g_array_append_val (past->aside, aside);
+  return past->aside->len - 1;
+}
+
+void
+gemem_past_release_aside (GememPast *past, guint32 number)
+{
+  g_array_index (past->aside, GememPastAside, number).released = past->requests->len;
+}
+
 /* ---- from a recording */
 
 typedef struct
 {
   GememPast *past;
-  GememIdMap *live; /* id -> guint64: number of the request */
-  GememIdMap *few;  /* id -> guint64: size of a request that is too small */
+  GememIdMap *live;  /* id -> guint64: number of the request */
+  GememIdMap *aside; /* the same of private pools */
+  GememIdMap *few;   /* id -> guint64: size of a request that is too small */
   guint64 small;
   int device; /* -1: not known yet */
 } Reading;
@@ -60,8 +78,14 @@ on_request (Reading *reading, const GememTraceEvent *event)
 {
   guint64 *number;
 
-  if (event->size == 0 || event->pool != 0 || (event->flags & GEMEM_EVENT_FAILED) != 0)
+  if (event->size == 0 || (event->flags & GEMEM_EVENT_FAILED) != 0)
     return;
+  if (event->pool != 0)
+    {
+      number = gemem_idmap_insert (reading->aside, event->id, NULL);
+      *number = gemem_past_ask_aside (reading->past, event->size, event->stream, event->pool);
+      return;
+    }
   reading->device = event->device;
   if (event->size <= reading->small)
     {
@@ -98,10 +122,16 @@ on_event (Reading *reading, const GememTraceEvent *event)
     on_mark (reading, 2 * event->tag + 1);
   else if (event->kind == GEMEM_EVENT_PHASE_END)
     on_mark (reading, 2 * event->tag + 2);
+  else if (event->kind == GEMEM_EVENT_TRIM)
+    gemem_past_ask_aside (reading->past, 0, 0, 0);
+  else if (event->kind == GEMEM_EVENT_POOL_RELEASE)
+    gemem_past_ask_aside (reading->past, 0, 0, event->pool);
   else if (event->kind != GEMEM_EVENT_FREE && event->kind != GEMEM_EVENT_FREE_COMPLETED)
     return;
   else if (gemem_idmap_remove (reading->live, event->id, &number))
     gemem_past_release (reading->past, (guint32) number);
+  else if (gemem_idmap_remove (reading->aside, event->id, &number))
+    gemem_past_release_aside (reading->past, (guint32) number);
   else if (gemem_idmap_remove (reading->few, event->id, &number))
     reading->past->small -= number;
 }
@@ -118,12 +148,14 @@ gemem_past_read (const char *path, guint64 small, GError **error)
   if (reader == NULL)
     return NULL;
   reading.live = gemem_idmap_new (sizeof (guint64));
+  reading.aside = gemem_idmap_new (sizeof (guint64));
   reading.few = gemem_idmap_new (sizeof (guint64));
   while ((n = gemem_trace_next (reader, &events, error)) > 0
-         && past->requests->len <= GEMEM_MOST_PAST - n)
+         && past->requests->len <= GEMEM_MOST_PAST - n && past->aside->len <= GEMEM_MOST_PAST - n)
     for (gssize i = 0; i < n; i++)
       on_event (&reading, &events[i]);
   gemem_idmap_free (reading.live);
+  gemem_idmap_free (reading.aside);
   gemem_idmap_free (reading.few);
   if (n < 0)
     return NULL;

@@ -1,8 +1,8 @@
 /* past.h - what a program asked for and gave back, in its order: what a plan for its next steps
  * is made from.
  *
- * It comes from the running program, a call at a time, or from a recording.  Only requests of no
- * private pool are in it: memory that a graph captured keeps its addresses.
+ * It comes from the running program, a call at a time, or from a recording.  Requests of private pools
+ * are aside: memory that a graph captured keeps its addresses, and cannot be planned.
  *
  * Invariants: `live` of a request is the sum of the sizes of those before it that were not released
  * by then.  Cost: 32 bytes a request, O(1) each.
@@ -29,6 +29,15 @@ typedef struct
   guint32 released; /* how many requests came before its release; GEMEM_NEVER: none is known */
 } GememPastRequest;
 
+/* A request of a private pool; of 0 bytes: the program released the pool, or emptied the cache (pool 0). */
+typedef struct
+{
+  guint64 size, stream;
+  guint32 pool;
+  guint32 at;       /* how many requests of no pool came before it */
+  guint32 released; /* the same of its release; GEMEM_NEVER: none is known */
+} GememPastAside;
+
 /* A moment that the recording names: a step or phase begins, or a phase ends. */
 typedef struct
 {
@@ -41,6 +50,7 @@ typedef struct
 typedef struct
 {
   GArray *requests; /* GememPastRequest */
+  GArray *aside;    /* GememPastAside */
   GArray *marks;    /* GememPastMark, of recordings */
   guint64 live;     /* bytes, now */
   /* of recordings, of requests that are too small to count: bytes, now and at most */
@@ -59,6 +69,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememPast, gemem_past_free)
 guint32 gemem_past_ask (GememPast *past, guint64 size, guint64 stream);
 /* Request @number, which was not released before, is released. */
 void gemem_past_release (GememPast *past, guint32 number);
+/* The same of private pool @pool; @size 0: as GememPastAside has it. */
+guint32 gemem_past_ask_aside (GememPast *past, guint64 size, guint64 stream, guint32 pool);
+void gemem_past_release_aside (GememPast *past, guint32 number);
 
 #define gemem_past_get(past, i) (&g_array_index ((past)->requests, GememPastRequest, (i)))
 

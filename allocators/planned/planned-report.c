@@ -110,6 +110,7 @@ gemem_planned_stats (GememAllocator *allocator, GememStatFunc func, gpointer dat
       func ("learnt_to_request", self->learnt.end, "", data);
     }
   func ("plans_given_up", self->given_up, "", data);
+  func ("plans_without_gain", self->without_gain, "", data);
   if (self->fallback->klass->report.stats != NULL)
     self->fallback->klass->report.stats (self->fallback, func, data);
 }

@@ -5,6 +5,7 @@
  * beginning; or from the running program, which the other allocator serves until three steps alike
  * were seen: it plans when the past has doubled, takes the memory of the plan at the beginning of
  * the next step, when the other allocator has least in use, and has that empty its cache first.
+ * A plan that is learnt serves only where it needs less than the other allocator alone (planned-learning.c).
  *
  * Where the program does something else for as long as a step, and no place is in use, the plan is
  * given up: its memory returns to the device, and a running program is learnt anew.  The same
@@ -15,6 +16,8 @@
  * Origin: peers.md section 1f; the rules for departures are gemem's own.
  */
 #include "config.h"
+
+#include <string.h>
 
 #include "allocators/planned/planned-private.h"
 #include "allocators/planned/step-plan.h"
@@ -28,6 +31,7 @@
 typedef struct
 {
   char *learn, *plan, *fallback, *planner;
+  int take;
 } Params;
 
 #define FIELD(field) .offset = G_STRUCT_OFFSET (Params, field)
@@ -49,17 +53,25 @@ static const GememParam params[] = {
         "places that are not free are not given." },
   { .name = "fallback",
     .type = GEMEM_PARAM_STRING,
-    .default_text = "pytorch-caching",
-    .choices = "direct|pytorch-caching|rmm-pool",
+    .default_text = "auto",
+    .choices = "auto|direct|pytorch-caching|rmm-pool",
     FIELD (fallback),
     .help = "The allocator of all that is not in the plan, with its settings in brackets: "
-            "fallback=[pytorch-caching:expandable_segments=True]." },
+            "fallback=[pytorch-caching:garbage_collection_threshold=0.8].  auto: PyTorch's, with "
+            "expandable segments where the device can map memory." },
   { .name = "planner",
     .type = GEMEM_PARAM_STRING,
     .default_text = "optimal",
     FIELD (planner),
     .help =
         "Who plans the step, with its parameters in quotes: planner=\"optimal:effort=quick\"." },
+  { .name = "take",
+    .type = GEMEM_PARAM_CHOICE,
+    .default_text = "gain",
+    .choices = "gain|always",
+    FIELD (take),
+    .help =
+        "Whether a plan is taken only where it needs no more than the fallback alone, or always." },
   { NULL },
 };
 
@@ -81,6 +93,17 @@ heed (GememPlanned *self)
     }
   if (G_UNLIKELY (fallback->broken != NULL && self->base.broken == NULL))
     gemem_allocator_break_rule (&self->base, "%s", fallback->broken);
+}
+
+/* What "auto" stands for. */
+static char *
+by_device (GememDevice *device)
+{
+  GememDeviceInfo info;
+
+  gemem_device_info (device, &info);
+  return g_strdup (info.virtual_memory ? "pytorch-caching:expandable_segments=True"
+                                       : "pytorch-caching");
 }
 
 /* Whether @spec can serve what is not planned. */
@@ -108,7 +131,8 @@ make_fallback (const char *text, GememDevice *device, GError **error)
 {
   g_autoptr (GPtrArray)
       specs = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_allocator_spec_free);
-  g_autofree char *inner = gemem_allocator_without_brackets (text);
+  g_autofree char *inner = strcmp (text, "auto") == 0 ? by_device (device)
+                                                      : gemem_allocator_without_brackets (text);
   GememAllocator *made = NULL;
 
   if (!gemem_allocator_making_now ()->parse (inner, specs, error))
@@ -129,8 +153,11 @@ learn_file (GememPlanned *self, const char *path, GError **error)
 
   if (past != NULL)
     self->schedule = gemem_schedule_new (past, &self->learnt, FALSE, self->planner, error);
-  self->plans = self->schedule != NULL;
-  return self->schedule != NULL;
+  if (self->schedule == NULL)
+    return FALSE;
+  self->plans = 1;
+  gemem_planned_judge (self, past, 0, 0);
+  return TRUE;
 }
 
 static gboolean
@@ -173,6 +200,7 @@ planned_destroy (GememAllocator *allocator)
   if (self->planner != NULL)
     gemem_choice_free (self->planner);
   g_ptr_array_unref (self->waiting);
+  g_free (self->fallback_text);
   g_free (self);
 }
 
@@ -188,27 +216,58 @@ gemem_planned_take_arena (GememPlanned *self)
   self->given_up++;
 }
 
-static GememAllocator *
-planned_create (gconstpointer data, GememDevice *device, GError **error)
+static void
+trim (GememPlanned *self)
 {
-  const Params *p = data;
+  if (self->fallback->klass->trim != NULL)
+    self->fallback->klass->trim (self->fallback);
+}
+
+void
+gemem_planned_begin (GememPlanned *self)
+{
+  trim (self);
+  gemem_planned_take_arena (self);
+  if (self->arena != 0)
+    self->settles = gemem_schedule_step_length (self->schedule) + 1;
+}
+
+GememPlanned *
+gemem_planned_new (const char *fallback, GememDevice *device, GError **error)
+{
   GememPlanned *self = g_new0 (GememPlanned, 1);
 
   self->base.klass = &gemem_planned_class;
   self->base.device = device;
   self->waiting = g_ptr_array_new ();
+  self->fallback_text = g_strdup (fallback);
+  self->fallback = make_fallback (fallback, device, error);
+  if (self->fallback != NULL)
+    return self;
+  planned_destroy (&self->base);
+  return NULL;
+}
+
+static GememAllocator *
+planned_create (gconstpointer data, GememDevice *device, GError **error)
+{
+  const Params *p = data;
+  g_autoptr (GememChoice) planner = gemem_planner_parse_one (p->planner, WHAT, error);
+  GememPlanned *self = planner != NULL ? gemem_planned_new (p->fallback, device, error) : NULL;
+
+  if (self == NULL)
+    return NULL;
   self->learns = p->learn == NULL && p->plan == NULL;
-  self->planner = gemem_planner_parse_one (p->planner, WHAT, error);
-  if (self->planner != NULL)
-    self->fallback = make_fallback (p->fallback, device, error);
-  if (self->fallback == NULL || !begin_plan (self, p, error))
+  self->always = p->take != 0;
+  self->planner = g_steal_pointer (&planner);
+  if (!begin_plan (self, p, error))
     {
       planned_destroy (&self->base);
       return NULL;
     }
   if (self->learns)
     gemem_planned_begin_to_learn (self);
-  else
+  else if (self->schedule != NULL)
     gemem_planned_take_arena (self);
   self->base.approximation = self->fallback->approximation;
   heed (self);
@@ -287,6 +346,8 @@ take_place (GememPlanned *self, const GememRequest *request, GememBlock *block)
     return FALSE;
   if (request->pool == 0)
     place = gemem_schedule_take (self->schedule, request->size, request->stream);
+  if (G_UNLIKELY (self->settles > 0 && --self->settles == 0))
+    trim (self);
   if (G_UNLIKELY (++self->stretch >= self->judged_at))
     judge (self);
   if (place == NULL)
@@ -448,8 +509,8 @@ planned_trim (GememAllocator *allocator)
 {
   GememPlanned *self = (GememPlanned *) allocator;
 
-  if (self->fallback->klass->trim != NULL)
-    self->fallback->klass->trim (self->fallback);
+  gemem_planned_learn_emptied (self, 0);
+  trim (self);
 }
 
 static void
@@ -457,6 +518,7 @@ planned_release_pool (GememAllocator *allocator, guint32 pool, gboolean at_once)
 {
   GememPlanned *self = (GememPlanned *) allocator;
 
+  gemem_planned_learn_emptied (self, pool);
   if (self->fallback->klass->release_pool != NULL)
     self->fallback->klass->release_pool (self->fallback, pool, at_once);
 }

@@ -287,6 +287,7 @@ empty_schedule (guint32 before, guint32 step)
 {
   GememSchedule *schedule = g_new0 (GememSchedule, 1);
 
+  schedule->owners = 1;
   schedule->step = before;
   schedule->n = before + step;
   schedule->places = g_new0 (GememPlannedPlace, schedule->n);

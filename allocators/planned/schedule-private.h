@@ -20,6 +20,7 @@ struct _GememSchedule
   guint64 *parts;      /* where each part begins, and the last ends */
   guint64 bytes, least;
 
+  guint owners;
   guint32 passed; /* places that are due up to here are free, or late */
   guint32 live, late;
   guint64 steps, refused;

@@ -3,9 +3,18 @@
 
 #include "allocators/planned/schedule-private.h"
 
+GememSchedule *
+gemem_schedule_ref (GememSchedule *schedule)
+{
+  schedule->owners++;
+  return schedule;
+}
+
 void
 gemem_schedule_free (GememSchedule *schedule)
 {
+  if (--schedule->owners > 0)
+    return;
   gemem_gaps_clear (&schedule->gaps);
   gemem_slab_clear (&schedule->slab);
   g_ptr_array_unref (schedule->extra);
@@ -17,6 +26,27 @@ gemem_schedule_free (GememSchedule *schedule)
   g_free (schedule->due_first);
   g_free (schedule->due);
   g_free (schedule);
+}
+
+void
+gemem_schedule_rewind (GememSchedule *schedule)
+{
+  while (schedule->extra->len > 0)
+    gemem_slab_free (&schedule->slab,
+                     g_ptr_array_steal_index_fast (schedule->extra, schedule->extra->len - 1));
+  for (guint32 i = 0; i < schedule->n + schedule->n_second; i++)
+    {
+      GememPlannedPlace *place = gemem_schedule_place_at (schedule, i);
+
+      place->size = 0;
+      place->live = place->is_late = place->shared = place->pending = FALSE;
+    }
+  gemem_gaps_clear (&schedule->gaps);
+  gemem_gaps_init (&schedule->gaps);
+  gemem_sequence_rewind (schedule->sequence);
+  schedule->passed = schedule->live = schedule->late = schedule->departed = 0;
+  schedule->steps = schedule->refused = 0;
+  schedule->departs = FALSE;
 }
 
 /* ---- following the program */

@@ -54,7 +54,11 @@ GememSchedule *gemem_schedule_new (const GememPast *past, const GememSteps *step
 /* A schedule of @plan, for stream 0.  As nothing is known of the lives of its blocks, the gaps are known from the
  * beginning to the end. */
 GememSchedule *gemem_schedule_from_plan (const GememStepPlan *plan);
+/* Another owner; each ends with gemem_schedule_free(). */
+GememSchedule *gemem_schedule_ref (GememSchedule *schedule);
 void gemem_schedule_free (GememSchedule *schedule);
+/* As if nothing had been served: no place is live.  Not of a plan from a file. */
+void gemem_schedule_rewind (GememSchedule *schedule);
 
 guint64 gemem_schedule_bytes (const GememSchedule *schedule);  /* of all places */
 guint64 gemem_schedule_least (const GememSchedule *schedule);  /* that is possible, or a bound */

@@ -110,6 +110,14 @@ gemem_sequence_set (GememSequence *sequence, guint32 position, guint64 size, gui
   sequence->items[position] = (Item){ size, stream };
 }
 
+void
+gemem_sequence_rewind (GememSequence *sequence)
+{
+  sequence->next = sequence->missed = 0;
+  memset (sequence->recent, 0, sizeof sequence->recent);
+  sequence->credit = sequence->n;
+}
+
 /* ---- following the program */
 
 /* The position @k behind the next. */

@@ -23,6 +23,8 @@ void gemem_sequence_free (GememSequence *sequence);
 void gemem_sequence_set (GememSequence *sequence, guint32 position, guint64 size, guint64 stream);
 /* Every request is set. */
 void gemem_sequence_seal (GememSequence *sequence);
+/* As if nothing had been followed. */
+void gemem_sequence_rewind (GememSequence *sequence);
 /* The position of the program's next request, GEMEM_NEVER: none.  A request of less than the
  * position's size has it too, if at most half of that is too much. */
 guint32 gemem_sequence_follow (GememSequence *sequence, guint64 size, guint64 stream);

@@ -16,19 +16,26 @@
 #include "dry/driver/remembered.h"
 
 #define GRANULE 512 /* bytes: blocks of PyTorch's begin at multiples */
-#define MOST 4096   /* granules that are kept */
+#define MOST 65536  /* granules that are kept of each kind */
+#define LOOKED 4096 /* granules that are looked for one by one */
+
+/* What kernels got: those of NVIDIA's libraries for mathematics, and all others. */
+typedef struct
+{
+  GHashTable *granules; /* granule -> the launch that got an address in it last */
+  guint64 anything;     /* the launch up to which any memory may have been written */
+} Given;
 
 guint64 gemem_dry_foreign; /* launches so far */
-static GHashTable *given;  /* granule -> the launch that got an address in it last */
-static guint64 anything;   /* the launch up to which any memory may have been written */
+static Given of_mathematics, of_others;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 gboolean
-gemem_dry_in_framework (int change)
+gemem_dry_within (GememDryMaker maker, int change)
 {
-  static __thread int depth;
-  depth += change;
-  return depth > 0;
+  static __thread int depths[GEMEM_DRY_N_MAKERS];
+  depths[maker] += change;
+  return depths[maker] > 0;
 }
 
 static gpointer
@@ -38,22 +45,22 @@ granule_of (guint64 address)
 }
 
 static void
-give (guint64 address)
+give (Given *given, guint64 address)
 {
   pthread_mutex_lock (&mutex);
-  if (given == NULL)
-    given = g_hash_table_new (NULL, NULL);
-  if (g_hash_table_size (given) == MOST)
+  if (given->granules == NULL)
+    given->granules = g_hash_table_new (NULL, NULL);
+  if (g_hash_table_size (given->granules) == MOST)
     {
-      g_hash_table_remove_all (given);
-      anything = gemem_dry_foreign - 1;
+      g_hash_table_remove_all (given->granules);
+      given->anything = gemem_dry_foreign - 1;
     }
-  g_hash_table_insert (given, granule_of (address), GSIZE_TO_POINTER (gemem_dry_foreign));
+  g_hash_table_insert (given->granules, granule_of (address), GSIZE_TO_POINTER (gemem_dry_foreign));
   pthread_mutex_unlock (&mutex);
 }
 
 static void
-see (const guint8 *bytes, gsize size)
+see_in (Given *given, const guint8 *bytes, gsize size)
 {
   guint64 value;
 
@@ -61,8 +68,20 @@ see (const guint8 *bytes, gsize size)
     {
       memcpy (&value, bytes + at, sizeof value);
       if (gemem_driver_is_device_address (value))
-        give (value);
+        give (given, value);
     }
+}
+
+static void
+see (const guint8 *bytes, gsize size)
+{
+  see_in (&of_others, bytes, size);
+}
+
+static void
+see_mathematics (const guint8 *bytes, gsize size)
+{
+  see_in (&of_mathematics, bytes, size);
 }
 
 void
@@ -71,32 +90,33 @@ gemem_driver_foreign_launch (const DriverFunction *function, void **parameters, 
   if (!function->foreign)
     return;
   gemem_dry_foreign++;
-  if (!gemem_driver_parameters (function, parameters, extra, see))
-    anything = gemem_dry_foreign;
+  if (!gemem_driver_parameters (function, parameters, extra,
+                                function->mathematics ? see_mathematics : see))
+    (function->mathematics ? &of_mathematics : &of_others)->anything = gemem_dry_foreign;
 }
 
 void
 gemem_dry_foreign_wrote (guint64 address)
 {
   gemem_dry_foreign++;
-  give (address);
+  give (&of_others, address);
 }
 
 /* The range may have more granules than are kept. */
 static gboolean
-got_any (guint64 first, guint64 last, guint64 since)
+got_any (GHashTable *granules, guint64 first, guint64 last, guint64 since)
 {
   GHashTableIter iter;
   gpointer key, launch;
 
-  if (last - first < MOST)
+  if (last - first < LOOKED)
     {
       for (guint64 i = first; i <= last; i++)
-        if (GPOINTER_TO_SIZE (g_hash_table_lookup (given, GSIZE_TO_POINTER (i))) > since)
+        if (GPOINTER_TO_SIZE (g_hash_table_lookup (granules, GSIZE_TO_POINTER (i))) > since)
           return TRUE;
       return FALSE;
     }
-  g_hash_table_iter_init (&iter, given);
+  g_hash_table_iter_init (&iter, granules);
   while (g_hash_table_iter_next (&iter, &key, &launch))
     if (GPOINTER_TO_SIZE (key) >= first && GPOINTER_TO_SIZE (key) <= last
         && GPOINTER_TO_SIZE (launch) > since)
@@ -104,15 +124,23 @@ got_any (guint64 first, guint64 last, guint64 since)
   return FALSE;
 }
 
+static gboolean
+may_have_written (const Given *given, guint64 address, guint64 size, guint64 since)
+{
+  return given->anything > since
+         || (given->granules != NULL && size > 0
+             && got_any (given->granules, address / GRANULE, (address + size - 1) / GRANULE,
+                         since));
+}
+
 gboolean
-gemem_dry_is_foreign (guint64 address, guint64 size, guint64 since)
+gemem_dry_is_foreign (guint64 address, guint64 size, guint64 since, gboolean whole)
 {
   gboolean found;
 
   pthread_mutex_lock (&mutex);
-  found = anything > since
-          || (given != NULL && size > 0
-              && got_any (address / GRANULE, (address + size - 1) / GRANULE, since));
+  found = may_have_written (&of_others, address, size, since)
+          || (!whole && may_have_written (&of_mathematics, address, size, since));
   pthread_mutex_unlock (&mutex);
   return found;
 }

@@ -3,8 +3,17 @@
 
 #include "dry/driver/kernels.h"
 
-/* Adds @change to the depth of PyTorch's own libraries in this thread; TRUE if it is above 0: functions that are found are theirs. */
-gboolean gemem_dry_in_framework (int change);
+/* Whose kernels PyTorch's operators are made of: its own, and those of NVIDIA's libraries for linear algebra and networks (cuSPARSE, ...),
+ * which write no whole numbers into memory that an operator has written before. */
+typedef enum
+{
+  GEMEM_DRY_FRAMEWORK,
+  GEMEM_DRY_MATHEMATICS,
+  GEMEM_DRY_N_MAKERS
+} GememDryMaker;
+
+/* Adds @change to the depth of @maker's libraries in this thread; TRUE if it is above 0: functions that are found are theirs. */
+gboolean gemem_dry_within (GememDryMaker maker, int change);
 
 /* @function is launched. */
 void gemem_driver_foreign_launch (const DriverFunction *function, void **parameters, void **extra);
@@ -15,6 +24,7 @@ extern __attribute__ ((visibility ("default"))) guint64 gemem_dry_foreign;
 /* A library wrote at @address, by itself. */
 void gemem_dry_foreign_wrote (guint64 address);
 
-/* TRUE if one of those after the launch @since may have written to [@address, @address + @size).  Python calls it. */
+/* TRUE if one of those after the launch @since may have written to [@address, @address + @size), which has @whole numbers or others.
+ * Python calls it. */
 __attribute__ ((visibility ("default"))) gboolean
-gemem_dry_is_foreign (guint64 address, guint64 size, guint64 since);
+gemem_dry_is_foreign (guint64 address, guint64 size, guint64 since, gboolean whole);

@@ -14,8 +14,9 @@ typedef struct _DriverFunction
   const GememDryKernel *needs; /* dry runs: as the image says; NULL: unknown */
   int dynamic_limit;           /* bytes of dynamic shared memory that a launch may have */
   int carveout;
-  gboolean of_library; /* its launches change nothing (gemem_dry_in_library()) */
-  gboolean foreign;    /* neither that nor one of PyTorch's (foreign.c) */
+  gboolean of_library;  /* its launches change nothing (gemem_dry_in_library()) */
+  gboolean foreign;     /* neither that nor one of PyTorch's (foreign.c) */
+  gboolean mathematics; /* of one of NVIDIA's libraries for that */
 } DriverFunction;
 
 /* What @function needs, for a program that asks; notes that it does where the image does not say. */

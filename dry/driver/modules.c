@@ -215,7 +215,8 @@ find_function (guint64 *handle, DriverModule *module, const char *name)
       function->dynamic_limit = gpu->shared_per_block
                                 - (function->needs != NULL ? function->needs->static_shared : 0);
       function->of_library = gemem_dry_in_library (0);
-      function->foreign = !function->of_library && !gemem_dry_in_framework (0);
+      function->foreign = !function->of_library && !gemem_dry_within (GEMEM_DRY_FRAMEWORK, 0);
+      function->mathematics = gemem_dry_within (GEMEM_DRY_MATHEMATICS, 0);
       g_hash_table_insert (module->functions, function->name, function);
     }
   *handle = function->object.id;

@@ -32,7 +32,7 @@ _ASIDE = (__file__, os.path.join(_HERE, "known.py"), "site-packages/gemem/known.
 _ASIDE_FROM = ("<frozen", _HERE, os.path.dirname(os.__file__) + os.sep)  # with these begin lines of Python's own modules
 _OTHERS = re.compile(r"(site|dist)-packages|/torchinductor_|/torch_geometric\.")  # lines of packages, and of what these write (gemem_frame_is_program())
 OFTEN = 2000  # reads at one place after which the user is told
-_generation = {"ended": False}
+_generation = {"ended": False, "length": "0"}
 _READS = ("item", "is_nonzero", "_local_scalar_dense", "equal", "allclose")  # operators that read for others
 _MOVES = re.compile("|".join(_READS) + r"|to|to_\w+|_to_copy|copy_|_copy_from\w*|clone|contiguous|detach|resolve_\w+|lift\w*")  # that bring what they do not look at
 _VALUE = 16  # copies of so few bytes are values, whatever they hold
@@ -41,21 +41,23 @@ _LONG, _LENGTHS = 4096, 16  # of lists longer than this, so many lengths are loo
 _LIBRARY = r"cusparseSpS[MV]_\w+"  # functions of NVIDIA's libraries that read for themselves
 
 # Where PyTorch's own code reads what cannot be zero in a program that goes on: a line of Python or an operator, sizes in bytes, what is read instead, and what that says.
-# 0.5 of the optimizers: neither steps nor products of factors between 0 and 1 make a denominator zero with it.
+# "length": of the sequences that generate() makes.  0.5 of the optimizers: neither steps nor products of factors between 0 and 1 make a denominator zero with it.
 _EXPECTED = (
     (r".*torch/optim/(optimizer\.py:\d+ _get_value|_adafactor\.py:\d+ .*)", (4, 8), "0.5", "optimizers of PyTorch read their state on the GPU (steps) as 0.5"),
     (r".*torch/distributions/distribution\.py:\d+ (__init__|_validate_sample)", (1,), "1", "torch.distributions finds its arguments valid"),
     (r".*torch/(cuda/)?amp/grad_scaler\.py:\d+ .*", (4, 8), "0", "GradScaler finds no overflow and takes every step; a GPU may leave out the first ones, until its scale is smaller"),
     (r".*torch/__init__\.py:\d+ (_check_tensor_all_with|_check_with)", (1,), "1", "torch._check() and its relatives find true what they check"),
+    (r".*transformers/generation/utils\.py:\d+ _beam_search", (8,), "length", "generate() of transformers stops at its length, no sequence before"),
     (r".*transformers/generation/utils\.py:\d+ _assisted_decoding", (8,), "1", "assisted generate() of transformers takes one token in each step, no candidate"),
     (r".*transformers/generation/utils\.py:\d+ _assisted_decoding", (4,), "0", "assisted generate() of transformers takes one token in each step, no candidate"),
     (r".*cupy/_statistics/histogram\.py:\d+ _get_outer_edges", (1,), "1", "cupy.histogram() finds its range finite"),
     (_LIBRARY, (4, 8), "1", "cuSPARSE solves with a triangular matrix of one level of rows"),
+    (r"mode", (16,), "1", "torch.mode() finds the number that it looks for"),
     (r"linalg_eig_out|_linalg_eigvals", (1,), "1", "torch.linalg.eig() finds no infinite numbers"),
     (r"repeat_interleave_Tensor", (1,), "1", "repeat_interleave() finds no negative number"),
 )
 _ONE = re.compile(r"_?unique\w*|.*cupy/_manipulation/add_remove\.py:\d+ (_unique_1d|unique)")  # operators and lines that read how many there are, which is one at least
-_SIZED = re.compile(r"nonzero|nonzero_numpy|_?unique|_unique2|unique_dim|unique_consecutive|bincount|one_hot|repeat_interleave.*|_coalesce|_to_sparse.*|_sparse_(sparse_mat|add)?mm(ul)?|mm")
+_SIZED = re.compile(r"nonzero|nonzero_numpy|isin|_?unique|_unique2|unique_dim|unique_consecutive|bincount|one_hot|repeat_interleave.*|_coalesce|_to_sparse.*|_sparse_(sparse_mat|add)?mm(ul)?|mm")
 
 
 class _Numbers(object):
@@ -405,7 +407,7 @@ class Values(object):
         """For a place of _EXPECTED: it reads what is written there.  False: it is none of them."""
         reader = next((name for name in operators if name not in _READS), "")
         for where, sizes, number, text in _EXPECTED:
-            if size in sizes and (re.fullmatch(where, place) or re.fullmatch(where, reader)) and _set(address, size, number):
+            if size in sizes and (re.fullmatch(where, place) or re.fullmatch(where, reader)) and _set(address, size, _generation.get(number, number), min(size, 8)):
                 tell(text)
                 return True
         return False
@@ -432,7 +434,9 @@ def watch_generation(module):
         begin(self, *arguments, **options)
 
     def check_and_tell(self, input_ids, *arguments, **options):
-        _generation["ended"] = any(isinstance(one, limit) and input_ids.shape[-1] >= one.max_length for one in self)
+        lengths = [one.max_length for one in self if isinstance(one, limit)]
+        _generation["ended"] = any(input_ids.shape[-1] >= one for one in lengths)
+        _generation["length"] = str(min(lengths, default=0))
         return check(self, input_ids, *arguments, **options)
 
     criteria.__init__, criteria.__call__ = begin_again, check_and_tell

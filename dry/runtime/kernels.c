@@ -177,28 +177,37 @@ load (Binary *binary)
   return (int) cuLibraryLoadData (&binary->library, binary->image, NULL, NULL, 0, NULL, NULL, 0);
 }
 
-/* Whether one of PyTorch's own libraries registered @binary. */
-static gboolean
-is_framework (const Binary *binary)
+/* Who registered @binary; GEMEM_DRY_N_MAKERS: another one. */
+static GememDryMaker
+maker (const Binary *binary)
 {
+  static const char *const mathematics[] = { "/libcublas", "/libcudnn", "/libcufft", "/libcusolver",
+                                             "/libcusparse" };
   Dl_info info;
   const char *name = dladdr (binary->caller, &info) != 0 ? strrchr (info.dli_fname, '/') : NULL;
 
-  return name != NULL && g_str_has_prefix (name, "/libtorch_cuda");
+  if (name != NULL && g_str_has_prefix (name, "/libtorch_cuda"))
+    return GEMEM_DRY_FRAMEWORK;
+  for (guint i = 0; name != NULL && i < G_N_ELEMENTS (mathematics); i++)
+    if (g_str_has_prefix (name, mathematics[i]))
+      return GEMEM_DRY_MATHEMATICS;
+  return GEMEM_DRY_N_MAKERS;
 }
 
 static int
 find_kernel (Kernel *kernel)
 {
-  const gboolean framework = is_framework (kernel->binary);
+  const GememDryMaker by = maker (kernel->binary);
 
-  gemem_dry_in_framework (framework);
+  if (by < GEMEM_DRY_N_MAKERS)
+    gemem_dry_within (by, 1);
   gemem_dry_in_library (kernel->binary->of_library);
   int result = load (kernel->binary);
   if (result == RUNTIME_SUCCESS)
     result = (int) cuLibraryGetKernel (&kernel->handle, kernel->binary->library, kernel->name);
   gemem_dry_in_library (-kernel->binary->of_library);
-  gemem_dry_in_framework (-framework);
+  if (by < GEMEM_DRY_N_MAKERS)
+    gemem_dry_within (by, -1);
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include "planners/optimal/dive.h"
 
 #define NONE G_MAXUINT32
+#define TELL 4096 /* boxes, after which it says how far it is */
 
 typedef struct
 {
@@ -24,11 +25,16 @@ typedef struct
 
 static const Node NOTHING = { NONE, 0, NONE, 0, NONE };
 
+/* A box: its columns; its rank, NONE: it is placed. */
+typedef struct
+{
+  guint32 start, end, rank;
+} Leaf;
+
 typedef struct
 {
   gint64 height;
-  guint32 end, previous; /* column behind it; run before it, or NONE */
-  gboolean there;
+  guint32 end, previous; /* column behind it, 0: there is none; run before it, or NONE */
 } Run;
 
 typedef struct
@@ -43,10 +49,12 @@ struct _GememDive
   gboolean edges_first;
   guint32 leaves;  /* a power of two */
   guint32 *places; /* by leaf: of its box */
-  Node *nodes;     /* the root is 1 */
+  Node *nodes;     /* the root is 1; those from `leaves` on are in `leaf` */
+  Leaf *leaf;      /* of each box */
   Run *runs;       /* by first column */
   Entry *heap;
   guint32 n_heap;
+  gint *share; /* NULL: nobody asks how far a dive is */
 };
 
 /* ---- making the tree */
@@ -125,7 +133,8 @@ gemem_dive_new (const GememBoxes *boxes)
     dive->leaves *= 2;
   dive->places = g_new (guint32, (gsize) boxes->n + 1);
   make_leaves (dive);
-  dive->nodes = g_new (Node, 2 * (gsize) dive->leaves);
+  dive->nodes = g_new (Node, dive->leaves);
+  dive->leaf = g_new (Leaf, (gsize) boxes->n + 1);
   dive->runs = g_new0 (Run, (gsize) boxes->columns + 1);
   /* three for a box, one for a raise, of which there are as many as merges */
   dive->heap = g_new (Entry, 6 * (gsize) boxes->n + boxes->columns + 8);
@@ -139,6 +148,7 @@ gemem_dive_free (GememDive *dive)
     return;
   g_free (dive->places);
   g_free (dive->nodes);
+  g_free (dive->leaf);
   g_free (dive->runs);
   g_free (dive->heap);
   g_free (dive);
@@ -190,23 +200,36 @@ join (Node a, Node b)
                  MAX (a.latest_end, b.latest_end), MIN (a.rank, b.rank) };
 }
 
-static Node
-leaf_of (const GememDive *dive, guint32 leaf)
+static inline guint32
+rank_of (const GememDive *dive, guint32 node)
 {
-  if (leaf >= dive->boxes->n)
-    return NOTHING;
-  const GememBox *box = &dive->boxes->boxes[dive->places[leaf]];
+  if (node < dive->leaves)
+    return dive->nodes[node].rank;
+  return node - dive->leaves < dive->boxes->n ? dive->leaf[node - dive->leaves].rank : NONE;
+}
 
-  return (Node){ box->first, box->first, box->last, box->last, box->rank };
+static inline Node
+node_at (const GememDive *dive, guint32 node)
+{
+  if (node < dive->leaves)
+    return dive->nodes[node];
+  if (rank_of (dive, node) == NONE)
+    return NOTHING;
+  const Leaf *leaf = &dive->leaf[node - dive->leaves];
+  return (Node){ leaf->start, leaf->start, leaf->end, leaf->end, leaf->rank };
 }
 
 static void
 fill_tree (GememDive *dive)
 {
-  for (guint32 i = 0; i < dive->leaves; i++)
-    dive->nodes[dive->leaves + i] = leaf_of (dive, i);
+  for (guint32 i = 0; i < dive->boxes->n; i++)
+    {
+      const GememBox *box = &dive->boxes->boxes[dive->places[i]];
+
+      dive->leaf[i] = (Leaf){ box->first, box->last, box->rank };
+    }
   for (guint32 i = dive->leaves; i-- > 1;)
-    dive->nodes[i] = join (dive->nodes[2 * i], dive->nodes[2 * i + 1]);
+    dive->nodes[i] = join (node_at (dive, 2 * i), node_at (dive, 2 * i + 1));
 }
 
 static void
@@ -214,9 +237,9 @@ remove_leaf (GememDive *dive, guint32 leaf)
 {
   guint32 node = dive->leaves + leaf;
 
-  dive->nodes[node] = NOTHING;
+  dive->leaf[leaf].rank = NONE;
   while ((node /= 2) > 0)
-    dive->nodes[node] = join (dive->nodes[2 * node], dive->nodes[2 * node + 1]);
+    dive->nodes[node] = join (node_at (dive, 2 * node), node_at (dive, 2 * node + 1));
 }
 
 typedef struct
@@ -230,19 +253,18 @@ typedef struct
 static void
 search (const GememDive *dive, Query *query, guint32 node)
 {
-  const Node *here = &dive->nodes[node];
+  const Node here = node_at (dive, node);
 
-  if (here->latest_start < query->start || here->end > query->end
-      || here->start > query->latest_start || here->latest_end < query->least_end
-      || here->rank >= query->rank)
+  if (here.latest_start < query->start || here.end > query->end || here.start > query->latest_start
+      || here.latest_end < query->least_end || here.rank >= query->rank)
     return;
   if (node >= dive->leaves)
     {
-      query->rank = here->rank;
+      query->rank = here.rank;
       query->leaf = node - dive->leaves;
       return;
     }
-  const gboolean right = dive->nodes[2 * node + 1].rank < dive->nodes[2 * node].rank;
+  const gboolean right = rank_of (dive, 2 * node + 1) < rank_of (dive, 2 * node);
 
   search (dive, query, 2 * node + right);
   search (dive, query, 2 * node + !right);
@@ -276,7 +298,7 @@ best_inside (const GememDive *dive, guint32 start, guint32 end)
 static void
 set_run (GememDive *dive, guint32 start, guint32 end, gint64 height, guint32 previous)
 {
-  dive->runs[start] = (Run){ height, end, previous, TRUE };
+  dive->runs[start] = (Run){ height, end, previous };
   if (end < dive->boxes->columns)
     dive->runs[end].previous = start;
 }
@@ -290,13 +312,13 @@ merge (GememDive *dive, guint32 start)
 
   if (next < dive->boxes->columns && dive->runs[next].height == height)
     {
-      dive->runs[next].there = FALSE;
       set_run (dive, start, dive->runs[next].end, height, previous);
+      dive->runs[next].end = 0;
     }
   if (previous == NONE || dive->runs[previous].height != height)
     return start;
-  dive->runs[start].there = FALSE;
   set_run (dive, previous, dive->runs[start].end, height, dive->runs[previous].previous);
+  dive->runs[start].end = 0;
   return previous;
 }
 
@@ -343,6 +365,20 @@ put (GememDive *dive, guint32 start, const GememBox *box, gint64 *offset)
 }
 
 void
+gemem_dive_watch (GememDive *dive, gint *share)
+{
+  dive->share = share;
+}
+
+/* @placed boxes are placed. */
+static void
+tell (const GememDive *dive, guint32 placed)
+{
+  if (dive->share != NULL && placed % TELL == 0)
+    g_atomic_int_set (dive->share, (gint) ((guint64) placed * 1000 / dive->boxes->n));
+}
+
+void
 gemem_dive_prepare (GememDive *dive, GememBoxes *boxes, guint kind)
 {
   gemem_dive_rank (boxes, kind % GEMEM_DIVE_ORDERS);
@@ -353,6 +389,7 @@ gint64
 gemem_dive_run (GememDive *dive, gint64 below, gint64 *offsets)
 {
   gint64 top = 0;
+  guint32 placed = 0;
 
   fill_tree (dive);
   dive->n_heap = 0;
@@ -363,7 +400,7 @@ gemem_dive_run (GememDive *dive, gint64 below, gint64 *offsets)
       const Entry entry = pop (dive);
       const Run *run = &dive->runs[entry.start];
 
-      if (!run->there || run->height != entry.height)
+      if (run->end == 0 || run->height != entry.height)
         continue;
       const guint32 leaf = best_inside (dive, entry.start, run->end);
       if (leaf == NONE)
@@ -376,6 +413,7 @@ gemem_dive_run (GememDive *dive, gint64 below, gint64 *offsets)
       const gint64 end = put (dive, entry.start, &dive->boxes->boxes[place], &offsets[place]);
       top = MAX (top, end);
       remove_leaf (dive, leaf);
+      tell (dive, ++placed);
       if (top >= below)
         return G_MAXINT64;
     }

@@ -28,6 +28,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememDive, gemem_dive_free)
 #define GEMEM_DIVE_ORDERS 8
 void gemem_dive_rank (GememBoxes *boxes, guint order);
 
+/* From now on the dives set *@share to the 1000ths of the boxes that are placed; NULL: not. */
+void gemem_dive_watch (GememDive *dive, gint *share);
+
 /* Sets what the dives of @dive prefer: kind 0 to GEMEM_DIVE_ORDERS - 1 by that order alone; behind these
  * by the same orders, but first a box that fills the run, and then one that lies at an end of it. */
 #define GEMEM_DIVE_KINDS (2 * GEMEM_DIVE_ORDERS)

@@ -10,6 +10,7 @@ typedef struct
   const gint *interrupted; /* as in GememPlanInput */
   guint64 (*clock) (void); /* NULL: any time will do */
   guint64 until;           /* of `clock` */
+  gint *share;             /* as in GememPlanInput, of the dive at hand; NULL: nobody asks */
 } GememStop;
 
 typedef struct

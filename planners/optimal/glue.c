@@ -21,10 +21,13 @@ typedef struct
   gint64 size;
   guint64 life;
   guint32 first, last;
-  guint32 a, b; /* joints: b lies above a, or begins where it ends; NONE: a box */
   guint32 next_first, next_last;
-  guint8 stacked, gone; /* gone: part of another joint */
+  guint32 a : 31,
+      stacked : 1;          /* joints: b lies above a, or begins where it ends; NO_JOINT: a box */
+  guint32 b : 31, gone : 1; /* gone: part of another joint */
 } Node;
+
+#define NO_JOINT 0x7fffffffu
 
 /* How many boxes on the one side and on the other; ALL: those with the same other border. */
 #define ALL 0
@@ -96,7 +99,7 @@ join (GememGlue *glue, guint32 a, guint32 b, gboolean stacked)
                                        .last = y->last,
                                        .a = a,
                                        .b = b,
-                                       .stacked = (guint8) stacked };
+                                       .stacked = stacked };
   link_node (glue, glue->n_nodes);
   return glue->n_nodes++;
 }
@@ -360,8 +363,18 @@ collect_rest (GememGlue *glue)
       }
 }
 
+/* What only joining needs. */
+static void
+drop_lists (GememGlue *glue)
+{
+  g_clear_pointer (&glue->firsts, g_free);
+  g_clear_pointer (&glue->lasts, g_free);
+  g_clear_pointer (&glue->due, g_free);
+  glue->nodes = g_renew (Node, glue->nodes, (gsize) glue->n_nodes + 1);
+}
+
 GememGlue *
-gemem_glue_new (const GememBoxes *boxes, GememGlueLevel level)
+gemem_glue_new (const GememBoxes *boxes, const GememGlueOrigins *origins, GememGlueLevel level)
 {
   GememGlue *glue = g_new0 (GememGlue, 1);
   const gsize borders = (gsize) boxes->columns + 1;
@@ -378,19 +391,20 @@ gemem_glue_new (const GememBoxes *boxes, GememGlueLevel level)
   glue->beginning.nodes = g_array_new (FALSE, FALSE, sizeof (Listed));
   for (guint32 i = 0; i < boxes->n; i++)
     {
-      const GememBox *box = &boxes->boxes[i];
+      const GememBox *box = &boxes->boxes[origins != NULL ? origins->places[i] : i];
 
       glue->nodes[i] = (Node){ .size = box->size,
                                .life = box->life,
-                               .first = box->first,
-                               .last = box->last,
-                               .a = NONE,
-                               .b = NONE };
+                               .first = origins != NULL ? origins->firsts[i] : box->first,
+                               .last = origins != NULL ? origins->lasts[i] : box->last,
+                               .a = NO_JOINT,
+                               .b = NO_JOINT };
       link_node (glue, i);
     }
   glue->n_nodes = boxes->n;
   glue->level = level;
   join_all (glue);
+  drop_lists (glue);
   collect_rest (glue);
   return glue;
 }
@@ -417,7 +431,7 @@ gemem_glue_rest (GememGlue *glue)
 }
 
 void
-gemem_glue_take_apart (const GememGlue *glue, GememBoxes *boxes)
+gemem_glue_take_apart (const GememGlue *glue, GememBoxes *boxes, const GememGlueOrigins *origins)
 {
   g_autofree gint64 *offsets = g_new0 (gint64, (gsize) glue->n_nodes + 1);
 
@@ -431,5 +445,5 @@ gemem_glue_take_apart (const GememGlue *glue, GememBoxes *boxes)
       offsets[joint->b] = offsets[i] + (joint->stacked ? glue->nodes[joint->a].size : 0);
     }
   for (guint32 i = 0; i < glue->n; i++)
-    boxes->boxes[i].offset = offsets[i];
+    boxes->boxes[origins != NULL ? origins->places[i] : i].offset = offsets[i];
 }

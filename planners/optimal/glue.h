@@ -25,15 +25,24 @@ typedef enum
 
 typedef struct _GememGlue GememGlue;
 
-/* Joins @boxes, all of unit 1, in columns of which none was dropped.  @boxes is not kept. */
-GememGlue *gemem_glue_new (const GememBoxes *boxes, GememGlueLevel level);
+/* Boxes whose places and columns have changed since: by their order then, where each stands now, and its columns then. */
+typedef struct
+{
+  guint32 *places, *firsts, *lasts;
+} GememGlueOrigins;
+
+/* Joins @boxes, all of unit 1, in columns of which none was dropped; in the order of @origins and with their columns, NULL:
+ * as they are.  Neither is kept. */
+GememGlue *gemem_glue_new (const GememBoxes *boxes, const GememGlueOrigins *origins,
+                           GememGlueLevel level);
 void gemem_glue_free (GememGlue *glue);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememGlue, gemem_glue_free)
 
 /* What remains, owned by @glue; their order and columns may be changed, and they get offsets. */
 GememBoxes *gemem_glue_rest (GememGlue *glue);
 
-/* Sets the offsets of @boxes, in the order in which they were joined, from those of what remains. */
-void gemem_glue_take_apart (const GememGlue *glue, GememBoxes *boxes);
+/* Sets the offsets of @boxes, @origins as when they were joined, from those of what remains. */
+void gemem_glue_take_apart (const GememGlue *glue, GememBoxes *boxes,
+                            const GememGlueOrigins *origins);
 
 GEMEM_END_DECLS

@@ -1,6 +1,6 @@
 /* orders.c - the orders in which dives prefer boxes; see dive.h.
  *
- * An order is a word of keys, each descending: A area, L last column first to begin, Q columns x
+ * An order is a word of keys, each descending, T the first if any: A area, L last column first to begin, Q columns x
  * size, T largest load of a column it is in, W lifetime, X columns, Z size; then the place.  Keys
  * are floating-point numbers: they only choose, and IEEE 754 makes the choice the same everywhere.
  * Origin: offline-planning.md 6.1; none of the orders dominates.
@@ -15,22 +15,18 @@
 static const char *const orders[GEMEM_DIVE_ORDERS] = { "TWA", "AZ",  "ZW", "QZ",
                                                        "LZ",  "TAW", "XZ", "WAT" };
 
+/* The first key; the others are asked of the boxes, which costs less memory than it costs time. */
 typedef struct
 {
-  double keys[3];
+  double key;
   guint32 place;
 } Ranked;
 
-static int
-compare_ranked (gconstpointer a, gconstpointer b)
+typedef struct
 {
-  const Ranked *x = a, *y = b;
-
-  for (guint k = 0; k < 3; k++)
-    if (x->keys[k] != y->keys[k])
-      return x->keys[k] > y->keys[k] ? -1 : 1;
-  return x->place < y->place ? -1 : x->place > y->place;
-}
+  const GememBox *boxes;
+  const char *word;
+} Order;
 
 static double
 key_of (char letter, const GememBox *box, double load)
@@ -54,6 +50,25 @@ key_of (char letter, const GememBox *box, double load)
     default:
       return size;
     }
+}
+
+static int
+compare_ranked (gconstpointer a, gconstpointer b, gpointer data)
+{
+  const Ranked *x = a, *y = b;
+  const Order *order = data;
+
+  if (x->key != y->key)
+    return x->key > y->key ? -1 : 1;
+  for (const char *letter = order->word + 1; *letter != '\0'; letter++)
+    {
+      const double one = key_of (*letter, &order->boxes[x->place], 0),
+                   other = key_of (*letter, &order->boxes[y->place], 0);
+
+      if (one != other)
+        return one > other ? -1 : 1;
+    }
+  return x->place < y->place ? -1 : x->place > y->place;
 }
 
 /* Largest load in the columns of each box: a sparse table would be exact for any interval; blocks
@@ -105,6 +120,7 @@ void
 gemem_dive_rank (GememBoxes *boxes, guint order)
 {
   const char *word = orders[order];
+  Order own = { boxes->boxes, word };
   g_autofree Ranked *ranked = g_new0 (Ranked, (gsize) boxes->n + 1);
   g_autofree double *blocks = NULL;
   g_autofree double *loads = strchr (word, 'T') != NULL ? find_loads (boxes, &blocks) : NULL;
@@ -114,11 +130,9 @@ gemem_dive_rank (GememBoxes *boxes, guint order)
       const GememBox *box = &boxes->boxes[i];
       const double load = loads != NULL ? largest (loads, blocks, box->first, box->last) : 0;
 
-      ranked[i].place = i;
-      for (guint k = 0; word[k] != '\0'; k++)
-        ranked[i].keys[k] = key_of (word[k], box, load);
+      ranked[i] = (Ranked){ key_of (word[0], box, load), i };
     }
-  qsort (ranked, boxes->n, sizeof (Ranked), compare_ranked);
+  g_qsort_with_data (ranked, (gint) boxes->n, sizeof (Ranked), compare_ranked, &own);
   for (guint32 i = 0; i < boxes->n; i++)
     boxes->boxes[ranked[i].place].rank = i;
 }

@@ -99,6 +99,7 @@ dive_part (GememPart *part, gint64 goal, guint from, guint to, const GememStop *
   g_autoptr (GememDive) dive = gemem_dive_new (&part->boxes);
   g_autofree gint64 *offsets = g_new (gint64, (gsize) part->boxes.n + 1);
 
+  gemem_dive_watch (dive, stop != NULL ? stop->share : NULL);
   part->top = from == 0 ? G_MAXINT64 : part->top;
   part->stage = GEMEM_STAGE_DIVE;
   for (guint kind = from; kind < to && part->top > goal; kind++)

@@ -25,7 +25,8 @@ typedef struct
 
 typedef struct
 {
-  GememBoxes boxes;
+  GememBoxes boxes;         /* `columns`: as they were */
+  GememGlueOrigins origins; /* by id, which is the order in which they were */
   gint64 enough;
   Way ways[1 + GEMEM_GLUE_LEVELS]; /* the first: as they are */
   guint n;
@@ -62,14 +63,35 @@ is_done (Ways *ways, const GememStop *stop)
 
 /* ---- dives */
 
-/* Joins @boxes, and dives. */
 static void
-add_joined (Ways *ways, const GememBoxes *boxes, GememGlueLevel level, const GememStop *stop)
+free_way (Way *way)
 {
-  Way way = { gemem_glue_new (boxes, level), NULL };
+  gemem_glue_free (way->glue);
+  g_array_unref (way->parts);
+}
+
+/* Of many boxes, one way at most in which they are joined: the later one only if it is better. */
+static void
+keep_better (Ways *ways)
+{
+  if (top_of (&ways->ways[2]) < top_of (&ways->ways[1]))
+    {
+      free_way (&ways->ways[1]);
+      ways->ways[1] = ways->ways[2];
+    }
+  else
+    free_way (&ways->ways[2]);
+  ways->n = 2;
+}
+
+/* Joins the boxes, and dives. */
+static void
+add_joined (Ways *ways, GememGlueLevel level, const GememStop *stop)
+{
+  Way way = { gemem_glue_new (&ways->boxes, &ways->origins, level), NULL };
   const GememBoxes *rest = gemem_glue_rest (way.glue);
 
-  if (rest->n == boxes->n)
+  if (rest->n == ways->boxes.n)
     {
       gemem_glue_free (way.glue);
       return;
@@ -77,20 +99,31 @@ add_joined (Ways *ways, const GememBoxes *boxes, GememGlueLevel level, const Gem
   way.parts = gemem_parts_new (*rest);
   gemem_parts_dive (way.parts, goal_of (ways), 0, GEMEM_DIVE_KINDS, stop);
   ways->ways[ways->n++] = way;
+  if (ways->boxes.n > MANY && ways->n > 2)
+    keep_better (ways);
 }
 
-/* @boxes: as they were. */
+/* Where each box stands that was number `id`. */
 static void
-dive (Ways *ways, const GememBoxes *boxes, const GememStop *stop)
+find_places (Ways *ways)
 {
-  const gboolean many = boxes->n > MANY;
+  if (ways->origins.places == NULL)
+    ways->origins.places = g_new (guint32, (gsize) ways->boxes.n + 1);
+  for (guint32 i = 0; i < ways->boxes.n; i++)
+    ways->origins.places[ways->boxes.boxes[i].id] = i;
+}
+
+static void
+dive (Ways *ways, const GememStop *stop)
+{
+  const gboolean many = ways->boxes.n > MANY, units = gemem_boxes_have_units (&ways->boxes);
   const guint first = many ? GEMEM_GLUE_SUMS : GEMEM_GLUE_PAIRS,
               last = many ? GEMEM_GLUE_LOOSE : GEMEM_GLUE_SUMS;
 
   gemem_parts_dive (ways->ways[0].parts, goal_of (ways), 0, 1, stop);
-  for (guint level = first;
-       level <= last && !gemem_boxes_have_units (boxes) && !is_done (ways, stop); level++)
-    add_joined (ways, boxes, level, stop);
+  find_places (ways);
+  for (guint level = first; level <= last && !units && !is_done (ways, stop); level++)
+    add_joined (ways, level, stop);
   if (!is_done (ways, stop))
     gemem_parts_dive (ways->ways[0].parts, goal_of (ways), 1, GEMEM_DIVE_KINDS, stop);
 }
@@ -182,16 +215,32 @@ lift_parts (const GArray *parts)
   return stage;
 }
 
+/* Numbers @boxes in their order, and remembers their columns. */
+static GememGlueOrigins
+number_boxes (GememBoxes *boxes)
+{
+  GememGlueOrigins origins = { NULL, g_new (guint32, (gsize) boxes->n + 1),
+                               g_new (guint32, (gsize) boxes->n + 1) };
+
+  for (guint32 i = 0; i < boxes->n; i++)
+    {
+      origins.firsts[i] = boxes->boxes[i].first;
+      origins.lasts[i] = boxes->boxes[i].last;
+      boxes->boxes[i].id = i;
+    }
+  return origins;
+}
+
 GememWaysResult
 gemem_ways_place (GememBoxes boxes, gint64 enough, GememEffort *effort)
 {
-  g_autofree GememBox *copy = g_memdup2 (boxes.boxes, sizeof (GememBox) * boxes.n);
-  GememBoxes as_they_were = { copy, boxes.n, boxes.columns };
-  Ways ways = {
-    .boxes = boxes, .enough = enough, .ways = { { NULL, gemem_parts_new (boxes) } }, .n = 1
-  };
+  Ways ways = { .boxes = boxes,
+                .origins = number_boxes (&boxes),
+                .enough = enough,
+                .ways = { { NULL, gemem_parts_new (boxes) } },
+                .n = 1 };
 
-  dive (&ways, &as_they_were, effort->stop);
+  dive (&ways, effort->stop);
   search (&ways, effort);
   const Way *best = best_way (&ways);
   const GememWaysResult result = { top_of (best), gemem_parts_bound (ways.ways[0].parts),
@@ -199,13 +248,13 @@ gemem_ways_place (GememBoxes boxes, gint64 enough, GememEffort *effort)
 
   if (best->glue != NULL)
     {
-      gemem_glue_take_apart (best->glue, &as_they_were);
-      memcpy (boxes.boxes, copy, sizeof (GememBox) * boxes.n);
+      find_places (&ways);
+      gemem_glue_take_apart (best->glue, &boxes, &ways.origins);
     }
   for (guint i = 0; i < ways.n; i++)
-    {
-      gemem_glue_free (ways.ways[i].glue);
-      g_array_unref (ways.ways[i].parts);
-    }
+    free_way (&ways.ways[i]);
+  g_free (ways.origins.places);
+  g_free (ways.origins.firsts);
+  g_free (ways.origins.lasts);
   return result;
 }

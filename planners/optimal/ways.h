@@ -20,7 +20,7 @@ typedef struct
   GememStage stage; /* that found what decides the top */
 } GememWaysResult;
 
-/* Places @boxes, whose order and columns change, until the top is at most the bound or @enough; takes the steps that
+/* Places @boxes, whose ids, order and columns change, until the top is at most the bound or @enough; takes the steps that
  * searches need from @effort. */
 GememWaysResult gemem_ways_place (GememBoxes boxes, gint64 enough, GememEffort *effort);
 

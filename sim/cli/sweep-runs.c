@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "devices/profile.h"
 #include "sim/cli/batch-results.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/sweep.h"
@@ -284,14 +285,24 @@ key_from (const char *text)
   return hash;
 }
 
+/* What the prices say that the device of @run is given by name, which may be that of a file; g_free(). */
+static char *
+costs_of (const Run *run)
+{
+  const GememDeviceClass *klass;
+  g_autoptr (GPtrArray) settings = gemem_device_spec_parse (run->device->spec, &klass, NULL);
+
+  return settings != NULL ? gemem_profile_costs (settings) : g_strdup ("");
+}
+
 /* The name of @run on device @ordinal of its trace. */
 static char *
 key_of (const Run *run, int ordinal)
 {
-  g_autofree char *identity = identity_of (run);
-  g_autofree char *text = g_strdup_printf ("%s\n%s\n%d\n%s", PACKAGE_VERSION,
+  g_autofree char *identity = identity_of (run), *costs = costs_of (run);
+  g_autofree char *text = g_strdup_printf ("%s\n%s\n%d\n%s%s%s", PACKAGE_VERSION,
                                            gemem_source_file_sha256 (run->file->source), ordinal,
-                                           identity);
+                                           identity, *costs != '\0' ? "\n" : "", costs);
 
   return key_from (text);
 }

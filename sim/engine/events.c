@@ -286,6 +286,7 @@ static void
 do_limit (GememRun *run, const GememTraceEvent *event)
 {
   gemem_run_lift_limit (run);
+  run->refused.held = event->size;
   if (event->size == 0 || run->epoch > 0 || !run->same_allocator || !run->recorded_device)
     return;
   gemem_device_limit (run->device, event->size);

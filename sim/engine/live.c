@@ -113,6 +113,23 @@ compare_ids (gconstpointer a, gconstpointer b)
   return x->id < y->id ? -1 : x->id > y->id;
 }
 
+/* TRUE: there is memory for it now. */
+static gboolean
+is_served (const GememLive *live)
+{
+  return (live->flags & (GEMEM_LIVE_UNSERVED | GEMEM_LIVE_GONE)) == 0;
+}
+
+guint
+gemem_live_count (const GememLiveTable *table)
+{
+  guint n = 0;
+
+  for (const GememLive *live = NULL; (live = gemem_live_next (table, live)) != NULL;)
+    n += is_served (live);
+  return n;
+}
+
 GArray *
 gemem_live_rows (const GememLiveTable *table, gboolean by_id)
 {
@@ -122,7 +139,7 @@ gemem_live_rows (const GememLiveTable *table, gboolean by_id)
     {
       const GememLiveRow row = { live->block.address, live->id, live };
 
-      if ((live->flags & (GEMEM_LIVE_UNSERVED | GEMEM_LIVE_GONE)) == 0)
+      if (is_served (live))
         g_array_append_val (rows, row);
     }
   g_array_sort (rows, by_id ? compare_ids : compare_addresses);

@@ -176,6 +176,9 @@ typedef struct
  * changes. */
 GArray *gemem_live_rows (const GememLiveTable *table, gboolean by_id);
 
+/* How many these are. */
+guint gemem_live_count (const GememLiveTable *table);
+
 /* The first of @rows, which are by address, that is not below @address; NULL: none. */
 const GememLiveRow *gemem_live_row_from (const GArray *rows, guint64 address);
 

@@ -11,8 +11,9 @@
  *
  * The recorded allocator whose segments lie where they were recorded is refused as it was: within a
  * limit of the recorded device, or, in recordings that tell none, by a device that has nothing left.
- * Only there the outcome is a decision to be compared.  A search for the least capacity refuses nothing
- * for that reason.
+ * Only there the outcome is a decision to be compared.  With other settings the device has, for that request,
+ * what the recorded program held and what was free, if that is known.  A search for the least capacity
+ * refuses nothing for that reason.
  *
  * The same request again, without a request or a free of the program in between, is the program's next
  * attempt: it is made, as the allocator may have changed, and counted once.
@@ -90,18 +91,23 @@ request (GememRun *run, const GememTraceEvent *event, gboolean again, gboolean *
   return TRUE;
 }
 
-/* Whether the refusal itself is to be followed; then the device has nothing left. */
+/* Limits the device for a request that was refused.  Whether the refusal itself is to be followed; then the
+ * device has nothing left. */
 static gboolean
-follow (GememRun *run)
+follow (GememRun *run, const GememTraceEvent *event)
 {
   if (run->job->ignore_refusals)
     gemem_run_lift_limit (run);
   if (run->held_back != NULL)
     return TRUE;
-  if (run->job->ignore_refusals || run->epoch > 0 || !run->same_allocator || !run->recorded_device)
+  if (run->job->ignore_refusals || run->epoch > 0)
     return FALSE;
-  gemem_device_limit (run->device, 1);
-  return TRUE;
+  if (run->same_allocator && run->recorded_device)
+    gemem_device_limit (run->device, 1);
+  else if (run->result->device_from != NULL && !run->result->device_assumed && run->refused.held > 0
+           && event->aux > 0 && event->aux < event->size)
+    gemem_device_limit (run->device, run->refused.held + event->aux);
+  return run->same_allocator && run->recorded_device;
 }
 
 /* What the recorded device had free when it refused @event: a replay that is refused for that has nothing
@@ -109,7 +115,7 @@ follow (GememRun *run)
 static guint64
 free_of (const GememRun *run, const GememTraceEvent *event)
 {
-  return run->result->device_assumed ? 0 : MIN (event->aux, run->result->capacity);
+  return run->result->device_assumed ? 0 : event->aux;
 }
 
 gboolean
@@ -124,7 +130,7 @@ gemem_run_refused (GememRun *run, const GememTraceEvent *event, GError **error)
       gemem_run_count_refused (run, 0, TRUE);
       return TRUE;
     }
-  followed = follow (run);
+  followed = follow (run, event);
   made.kind = GEMEM_EVENT_ALLOC;
   made.id = GEMEM_REFUSED_ID;
   made.address = made.aux = 0;
@@ -134,7 +140,7 @@ gemem_run_refused (GememRun *run, const GememTraceEvent *event, GError **error)
   run->refused.free = 0;
   if (!ok)
     return FALSE;
-  if (followed && run->held_back == NULL)
+  if (run->held_back == NULL)
     gemem_device_limit (run->device, 0);
   if (!again)
     gemem_run_count_refused (run, event->size, served);

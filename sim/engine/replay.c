@@ -430,8 +430,7 @@ replay_epoch (GememRun *run, guint64 capacity, GError **error)
 static void
 count_leaks (GememRun *run)
 {
-  g_autoptr (GArray) rows = gemem_live_rows (&run->live, TRUE);
-  run->result->leaked_blocks = rows->len;
+  run->result->leaked_blocks = gemem_live_count (&run->live);
   run->result->end_live = run->accounts.live;
   run->result->end_allocated = run->accounts.allocated;
   run->result->end_reserved = run->device->held;
@@ -492,7 +491,7 @@ gather (GememRun *run)
   gemem_probes_gather (run);
   if (run->times != NULL)
     result->measured_calls = g_memdup2 (run->times->ns, sizeof run->times->ns);
-  if (run->klass->report.stats != NULL)
+  if (run->klass->report.stats != NULL && !result->stopped_above) /* nobody asks for those */
     run->klass->report.stats (run->allocator, gemem_result_add_stat, result->stats);
   if (run->job->keep_report && run->klass->report.text != NULL)
     {

@@ -108,6 +108,7 @@ struct _GememRun
     guint64 size, stream;
     guint32 pool;
     gboolean failed; /* here too */
+    guint64 held;    /* by the recorded program then; 0: not known */
     guint64 free; /* of the recorded device, while it is made as that device refused it; else 0 */
     guint64 reached, allocs; /* requests and frees; requests, until then */
     /* while it was made: bytes of the request, and of all blocks with it if it was served */

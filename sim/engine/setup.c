@@ -216,21 +216,14 @@ gemem_setup_is_alike (const GememJob *job, const GememTraceInfo *info, GememSetu
 {
   const char *defaults = gemem_setup_defaults (job, info);
   const GememAllocatorSpec *spec = job->allocator;
-  g_autoptr (GPtrArray) own = NULL;
-  gboolean alike;
 
   if (!gemem_setup_same_allocator (job, info))
     return FALSE;
   if (info->settings == NULL || (defaults != NULL && spec->settings->len == 0))
     return TRUE;
   find_recorded (recorded, spec->klass, info);
-  own = gemem_allocator_effective (spec, defaults, recorded->device, NULL);
-  alike = own != NULL && recorded->settings != NULL && own->len == recorded->settings->len;
-  for (guint i = 0; alike && i < own->len; i++)
-    alike = strcmp (((const GememSetting *) own->pdata[i])->value,
-                    ((const GememSetting *) recorded->settings->pdata[i])->value)
-            == 0;
-  return alike;
+  return recorded->settings != NULL
+         && gemem_allocator_has_effect (spec, defaults, recorded->device, recorded->settings);
 }
 
 void

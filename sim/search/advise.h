@@ -65,8 +65,10 @@ typedef struct
   gboolean assumed;        /* the recording does not say which allocator made it */
   char *versions;          /* "2.10 or 2.11": which of the system the program has; NULL: not told */
   gboolean device_assumed; /* neither the question nor the recording says how large the device is */
-  guint devices;           /* of the trace; the advice is about the one that needs most */
-  guint64 on_host;         /* events of the host's memory, which it is not about */
+  gboolean
+      limited; /* it does not fit in a limit that the recorded program had; `need` is one that would do */
+  guint devices;   /* of the trace; the advice is about the one that needs most */
+  guint64 on_host; /* events of the host's memory, which it is not about */
   GememAllocatorSpec *spec;
   GememResult *now;         /* with the settings it had; on the device asked for */
   GememHistories histories; /* of `now`; without runs: not asked for */
@@ -74,7 +76,12 @@ typedef struct
   char *doubt;   /* why it cannot be told; NULL: it can, but for the device */
   guint64 need;  /* bytes with the settings it had; 0: not known */
   guint64 least; /* what is in use at once, whatever the settings of the system */
+  /* of a recording that begins in the middle: what it needs with the settings it had from what was alive then,
+   * as all others are replayed; 0: nothing is told by that, or it does not fit so either */
+  guint64 anew;
   GArray *lines; /* GememAdviceLine, the best first */
+  guint
+      placed; /* settings that are not offered, as the program fits with them in some orders of addresses only */
   /* settings: alone and in pairs; not of this version; not proven, as an approximation replays them; not
    * tried to the end, as that was interrupted */
   guint tried, pairs, refused, approximate, left_out;

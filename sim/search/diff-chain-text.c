@@ -80,7 +80,7 @@ append_cause (GString *out, const GememDiffChain *chain, const GememDiffLink *li
       g_string_append_printf (out, ", where no segment grows as that of %s did", other);
       break;
     case GEMEM_DIFF_CAUSE_DEVICE:
-      g_string_append_printf (out, ", as the device has no space for it beside what %s holds", one);
+      g_string_append_printf (out, ", as there is no space for it beside what %s holds", one);
       break;
     case GEMEM_DIFF_CAUSE_REQUEST:
     case GEMEM_DIFF_CAUSE_OTHER:

@@ -260,6 +260,8 @@ gemem_diff_failure_append (GString *out, const GememDiffFailure *failure)
       g_string_append_printf (here, ". The device is asked for %s, and has ",
                               gemem_format_size (size, failure->refused));
       g_string_append_printf (here, "%s left", gemem_format_size (size, failure->device_free));
+      if (failure->device_free >= failure->refused)
+        g_string_append (here, ": a limit of the program refuses it");
     }
   g_string_append_c (here, '.');
   g_string_append_printf (there, "%c%s", g_ascii_toupper (sides[other][0]), sides[other] + 1);

@@ -273,6 +273,19 @@ gemem_diff_append_idle (GString *out, const GArray *rows, guint max)
   append_rest (out, rows, max);
 }
 
+/* "1.387 GiB" for a capacity; others as they are. */
+static const char *
+setting_text (char *buffer, const GememDiffSetting *setting, guint side)
+{
+  const char *value = setting->values[side];
+
+  if (value == NULL)
+    return "none";
+  return strcmp (setting->name, "capacity") == 0
+             ? gemem_format_size (buffer, g_ascii_strtoull (value, NULL, 10))
+             : value;
+}
+
 /* Settings: "settings: expandable_segments no -> yes, version 2.6 -> 2.11". */
 static void
 append_settings (GString *out, const GememDiff *diff)
@@ -284,9 +297,10 @@ append_settings (GString *out, const GememDiff *diff)
   for (guint i = 0; i < MIN (SETTINGS, diff->settings->len); i++)
     {
       const GememDiffSetting *setting = &g_array_index (diff->settings, GememDiffSetting, i);
+      char before[GEMEM_FORMAT_MAX], after[GEMEM_FORMAT_MAX];
+
       g_string_append_printf (text, "%s%s %s -> %s", i > 0 ? ", " : "", setting->name,
-                              setting->values[0] != NULL ? setting->values[0] : "none",
-                              setting->values[1] != NULL ? setting->values[1] : "none");
+                              setting_text (before, setting, 0), setting_text (after, setting, 1));
     }
   if (diff->settings->len > SETTINGS)
     g_string_append_printf (text, ", and %u more", diff->settings->len - SETTINGS);

@@ -44,11 +44,13 @@ compare_settings (GememDiff *diff)
   for (guint i = 0; i < 2 && !diff->one_recording; i++)
     {
       static const char *const said[] = { "PyTorch", "device" };
-      add_setting (diff, said[i],
-                   gemem_trace_info_said (gemem_held_info (diff->sides[0].held), said[i]),
-                   gemem_trace_info_said (gemem_held_info (diff->sides[1].held), said[i]));
+      const char *x = gemem_trace_info_said (gemem_held_info (diff->sides[0].held), said[i]),
+                 *y = gemem_trace_info_said (gemem_held_info (diff->sides[1].held), said[i]);
+
+      if (x != NULL && y != NULL) /* what one does not tell is no difference */
+        add_setting (diff, said[i], x, y);
     }
-  if (a->capacity != b->capacity)
+  if (a->capacity != b->capacity && !a->device_assumed && !b->device_assumed)
     {
       g_autofree char *x = g_strdup_printf ("%" G_GUINT64_FORMAT, a->capacity),
                       *y = g_strdup_printf ("%" G_GUINT64_FORMAT, b->capacity);

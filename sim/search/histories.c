@@ -177,11 +177,15 @@ append_kind (GString *out, const GememHistoriesSpread *spread, GememHistoriesKin
   if (!differ)
     return;
   g_string_append_c (out, ' ');
-  if (spread->failed < spread->runs)
+  if (spread->failed == spread->runs)
+    g_string_append (out, kind == GEMEM_HISTORIES_WARM
+                                  || (kind == GEMEM_HISTORIES_FREES && spread->runs == 1)
+                              ? "fails"
+                              : "fail");
+  else
     gemem_histories_append_range (out, spread);
-  if (spread->failed > 0)
-    g_string_append_printf (out, "%s%u fail%s", spread->failed < spread->runs ? " and " : "",
-                            spread->failed, spread->failed == 1 ? "s" : "");
+  if (spread->failed > 0 && spread->failed < spread->runs)
+    g_string_append_printf (out, " and %u fail%s", spread->failed, spread->failed == 1 ? "s" : "");
 }
 
 char *

@@ -123,6 +123,8 @@ gemem_advice_append_json (GString *out, const GememAdvice *advice)
   gemem_json_append_text_member (out, "doubt", advice->doubt);
   gemem_json_append_text_member (out, "sentence", sentence);
   gemem_json_append_number_member (out, "needed_bytes", advice->need);
+  if (advice->limited)
+    gemem_json_append_bool_member (out, "needed_of_limit", TRUE);
   gemem_json_append_number_member (out, "capacity_bytes", now->capacity);
   gemem_json_append_bool_member (out, "capacity_assumed", advice->device_assumed);
   gemem_json_append_number_member (out, "refused_when_recorded", gemem_held_refused (advice->held));

@@ -71,19 +71,26 @@ idle_elsewhere (const GememResult *now, const GememOom *oom)
                                           : NULL;
 }
 
-/* "a limit of the allocator, taken as 326.0 MiB (the device has 374.0 MiB free)" */
+/* "a limit of the program (the device had 70.14 GiB free); 156.4 MiB of the 1.287 GiB held are not in use" */
 static char *
 limit_text (const GememResult *now, const GememOom *oom)
 {
   const char *limit = gemem_settings_value (now->parameters, "memory_limit");
-  char left[GEMEM_FORMAT_MAX], taken[GEMEM_FORMAT_MAX];
+  GString *out = g_string_new (NULL);
+  char size[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX];
   guint64 bytes;
 
-  gemem_format_size (left, oom->device_free);
-  if (limit == NULL || !gemem_parse_size (limit, 1, 0, &bytes, NULL))
-    return g_strdup_printf ("a limit of the allocator (the device has %s free)", left);
-  return g_strdup_printf ("a limit of the allocator, taken as %s (the device has %s free)",
-                          gemem_format_size (taken, bytes), left);
+  if (limit != NULL && strcmp (limit, "none") != 0 && gemem_parse_size (limit, 1, 0, &bytes, NULL))
+    g_string_append_printf (out, "the allocator's limit of %s", gemem_format_size (size, bytes));
+  else
+    g_string_append_printf (out, "a limit of %s", limit != NULL ? "the program" : "the allocator");
+  g_string_append_printf (out, " (the device had %s free)",
+                          gemem_format_size (size, oom->device_free));
+  if (oom->live < oom->reserved)
+    g_string_append_printf (out, "; %s of the %s held are not in use",
+                            gemem_format_size (size, oom->reserved - oom->live),
+                            gemem_format_size (whole, oom->reserved));
+  return g_string_free (out, FALSE);
 }
 
 char *
@@ -97,6 +104,8 @@ gemem_advice_reason (const GememAdvice *advice)
 
   if (oom == NULL)
     return NULL;
+  if (advice->limited)
+    return limit_text (now, oom);
   if (gemem_oom_is_unbegun (oom))
     return g_strdup ("the allocator did not get what it takes at the beginning");
   if (oom->wake)
@@ -180,7 +189,10 @@ gemem_advice_sentence (const GememAdvice *advice)
     {
       g_autofree char *reason = gemem_advice_reason (advice);
 
-      if ((advice->device_assumed || recorded) && gemem_held_refused (advice->held) > 0)
+      if (advice->limited && recorded)
+        g_string_append_printf (
+            out, "It does not fit in the limit it was given (%s or more) %s: ", whole, with);
+      else if ((advice->device_assumed || recorded) && gemem_held_refused (advice->held) > 0)
         g_string_append_printf (out, "It does not fit on the device it was recorded on%s%s%s %s: ",
                                 recorded ? " (" : "", recorded ? whole : "", recorded ? ")" : "",
                                 with);
@@ -189,7 +201,8 @@ gemem_advice_sentence (const GememAdvice *advice)
       append_failure (out, advice);
       g_string_append_printf (out, ". Why: %s.", reason);
       if (advice->need > 0)
-        g_string_append_printf (out, " It needs a device of %s.", need);
+        g_string_append_printf (out, " It needs a %s of %s.", advice->limited ? "limit" : "device",
+                                need);
     }
   return g_string_free (out, FALSE);
 }
@@ -291,6 +304,18 @@ append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *li
   g_string_append_c (out, '\n');
 }
 
+/* Whether each line is known to fit: the device is known, or had as much for the program. */
+static gboolean
+all_fit (const GememAdvice *advice)
+{
+  const guint64 held = advice->now->fidelity.recorded_peak;
+
+  for (guint i = 0; i < advice->lines->len && advice->device_assumed; i++)
+    if (g_array_index (advice->lines, GememAdviceLine, i).need > held)
+      return FALSE;
+  return advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+}
+
 static void
 append_offers (GString *out, const GememAdvice *advice)
 {
@@ -302,9 +327,9 @@ append_offers (GString *out, const GememAdvice *advice)
   if (advice->lines->len == 0)
     return;
   g_string_append_printf (out, "\n%s with%s:\n",
-                          middle  ? fails ? "It may fit" : "It may need less"
-                          : fails ? refused ? "All that was recorded fits" : "It fits"
-                                  : "It needs less",
+                          middle             ? fails ? "It may fit" : "It may need less"
+                          : all_fit (advice) ? refused ? "All that was recorded fits" : "It fits"
+                                             : "It needs less",
                           middle ? ", as replays from what was alive at its beginning do"
                           : advice->lines->len > 1 ? ", each proven by a replay"
                                                    : ", proven by a replay");
@@ -333,7 +358,12 @@ append_tried (GString *out, const GememAdvice *advice)
         g_string_append_printf (text, "; interrupted, %u more %s left out", advice->left_out,
                                 advice->left_out == 1 ? "is" : "are");
       else if (advice->lines->len == 0)
-        g_string_append (text, failed ? "; with none of them it fits" : "; none needs 1 % less");
+        g_string_append (text, !failed || advice->anew > 0 ? "; none needs 1 % less"
+                               : advice->placed > 0
+                                   ? "; with none of them it fits in all of 3 orders of addresses"
+                               : advice->device_assumed || advice->limited
+                                   ? "; none is known to fit there"
+                                   : "; with none of them it fits");
       if (advice->approximate > 0)
         g_string_append_printf (text, "; %u not proven, they are only approximated",
                                 advice->approximate);

@@ -55,42 +55,6 @@ add_spec (GChecksum *sum, const GememAllocatorSpec *spec)
   add_settings (sum, spec->device);
 }
 
-/* What the calls of the device cost by its setting `profile`. */
-static void
-add_profile (GChecksum *sum, const GPtrArray *settings)
-{
-  for (guint i = 0; i < settings->len; i++)
-    {
-      const GememSetting *setting = settings->pdata[i];
-      GememProfile *profile = strcmp (setting->key, "profile") == 0
-                                  ? gemem_profile_load (setting->value, NULL)
-                                  : NULL;
-
-      if (profile == NULL)
-        continue;
-      add_number (sum, profile->hit_ns);
-      for (guint c = 0; c < GEMEM_CALL_COUNT; c++)
-        {
-          const GememCallCost *cost = &profile->calls[c];
-
-          add_number (sum, cost->base_ns);
-          add_number (sum, cost->per_mib_ns);
-          add_number (sum, cost->per_page_ns);
-          add_number (sum, cost->per_1000_live_ns);
-          add_number (sum, cost->set_access_ns);
-          add_number (sum, cost->shared_ns);
-          add_number (sum, cost->synchronises);
-          add_number (sum, cost->n_sizes);
-          for (guint s = 0; s < cost->n_sizes; s++)
-            {
-              add_number (sum, cost->sizes[s].bytes);
-              add_number (sum, cost->sizes[s].ns);
-            }
-        }
-      gemem_profile_free (profile);
-    }
-}
-
 static char *
 take_text (GChecksum *sum)
 {
@@ -115,6 +79,7 @@ gemem_tune_key (const GememTune *tune, guint trace, const GememJob *job, const c
 {
   const GememTuneQuestion *question = tune->question;
   const GememResult *now = question->traces[trace].result;
+  g_autofree char *costs = gemem_profile_costs (now->device_settings);
   GChecksum *sum = g_checksum_new (G_CHECKSUM_SHA256);
 
   add (sum, PACKAGE_VERSION);
@@ -122,7 +87,7 @@ gemem_tune_key (const GememTune *tune, guint trace, const GememJob *job, const c
   add_number (sum, (guint64) (gint64) job->device_ordinal);
   add (sum, now->device);
   add_settings (sum, now->device_settings);
-  add_profile (sum, now->device_settings);
+  add (sum, costs);
   add_number (sum, now->capacity);
   add_number (sum, now->lower_bound);
   add_spec (sum, job->allocator);

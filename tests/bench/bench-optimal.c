@@ -7,13 +7,17 @@
  * layers, gradients); "guillotine" (a rectangle cut into boxes, whose height is the least); "slack"
  * (the same without 3 % of the boxes).  One thread.  Lifetimes are made before the clock starts.  A JSON
  * line per row: median seconds and overhead over the seeds, and how many plans were as low as the
- * rectangle.  With SECONDS the search is bounded by processor time, too.
+ * rectangle, and how many bytes of memory an item took at most, its lifetime included: each row is a process of
+ * its own.  With SECONDS the search is bounded by processor time, too.
  */
 #include "config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/rng.h"
 #include "planners/planner.h"
@@ -129,9 +133,20 @@ median (double *values, guint n)
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
+/* The most that the process ever had, in bytes. */
+static double
+peak_memory (void)
+{
+  struct rusage usage;
+
+  getrusage (RUSAGE_SELF, &usage);
+  return (double) usage.ru_maxrss * 1024;
+}
+
 static void
 measure (const Row *row)
 {
+  const double before = peak_memory ();
   const guint64 known = strcmp (row->workload, "training") == 0 ? 0 : HEIGHT;
   double seconds[MOST_SEEDS], overheads[MOST_SEEDS];
   guint solved = 0;
@@ -149,10 +164,27 @@ measure (const Row *row)
     }
   const double typical = median (seconds, row->seeds), overhead = median (overheads, row->seeds);
   printf ("{\"bench\":\"optimal\",\"workload\":\"%s\",\"n\":%u,\"effort\":\"%s\",\"limit_s\":%u,"
-          "\"seeds\":%u,\"solved\":%u,\"seconds\":%.6f,\"most_seconds\":%.6f,\"overhead\":%.6f}\n",
+          "\"seeds\":%u,\"solved\":%u,\"seconds\":%.6f,\"most_seconds\":%.6f,\"overhead\":%.6f,"
+          "\"bytes_per_item\":%.0f}\n",
           row->workload, row->n, row->effort, row->seconds, row->seeds, solved, typical,
-          seconds[row->seeds - 1], overhead);
+          seconds[row->seeds - 1], overhead, (peak_memory () - before) / row->n);
   fflush (stdout);
+}
+
+/* What a row takes is not what those before it took. */
+static void
+measure_apart (const Row *row)
+{
+  const pid_t child = fork ();
+  int status = 1;
+
+  if (child == 0)
+    {
+      measure (row);
+      exit (0);
+    }
+  if (child < 0 || waitpid (child, &status, 0) < 0 || status != 0)
+    exit (2);
 }
 
 int
@@ -171,7 +203,7 @@ main (int argc, char **argv)
 
       if (quick == 0)
         row = (Row){ row.workload, "quick", 200, row.seconds, 1 };
-      measure (&row);
+      measure_apart (&row);
     }
   return 0;
 }

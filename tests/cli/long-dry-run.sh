@@ -75,10 +75,14 @@ def generate(ids, length):
         ids = torch.cat([ids, ids[:, -1:]], dim=1)
         done = bool(criteria(ids, None).all())
     return ids
+def _beam_search(ids, length):
+    ids = generate(ids, length)
+    return ids[:, : (ids.float().digamma() > 0).sum(dim=1).max()]
 PY
 cat >generation.py <<'PY'
 import torch, transformers.generation.utils as utils
 print(*utils.generate(torch.ones(2, 3, device="cuda", dtype=torch.long), 12).shape)
+print(*utils._beam_search(torch.ones(2, 3, device="cuda", dtype=torch.long), 9).shape)
 PY
 cat >end.py <<'PY'
 import os, signal, sys, torch
@@ -151,7 +155,7 @@ for python in $GEMEM_TORCH; do
   run 0 gemem-dry-run --value 'wait.py:3 =0*2500,1' "$python" wait.py; says out '^2500$'
   # A shell's background jobs ignore SIGINT, and so would what they start.
   run 124 env --default-signal=INT timeout -k 60 -s INT 30 gemem-dry-run "$python" wait.py; says err 'wait\.py:3 <module> has read 2000 values .* if it waits for another'
-  run 0 gemem-dry-run "$python" generation.py; says out '^2 12$'; says err '^  note +generate\(\) of transformers stops at its length'
+  run 0 gemem-dry-run "$python" generation.py; says out '^2 12$'; says out '^2 9$'; says err '^  note +generate\(\) of transformers stops at its length'
   # private pools that are gone at the end, which PyTorch's history does not name before 2.12
   for name in deleted shared pool nested; do
     run 0 gemem-dry-run --json pools.json "$python" "$programs/private_pools.py" $name

@@ -108,7 +108,7 @@ run 0 gemem-sim diff base.txt changed.txt --by size; says out '^in use at the pe
 for screen in "$recorded/gpt2-train-short.gmt $recorded/gpt2-train-too-short.gmt" "$recorded/llama-train.gmt -a cupy-pool" "base.txt changed.txt"; do
   # shellcheck disable=SC2086 # words
   gemem-sim diff $screen >screen
-  most=32; ! grep -q '^Why' screen || most=36 # where a request fails, with what there was for it
+  most=32; ! grep -q '^Why' screen || most=37 # where a request fails, with what there was for it
   check "a screen: $screen" sh -c 'test $(wc -l <screen) -le $1 && ! grep -q "^.\{101\}" screen' - $most
 done
 

@@ -21,6 +21,21 @@ for name in gpt2-train gpt2-train-short gpt2-train-stacks llama-train vit-train 
     awk 'NR < 3 { least = NR == 1 || $2 < least ? $2 : least } NR == 3 { own = $2 } END { exit !(own < least) }' found
 done
 
+# Where steps differ, or there are streams and private pools, it needs no more than expandable segments: the plan is taken only if it needs less
+# than the fallback alone.
+no_worse () { # FILE NAME
+  peaks "$1" -a pytorch-caching:expandable_segments=True -a "planned:learn=$1" >found
+  check "$2: no more than expandable segments" awk 'NR == 1 { other = $2 } NR == 2 { own = $2 } END { exit !(own > 0 && own <= other) }' found
+}
+gemem-sim generate mixture-of-experts -o moe.gmt; no_worse moe.gmt mixture-of-experts
+run 0 gemem-sim replay -q moe.gmt -a planned:learn=moe.gmt -v; says out 'plans_without_gain +1$'
+run 0 gemem-sim replay -q "$recorded/gpt2-train.gmt" -a "planned:learn=$recorded/gpt2-train.gmt" -v; lacks out 'plans_without_gain'
+if shared gpu/snapshots; then
+  for name in cuda_graphs lightning_run moe_masks streams conv3d wgan_gp expandable; do
+    no_worse "$GEMEM_SHARED/gpu/snapshots/$name.pickle.gz" "$name"
+  done
+fi
+
 # Every request has its place, in one call of the device.
 gemem-sim replay -q "$recorded/gpt2-train.gmt" -a "planned:learn=$recorded/gpt2-train.gmt" -f json >json
 check "every request of gpt2-train has its place" jq -e '.results[0] | .stats.planned_requests == .values.allocs and .values.ooms == 0

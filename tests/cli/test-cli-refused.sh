@@ -80,11 +80,26 @@ if command -v python3 >/dev/null; then
   run 4 gemem-sim replay -v observed.pickle -d sim:capacity=1GiB --fail-on-oom; says out 'the request that failed when recorded, 500\.0 MiB by train\.py:20 forward failed with 600\.0 MiB live'
   run 0 gemem-sim replay -v observed.pickle -d sim:capacity=2GiB --find-capacity; says out '^  least capacity +1\.074 GiB '; says out '^ +500\.0 MiB +refused .*train\.py:20 forward'
   run 0 gemem-sim info observed.pickle; says out '1 request ran out of memory \(500\.0 MiB\), and the recording ends there'
+  # 900 MiB were held before, and more than the request was free: a limit of the program, of which no more than that is known
+  python3 "$GEMEM_SRCDIR/tests/util/snapshots.py" refused limited.pickle 70000
+  run 4 gemem-sim limited.pickle; says out '^It does not fit in the limit it was given \(900\.0 MiB or more\)'; says out 'Why: a limit of the program \(the device had$'; says out '68\.36 GiB free\)\. It needs a limit of 1\.074 GiB\.$'; lacks out 'recorded fits'
+  run 4 gemem-sim limited.pickle -f json; check 'JSON: it is of the limit' jq -e '.[0].needed_of_limit and .[0].needed_bytes == 1153433600' "$out"
+  # 900 MiB were held before, but for the request 700 were left: another process came
+  python3 "$GEMEM_SRCDIR/tests/util/snapshots.py" refused crowded.pickle 100 200
+  run 0 gemem-sim replay crowded.pickle -a direct; says out '^  failed +1$'
+  run 0 gemem-sim replay crowded.pickle -a direct --find-capacity; says out '^  least capacity +900\.0 MiB '
+  run 0 gemem-sim replay crowded.pickle -a direct -d 900MiB; says out '^  failed +0$'
 fi
 log=$data/tensorflow/whole.log
 run 0 gemem-sim replay -v "$log" -a direct; says out '^  1 request ran out of memory when recorded \(18\.76 MiB, event [0-9]+\), and is served here$'
 
 # ---- an H100, with 1.5 GB for the program
+# lines that need as much as was refused, or more than is known to be there, fit nowhere that is known
+short=$recorded/gpt2-train-too-short.gmt
+run 4 gemem-sim "$short"; says out '^It does not fit in the limit it was given \(1\.387 GiB or more\)'; says out 'It needs a limit of 1\.432 GiB\.$'; says out '^All that was recorded fits with, each proven'
+says out '^      1\.330 GiB, 104\.0 MiB'; lacks out '1\.400 GiB|max_split_size_mb:128'
+gemem-sim convert "$short" short.txt; sed '/^# device:/d' short.txt >unknown.txt # a recording without the device
+run 4 gemem-sim unknown.txt; says out '^It does not fit on the device it was recorded on with'; says out '^It needs less with, each'; lacks out 'fits with|max_split_size_mb:128'
 real=$GEMEM_SHARED/gpu/h100/recordings/gpt2-train-too-short.pickle.gz
 if shared gpu/h100/recordings; then
   run 0 gemem-sim replay -v "$real" -d sim:address=recorded --find-capacity; says out 'reproduces the recording exactly: 776 of 776 decisions, 43 of 43 device calls'

@@ -68,6 +68,11 @@ cp traces/recorded/vit-train.gmt t.gmt; printf '[a]\ntrace=t.gmt\nallocator=dire
 gemem-sim sweep t.ini -o t.db >t.out; gemem-sim sweep t.ini -o t.db >>t.out; cp traces/recorded/gpt2-train.gmt t.gmt; gemem-sim sweep t.ini -o t.db >>t.out
 check 'another file of the same name is another run' sh -c 'test "$(grep -c "1 made now" t.out)" = 2'
 
+cp "$GEMEM_SRCDIR/devices/profiles/generic.ini" mine.ini; printf '[a]\ntrace=t.gmt\nallocator=direct\ndevice=sim:profile=./mine.ini\n' >p.ini
+gemem-sim sweep p.ini -o p.db >p.out; gemem-sim sweep p.ini -o p.db >>p.out
+sed 's/^base_ns=.*/base_ns=77/' mine.ini >edited.ini; mv edited.ini mine.ini; gemem-sim sweep p.ini -o p.db >>p.out
+check 'and so is one with other prices in a file of the same name' test "$(sed -n 's/.*: \([0-9]*\) made now.*/\1/p' p.out | tr '\n' ' ')" = '1 0 1 '
+
 # ---- shards, merges, writers
 for i in 1 2 3; do gemem-sim sweep s.ini --shard $i/3 -o part$i.db >shard$i.out & done; wait
 check 'three shards have all of it' test "$(cat shard?.out | awk '/runs in/ { t += $1 } END { print t }')" = $n

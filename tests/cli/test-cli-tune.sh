@@ -100,7 +100,7 @@ run 0 gemem-sim tune $recorded/vit-train.gmt -a 'tf-bfc:allow_growth=*'; says ou
 printf '# gemem-trace: 2\nalloc 1 size=31457280\n# end: 1\n' >anonymous.txt
 run 0 gemem-sim tune anonymous.txt; says out "the recording does not name its allocator: PyTorch's is assumed"
 run 0 gemem-sim tune $recorded/gpt2-train-too-short.gmt -a 'pytorch-caching:max_split_size_mb=20..40'
-says out '^As far as recorded, it needs 1\.516 GiB, where now a request fails, with:$'; says out '^Not sure: .* the recorded program was refused memory'
+says out '^As far as recorded, it needs 1\.371 GiB, where now a request fails, with:$'; says out '^Not sure: .* the recorded program was refused memory'
 # A line of TensorFlow's does nothing for a program of PyTorch.
 run 0 gemem-sim tune $recorded/gpt2-train.gmt -a 'tf-bfc:allow_growth=*' --objective device_calls
 says out '^  tf-bfc:allow_growth=no \(as gemem writes it; no line to paste is known for it\)$'

@@ -68,7 +68,6 @@ static const struct
   { "ge-session-range", ALL, ALL,
     "unmaps its range with the last free, without waiting (5.9), and no unmap waits: it is for "
     "memory of runs that were waited for" },
-  { "planned", 0, ALL, "falls back on pytorch-caching, which " CUDA_FREE },
 };
 
 static const struct

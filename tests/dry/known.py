@@ -215,6 +215,62 @@ def dense_sparse():
 
 
 @case
+def coalesced():
+    i = torch.stack([x % 50, (x * 13) % 37])
+    s = torch.sparse_coo_tensor(i, torch.ones(N, device=dev), (50, 50)).coalesce()
+    c = s.to_sparse_csr()
+    return int(s.indices().max()), int(c.crow_indices()[7]), c.col_indices().tolist()[:4], s.to_dense().count_nonzero().item(), s.values().max().item()
+
+
+@case
+def sparse_product():
+    i = torch.stack([x % 50, (x * 13) % 37])
+    s = torch.sparse_coo_tensor(i, torch.ones(N, device=dev), (50, 50)).coalesce()
+    p, q = torch.sparse.mm(s, s), s.to_sparse_csr() @ s.to_sparse_csr()
+    return p._nnz(), p.coalesce().indices().shape, q._nnz(), int(q.crow_indices()[-1]), torch.cat([s, p]).coalesce()._nnz()
+
+
+@case
+def after_spmm():
+    # cuSPARSE gets the addresses of the indices, and reads them
+    i = torch.stack([x % 50, (x * 13) % 37])
+    s = torch.sparse_coo_tensor(i, torch.ones(N, device=dev), (50, 50)).requires_grad_()
+    torch.sparse.mm(s, torch.ones(50, 4, device=dev)).sum().backward()
+    return s.grad._nnz(), int(i.max()), s.detach().coalesce()._nnz()
+
+
+@case
+def isin_sorted():
+    return torch.isin(x, torch.arange(0, 101, 2, device=dev)).nonzero().shape, torch.isin(x.repeat(50), torch.arange(400, device=dev)).sum().item()
+
+
+@case
+def reals_of_the_host():
+    y = (torch.arange(1 << 16, dtype=torch.float32) % 1009).to(dev)
+    return (y > 500).nonzero().shape, y.unique().shape, y[y < 10].shape
+
+
+@case
+def foreach():
+    steps = [torch.zeros((), device=dev) for _ in range(3)]
+    torch._foreach_add_(steps, 1)
+    torch._foreach_mul_(steps, [2, 3, 4])
+    lengths = [torch.arange(3, device=dev) for _ in range(2)]
+    torch._foreach_add_(lengths, [torch.ones(3, dtype=torch.long, device=dev)] * 2, alpha=2)
+    return [int(one) for one in steps], lengths[1].tolist()
+
+
+@case
+def capturable():
+    p = torch.nn.Parameter(torch.zeros(4, device=dev))
+    o = torch.optim.Adam([p], foreach=True, capturable=dev == "cuda")
+    for _ in range(3):
+        p.grad = torch.ones_like(p)
+        o.step()
+    return o.state[p]["step"].item()
+
+
+@case
 def csr():
     d = torch.eye(60, device=dev)
     return d.to_sparse_csr()._nnz(), (d > 0).sum().item()

@@ -1,4 +1,4 @@
-/* long-tune.c - a thousand settings of each of three allocators on ten recordings: a search finds what
+/* long-tune.c - a thousand settings of each of four allocators on ten recordings: a search finds what
  * replaying each finds, row by row; and how much faster it is. */
 #include "config.h"
 
@@ -16,6 +16,8 @@ static const char *const spaces[] = {
   "roundup_power2_divisions=*,max_non_split_rounding_mb=20|64",
   "paddle-auto-growth:auto_growth_chunk_size_in_mb=0|1..20,alignment_size=256|512|4096",
   "tf-bfc:allow_growth=*,garbage_collection=*",
+  "ge-scalable:span_layer_lift_max=*,enable_quick_layer_mode=*,huge_page_mem_size=*,"
+  "page_idem_num=16|20",
 };
 
 static void
@@ -40,6 +42,7 @@ static const char *const capacity_spaces[] = {
   "roundup_power2_divisions=0|4",
   "paddle-auto-growth:auto_growth_chunk_size_in_mb=0|8|20,alignment_size=256|4096",
   "tf-bfc:allow_growth=*,garbage_collection=*",
+  "ge-scalable:span_layer_lift_max=0|16|4294967295,enable_quick_layer_mode=*",
 };
 
 static void

@@ -88,13 +88,13 @@ test_random (gconstpointer level)
       const guint64 sizes = gemem_rng_range (&rng, 1, 20);
       g_autoptr (GememLifetimes) lifetimes = random_lifetimes (&rng, sizes);
       GememBoxes boxes = boxes_of (lifetimes, 10);
-      g_autoptr (GememGlue) glue = gemem_glue_new (&boxes, GPOINTER_TO_UINT (level)),
-                            again = gemem_glue_new (&boxes, GPOINTER_TO_UINT (level));
+      g_autoptr (GememGlue) glue = gemem_glue_new (&boxes, NULL, GPOINTER_TO_UINT (level)),
+                            again = gemem_glue_new (&boxes, NULL, GPOINTER_TO_UINT (level));
       const guint32 n = gemem_glue_rest (glue)->n;
       const gint64 top = place (glue);
 
       joined += n < boxes.n;
-      gemem_glue_take_apart (glue, &boxes);
+      gemem_glue_take_apart (glue, &boxes, NULL);
       assert_apart (&boxes);
       g_assert_cmpint (gemem_boxes_top (&boxes), <=, top);
       if (GPOINTER_TO_UINT (level) != GEMEM_GLUE_LOOSE)
@@ -115,13 +115,13 @@ test_packings (void)
     {
       g_autoptr (GememLifetimes) lifetimes = test_guillotine (seed, 300, 1000000, 1000000000, 0);
       GememBoxes boxes = boxes_of (lifetimes, 1000000);
-      g_autoptr (GememGlue) sums = gemem_glue_new (&boxes, GEMEM_GLUE_SUMS),
-                            pairs = gemem_glue_new (&boxes, GEMEM_GLUE_PAIRS);
+      g_autoptr (GememGlue) sums = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_SUMS),
+                            pairs = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_PAIRS);
 
       g_assert_cmpuint (gemem_glue_rest (pairs)->n, <, 300);
       whole += gemem_glue_rest (sums)->n == 1;
       place (sums);
-      gemem_glue_take_apart (sums, &boxes);
+      gemem_glue_take_apart (sums, &boxes, NULL);
       assert_apart (&boxes);
       g_free (boxes.boxes);
     }
@@ -139,11 +139,11 @@ test_sums (void)
   for (guint i = 0; i < G_N_ELEMENTS (lives); i++)
     gemem_lifetimes_add (lifetimes, lives[i][0], lives[i][1], lives[i][2]);
   GememBoxes boxes = boxes_of (lifetimes, 9);
-  g_autoptr (GememGlue) sums = gemem_glue_new (&boxes, GEMEM_GLUE_SUMS);
+  g_autoptr (GememGlue) sums = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_SUMS);
 
   g_assert_cmpuint (gemem_glue_rest (sums)->n, ==, 1);
   g_assert_cmpint (place (sums), ==, 89);
-  gemem_glue_take_apart (sums, &boxes);
+  gemem_glue_take_apart (sums, &boxes, NULL);
   assert_apart (&boxes);
   g_assert_cmpint (gemem_boxes_top (&boxes), ==, 89);
   g_free (boxes.boxes);
@@ -161,13 +161,13 @@ test_loose (void)
   for (guint i = 0; i < G_N_ELEMENTS (lives); i++)
     gemem_lifetimes_add (lifetimes, lives[i][0], lives[i][1], lives[i][2]);
   GememBoxes boxes = boxes_of (lifetimes, 9);
-  g_autoptr (GememGlue) loose = gemem_glue_new (&boxes, GEMEM_GLUE_LOOSE),
-                        sums = gemem_glue_new (&boxes, GEMEM_GLUE_SUMS);
+  g_autoptr (GememGlue) loose = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_LOOSE),
+                        sums = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_SUMS);
 
   g_assert_cmpuint (gemem_glue_rest (sums)->n, ==, 4);
   g_assert_cmpuint (gemem_glue_rest (loose)->n, ==, 3);
   place (loose);
-  gemem_glue_take_apart (loose, &boxes);
+  gemem_glue_take_apart (loose, &boxes, NULL);
   assert_apart (&boxes);
   g_assert_cmpint (boxes.boxes[0].offset, ==, boxes.boxes[2].offset);
   g_free (boxes.boxes);

@@ -55,6 +55,26 @@ test_before (void)
     }
 }
 
+/* How far a long plan is can be asked meanwhile: of `optimal`, how far a dive is. */
+static void
+test_progress (void)
+{
+  g_autoptr (GememLifetimes) lifetimes = many_lifetimes ();
+  g_autoptr (GPtrArray)
+      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
+  gint share = 0;
+  const GememPlanInput input = { .lifetimes = lifetimes, .threads = 1, .share = &share };
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (gemem_planner_parse ("optimal:effort=quick", choices, NULL));
+  g_autoptr (GememPlan) plan = gemem_planner_run (choices->pdata[0], &input, &error);
+
+  g_assert_no_error (error);
+  g_assert_nonnull (plan);
+  g_assert_cmpint (share, >, 0);
+  g_assert_cmpint (share, <=, 1000);
+}
+
 static gpointer
 interrupt (gpointer flag)
 {
@@ -76,6 +96,7 @@ test_meanwhile (void)
                                       "tvm-usmp-hill-climb",
                                       "mindspore-somas",
                                       "minimalloc",
+                                      "idealloc",
                                       NULL };
 
   for (const char *const *planner = slow; *planner != NULL; planner++)
@@ -143,6 +164,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/plan-interrupt/before", test_before);
+  g_test_add_func ("/plan-interrupt/progress", test_progress);
   g_test_add_func ("/plan-interrupt/meanwhile", test_meanwhile);
   g_test_add_func ("/plan-interrupt/anytime", test_anytime);
   return g_test_run ();

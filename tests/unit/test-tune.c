@@ -137,6 +137,27 @@ test_paddle (void)
 }
 
 static void
+test_ge (void)
+{
+  /* layers that no search passes, minima below every root block, thresholds that are not met or are, and stacks */
+  check ("vit-train.gmt",
+         "ge-scalable:span_layer_lift_max=*,enable_quick_layer_mode=*,huge_page_mem_size=*", NULL,
+         26);
+  check ("gpt2-train.gmt",
+         "ge-scalable:stack=two|single|rts|fixed,span_layer_lift_max=0|2|4294967295,"
+         "enable_quick_layer_mode=no,single_thread=*",
+         NULL, 18);
+  check ("resnet50-train.gmt",
+         "ge-scalable:page_idem_num=16|20,huge_page_mem_size=2MiB|8MiB,"
+         "page_mem_size_total_threshold=0|100MiB|600MiB|1200MiB|2GiB|4GiB",
+         "sim:capacity=1700MiB", 21);
+  check_capacity ("vit-train.gmt",
+                  "ge-scalable:span_layer_lift_max=0|1|16|4294967295,enable_quick_layer_mode=*,"
+                  "huge_page_mem_size=2MiB|128MiB",
+                  NULL);
+}
+
+static void
 test_others (void)
 {
   /* no proofs are known for this: each is replayed, some not to the end */
@@ -153,6 +174,7 @@ main (int argc, char **argv)
   g_test_add_func ("/tune/limits", test_limits);
   g_test_add_func ("/tune/capacity", test_capacity);
   g_test_add_func ("/tune/paddle", test_paddle);
+  g_test_add_func ("/tune/ge", test_ge);
   g_test_add_func ("/tune/others", test_others);
   return g_test_run ();
 }

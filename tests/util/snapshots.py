@@ -5,7 +5,7 @@
                                                   by pickle's Python implementation, with keys of the future
     snapshots.py mixed FILE                       a state of its own: four streams, plain segments, private pools, empty devices between
     snapshots.py settings FILE                    settings that change between two requests, as gemem-dry-run has PyTorch annotate them
-    snapshots.py refused FILE                     as an observer of the error dumps it: taken inside of the request that is refused, its last event
+    snapshots.py refused FILE [FREE [SIZE]]       as an observer of the error dumps it: taken inside of the request that is refused, its last event (MiB)
     snapshots.py hostile DIR                      what must be refused or be harmless, and never hang
     snapshots.py big FILE EVENTS                  random events with call stacks of 40 to 99 frames, about 420 bytes an event
 """
@@ -106,7 +106,7 @@ def settings(path):
     pickle.dump({"segments": segments, "device_traces": [events], "allocator_settings": last, "external_annotations": notes}, open(path, "wb"), 4)
 
 
-def refused(path):
+def refused(path, free_then=424, asked=500):
     base, mib = 0x7F0000000000, 1 << 20
     frames = lambda line: [{"name": "forward", "filename": "train.py", "line": line}]
     segments, events = [], []
@@ -120,7 +120,7 @@ def refused(path):
                          "blocks": [{"address": address, "size": 300 * mib, "requested_size": 300 * mib, "state": "active_allocated", "frames": frames(10 + i)}]})
     free = {"addr": base + 512 * mib, "size": 300 * mib, "stream": 0, "time_us": 1700000000000010, "frames": frames(11)}
     events += [{"action": "free_requested", **free}, {"action": "free_completed", **free}, {"action": "segment_free", **free, "frames": frames(20)}]
-    events.append({"action": "oom", "size": 500 * mib, "device_free": 424 * mib, "stream": 0, "time_us": 1700000000000011, "frames": frames(20)})
+    events.append({"action": "oom", "size": int(asked) * mib, "device_free": int(free_then) * mib, "stream": 0, "time_us": 1700000000000011, "frames": frames(20)})
     settings = {"PYTORCH_CUDA_ALLOC_CONF": "", "max_split_size": -1, "garbage_collection_threshold": 0.0, "expandable_segments": False, "max_cached_size": -1}
     pickle.dump({"segments": segments, "device_traces": [events], "allocator_settings": settings, "external_annotations": []}, open(path, "wb"), 4)
 

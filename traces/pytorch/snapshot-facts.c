@@ -382,23 +382,19 @@ settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **err
   if (settings->memory_limit == 0 && !device->parts)
     settings->memory_limit = gemem_pytorch_releases_infer_limit (
         &device->releases, settings->garbage_collection_threshold, device->reserved);
-  if (settings->memory_limit == 0 && !device->parts && device->most < device->limited
-      && device->limited < G_MAXINT64)
-    {
-      settings->memory_limit = (guint64) MAX ((gint64) device->reserved + device->most, 1);
-      snapshot->limited = TRUE;
-    }
   settle_phases (snapshot, device);
   return TRUE;
 }
 
 /* The device that was recorded.  Its size is not in the file: where a request failed, what was reserved
- * and what was free then is what the program could have of it. */
+ * and what was free then is what the program could have of it; where that was enough, a limit of the program
+ * refused, and nobody knows of more than it ever held. */
 static void
 settle_size (GememSnapshot *snapshot)
 {
   GememTraceInfo *info = &snapshot->reader.info;
   guint64 most = 0, could = 0;
+  gboolean limited = FALSE;
 
   for (guint i = 0; i < snapshot->devices->len; i++)
     {
@@ -408,12 +404,18 @@ settle_size (GememSnapshot *snapshot)
       most = MAX (most, (guint64) MAX (start + device->most, 0));
       if (device->told)
         could = MAX (could, (guint64) MAX (start + device->could, 0));
+      limited = limited
+                || (device->limited != G_MAXINT64 && !device->parts
+                    && snapshot->records.settings.memory_limit == 0);
     }
-  if (could >= most && could > 0)
+  if (could > 0 && (most > 0 || !limited))
     {
-      info->device = g_strdup_printf ("capacity=%" G_GUINT64_FORMAT, could);
-      gemem_trace_info_note (info, "device",
-                             "what the program had and what was free when it ran out");
+      info->device = g_strdup_printf ("capacity=%" G_GUINT64_FORMAT,
+                                      limited ? most : MAX (could, most));
+      gemem_trace_info_note (
+          info, "device", "%s",
+          limited ? "what the program held at most, as a limit of its own refused more"
+                  : "what the program had and what was free when it ran out");
     }
   else if (most > 0)
     info->device = g_strdup_printf ("at_least=%" G_GUINT64_FORMAT, most);
@@ -427,13 +429,11 @@ note_settings (GememSnapshot *snapshot)
   const GememPytorchSettings *settings = &snapshot->records.settings;
 
   if (settings->memory_limit > 0)
-    gemem_trace_info_note (info, "note",
-                           "memory_limit=%" G_GUINT64_FORMAT
-                           " is inferred from %s; if the program's is known, give it",
-                           settings->memory_limit,
-                           snapshot->limited
-                               ? "a refusal of what the device had: it is this, or somewhat more"
-                               : "when garbage was collected");
+    gemem_trace_info_note (
+        info, "note",
+        "memory_limit=%" G_GUINT64_FORMAT
+        " is inferred from when garbage was collected; if the program's is known, give it",
+        settings->memory_limit);
   if (snapshot->host && strstr (info->settings, "pinned_reserve_segment_size_mb=") != NULL
       && strstr (info->settings, "pinned_reserve_segment_size_mb=0") == NULL)
     gemem_trace_info_note (

@@ -97,7 +97,8 @@ weigh_device (const GememSnapshot *snapshot, GememSnapshotDevice *device,
     device->net += (gint64) event->size;
   else if (event->kind == GEMEM_EVENT_SEGMENT_FREE || event->kind == GEMEM_EVENT_SEGMENT_UNMAP)
     device->net -= (gint64) event->size;
-  else if (event->kind == GEMEM_EVENT_OOM && has_free && event->aux < G_MAXINT64 / 4)
+  else if (event->kind == GEMEM_EVENT_OOM && event->size > 0 && has_free
+           && event->aux < G_MAXINT64 / 4)
     {
       const gint64 could = device->net + (gint64) event->aux;
 

@@ -83,7 +83,6 @@ typedef struct
   GPtrArray *devices;
   guint64 origin; /* us since 1970 of time 0 */
   gboolean has_time, truncated, names_pools;
-  gboolean limited;           /* the limit of the settings follows from what was refused */
   gboolean expandable, plain; /* segments of that kind were made */
   GArray *changes;            /* GememSnapshotPhase: of settings, which are those of all devices */
   char *settings_before;      /* the first of these; NULL: not told */
