@@ -18,6 +18,8 @@ typedef struct
 static const Foreign foreign[] = {
   { "version https://git-lfs.github.com/spec/", NULL,
     "a Git LFS pointer stands here in place of the file; fetch that with git lfs pull" },
+  { "PK\x03\x04", "segment_pool_id",
+    "a snapshot in an archive of torch.save; load it, and pickle.dump() it to a file" },
   { "PK\x03\x04", NULL,
     "a zip archive (as torch.save and jit.save write); name a recorded trace or a graph, not "
     "weights" },

@@ -245,6 +245,14 @@ is_better (const Tried *tried, guint i, guint j)
   return own_a != own_b ? own_a < own_b : calls_a != calls_b ? calls_a < calls_b : i < j;
 }
 
+/* What the program needs without another setting, from where others are replayed. */
+static guint64
+need_beside (const GememAdvice *advice)
+{
+  return advice->anew > 0 && (advice->need == 0 || advice->anew < advice->need) ? advice->anew
+                                                                                : advice->need;
+}
+
 /* What a setting must need less than to help; 0: whatever it needs. */
 static guint64
 most_of (const GememAdvice *advice)
@@ -257,12 +265,14 @@ most_of (const GememAdvice *advice)
 static gboolean
 helps (const GememAdvice *advice, const GememResult *result)
 {
+  const guint64 need = need_beside (advice);
+
   if (result == NULL)
     return FALSE;
-  if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT
+  if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && advice->anew == 0
       && (!advice->device_assumed || result->peak_reserved <= advice->now->fidelity.recorded_peak))
     return TRUE;
-  return result->peak_reserved < advice->need - advice->need / 100;
+  return result->peak_reserved < need - need / 100;
 }
 
 /* Indexes of those that help, the best first. */
@@ -345,6 +355,26 @@ take_other (GememAdvice *advice, const GememResult *result)
   advice->other_need = result->peak_reserved;
 }
 
+/* @spec with the addresses of policy @address; not owned, but for `device`. */
+static GememAllocatorSpec
+placed_by (const GememAllocatorSpec *spec, const char *address)
+{
+  GememAllocatorSpec placed = *spec;
+
+  placed.device = gemem_settings_new ();
+  if (spec->device != NULL)
+    gemem_settings_append (placed.device, spec->device);
+  gemem_settings_add (placed.device, "address", address);
+  return placed;
+}
+
+/* Whether the recorded state is part of what the program needs, which others do not start from. */
+static gboolean
+starts_in_state (const GememAdvice *advice)
+{
+  return advice->now->initial_events > 0 && !advice->now->state_unfit;
+}
+
 /* The second round: every setting by itself, and beside them what only informs. */
 static void
 try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal, Tried *tried)
@@ -354,7 +384,10 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
   const gboolean fixed = advice->system == NULL && question->system == NULL;
   const gboolean few = !advice->shortened && !(fixed && ordinal == GEMEM_DEVICE_HOST);
   const gboolean least = !advice->shortened && advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+  const gboolean anew = starts_in_state (advice);
+  const GememAllocatorSpec alive = anew ? placed_by (advice->spec, "cuda") : *advice->spec;
   g_autoptr (GPtrArray) others = few ? other_systems (advice) : g_ptr_array_new ();
+  const GememResult *result;
   Round round;
   guint n;
 
@@ -371,6 +404,8 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
     round_add (&round, others->pdata[i], ordinal);
   if (least)
     round_add (&round, advice->spec, ordinal)->find_capacity = TRUE;
+  if (anew)
+    round_add (&round, &alive, ordinal);
   round_run (&round, most_of (advice));
   collect (advice, tried, &round, n);
   advice->tried = n - advice->refused - advice->left_out;
@@ -379,7 +414,12 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
   if (least && round.results[n + others->len] != NULL
       && round.results[n + others->len]->least_capacity != G_MAXUINT64)
     advice->need = round.results[n + others->len]->least_capacity;
+  if (anew && (result = round.results[n + others->len + least]) != NULL
+      && gemem_result_is_proof (result))
+    advice->anew = result->peak_reserved;
   round_end (&round);
+  if (anew)
+    g_ptr_array_unref (alive.device);
 }
 
 /* The third round: the best values of the settings that helped, two at a time. */
@@ -420,6 +460,49 @@ try_pairs (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal
   advice->pairs = tried->candidates->len - before
                   - (advice->refused + advice->left_out - not_tried);
   round_end (&round);
+}
+
+/* ---- which of equally good blocks is taken, their addresses decide */
+
+#define PLACED 8 /* of the best settings, which may be offered */
+
+/* Forgets the settings with which the program fits, but not in other orders of addresses: those of a driver are
+ * as it likes.  Further ones than the best are not offered then. */
+static void
+try_placed (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal, Tried *tried)
+{
+  static const char *const orders[] = { "bump", "descending" };
+  g_autoptr (GArray) order = rank (advice, tried);
+  const guint n = MIN (order->len, PLACED);
+  g_autofree GememAllocatorSpec *placed = g_new0 (GememAllocatorSpec, n * G_N_ELEMENTS (orders));
+  Round round;
+
+  round_begin (&round, question);
+  for (guint i = 0; i < n * G_N_ELEMENTS (orders); i++)
+    {
+      const guint at = g_array_index (order, guint, i / G_N_ELEMENTS (orders));
+
+      placed[i] = placed_by (((GememCandidate *) tried->candidates->pdata[at])->spec,
+                             orders[i % G_N_ELEMENTS (orders)]);
+      round_add (&round, &placed[i], ordinal);
+    }
+  round_run (&round, 0);
+  for (guint i = 0; i < order->len; i++)
+    {
+      GememResult **result =
+          (GememResult **) &tried->results->pdata[g_array_index (order, guint, i)];
+      gboolean fails = FALSE;
+
+      for (guint j = 0; i < n && j < G_N_ELEMENTS (orders); j++)
+        fails |= round.results[i * G_N_ELEMENTS (orders) + j] != NULL
+                 && round.results[i * G_N_ELEMENTS (orders) + j]->ooms > 0;
+      advice->placed += fails;
+      if (fails || i >= n)
+        g_clear_pointer (result, gemem_result_free);
+    }
+  round_end (&round);
+  for (guint i = 0; i < n * G_N_ELEMENTS (orders); i++)
+    g_ptr_array_unref (placed[i].device);
 }
 
 /* ---- the lines */
@@ -470,7 +553,7 @@ choose_lines (GememAdvice *advice, Tried *tried)
         continue;
       line.need = line.result->peak_reserved;
       advice->least = MIN (advice->least, line.result->lower_bound);
-      line.saved = line.need < advice->need ? advice->need - line.need : 0;
+      line.saved = line.need < need_beside (advice) ? need_beside (advice) - line.need : 0;
       line.too_new = line.candidate->klass == advice->spec->klass
                      && gemem_recorder_refuses (advice->versions, line.candidate->spec);
       line.calls = (gint64) gemem_result_calls (line.result)
@@ -523,6 +606,8 @@ search (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal)
   try_singles (advice, question, ordinal, &tried);
   if (!advice->shortened)
     try_pairs (advice, question, ordinal, &tried);
+  if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT)
+    try_placed (advice, question, ordinal, &tried);
   choose_lines (advice, &tried);
   settle_other (advice);
   g_ptr_array_unref (tried.candidates);

@@ -76,7 +76,12 @@ typedef struct
   char *doubt;   /* why it cannot be told; NULL: it can, but for the device */
   guint64 need;  /* bytes with the settings it had; 0: not known */
   guint64 least; /* what is in use at once, whatever the settings of the system */
+  /* of a recording that begins in the middle: what it needs with the settings it had from what was alive then,
+   * as all others are replayed; 0: nothing is told by that, or it does not fit so either */
+  guint64 anew;
   GArray *lines; /* GememAdviceLine, the best first */
+  guint
+      placed; /* settings that are not offered, as the program fits with them in some orders of addresses only */
   /* settings: alone and in pairs; not of this version; not proven, as an approximation replays them; not
    * tried to the end, as that was interrupted */
   guint tried, pairs, refused, approximate, left_out;

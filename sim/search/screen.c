@@ -358,7 +358,9 @@ append_tried (GString *out, const GememAdvice *advice)
         g_string_append_printf (text, "; interrupted, %u more %s left out", advice->left_out,
                                 advice->left_out == 1 ? "is" : "are");
       else if (advice->lines->len == 0)
-        g_string_append (text, !failed ? "; none needs 1 % less"
+        g_string_append (text, !failed || advice->anew > 0 ? "; none needs 1 % less"
+                               : advice->placed > 0
+                                   ? "; with none of them it fits in all of 3 orders of addresses"
                                : advice->device_assumed || advice->limited
                                    ? "; none is known to fit there"
                                    : "; with none of them it fits");

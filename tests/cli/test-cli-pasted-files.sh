@@ -103,6 +103,15 @@ END
   done
   run 3 gemem-sim info gz.zip; says err 'not recognised'
   run 3 gemem-sim info two.zip; says err 'a zip archive of several files; unpack it and name one of them'
+  python3 - "$data" <<'END'
+import gzip, json, pickle, sys, zipfile
+snapshot = pickle.load(gzip.open(sys.argv[1] + "/refused-2.11.pickle.gz"))
+json.dump(snapshot, open("as.json", "w"))
+with zipfile.ZipFile("saved.pt", "w") as archive: # as torch.save stores it
+    archive.writestr("saved/data.pkl", pickle.dumps(snapshot, 2)); archive.writestr("saved/version", "3")
+END
+  run 3 gemem-sim as.json; says err 'a snapshot as JSON; pickle\.dump\(\) it'
+  run 3 gemem-sim saved.pt; says err 'a snapshot in an archive of torch\.save; load it'
   run 3 gemem-sim info weights.zip; says err 'a zip archive \(as torch\.save'
   for cut in cut-*.zip; do gemem-sim info "$cut" >out.txt 2>err.txt; status=$?; check "$cut ends in an error (status $status)" sh -c "test $status = 3 && grep -q '^gemem-sim: error: $cut' err.txt"; done
   for damaged in damaged-*.zip; do timeout 20 gemem-sim info "$damaged" >out.txt 2>err.txt; status=$?; [ $status -le 3 ] || ok 1 "$damaged: status $status"; done

@@ -405,6 +405,7 @@ static gboolean
 read_file (Kineto *kineto, GError **error)
 {
   int token = gemem_json_next (kineto->json, error);
+  gboolean snapshot = FALSE;
 
   if (token == GEMEM_JSON_BEGIN_ARRAY)
     {
@@ -417,6 +418,7 @@ read_file (Kineto *kineto, GError **error)
         {
           const gboolean events = strcmp (gemem_json_text (kineto->json), "traceEvents") == 0;
           const gboolean gpus = strcmp (gemem_json_text (kineto->json), "deviceProperties") == 0;
+          snapshot |= strcmp (gemem_json_text (kineto->json), "device_traces") == 0;
           if ((token = gemem_json_next (kineto->json, error)) < 0)
             return FALSE;
           if (events && token == GEMEM_JSON_BEGIN_ARRAY ? !read_events (kineto, error)
@@ -433,7 +435,10 @@ read_file (Kineto *kineto, GError **error)
   if (gemem_json_next (kineto->json, error) < 0)
     return FALSE;
   return kineto->found
-         || fail (kineto, error, "no \"traceEvents\"; this is no trace of torch.profiler");
+         || fail (kineto, error,
+                  snapshot
+                      ? "a snapshot as JSON; pickle.dump() it, or let _dump_snapshot() write it"
+                      : "no \"traceEvents\"; this is no trace of torch.profiler");
 }
 
 /* ---- selection, order, ids */

@@ -217,6 +217,7 @@ add_to_run (GememPytorchReleases *releases, const GememTraceEvent *event, guint3
   if (run->bytes == 0)
     run->first = run->least = event->size;
   run->least = MIN (run->least, event->size);
+  run->most = MAX (run->most, event->size);
   run->bytes += event->size;
   run->whole |= event->pool == 0;
   if (event->pool == 0 || gemem_idset_contains (&releases->known, event->pool))
@@ -410,7 +411,7 @@ find_refused (GememPytorchReleases *releases, const GememPytorchReleaseFacts *fa
     {
       GememPytorchRelease *run = &g_array_index (releases->runs, GememPytorchRelease, i);
 
-      if (run->cause == GEMEM_PYTORCH_RELEASE_GUESSED && run->asked > 0
+      if (run->cause == GEMEM_PYTORCH_RELEASE_GUESSED && run->asked > run->most
           && plus (run->before, run->asked) > most)
         run->cause = GEMEM_PYTORCH_RELEASE_REFUSED;
     }

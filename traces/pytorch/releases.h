@@ -32,7 +32,7 @@
  * within a pool by size class, stream, size and address: where that order breaks, another pool begins.
  *
  * Where call stacks are missing, but the device told at a failure what it let the program have, a run whose
- * request would have taken more than that is a refusal.
+ * request would have taken more than that is a refusal, unless one of the segments would have served the request.
  *
  * A request that fails releases the cache first, unless it is made while the program allocates in a pool
  * (use_mem_pool(), a capture).  So a segment of the default pool that is kept at a failure tells that it was;
@@ -40,7 +40,7 @@
  *
  * The cache of pinned host memory frees by itself what is larger than it may keep, and nothing else.
  *
- * Memory: 72 bytes per run, 4 per private pool, 1 per stack, 24 per segment, 16 for each kept one of 4096 failures.  Origin: peers.md 1a.4 to 1a.8, 2.1,
+ * Memory: 80 bytes per run, 4 per private pool, 1 per stack, 24 per segment, 16 for each kept one of 4096 failures.  Origin: peers.md 1a.4 to 1a.8, 2.1,
  * and what PyTorch 2.0 to 2.15 write.
  */
 #pragma once
@@ -63,6 +63,7 @@ typedef struct
   guint64 bytes; /* released in the run */
   guint64 first; /* bytes of the first segment */
   guint64 least; /* bytes of the smallest */
+  guint64 most;  /* of the largest */
   /* bytes that the request after the run needed from the device, and obtained unless it failed */
   guint64 asked;
   gint64 before; /* bytes reserved before the run, relative to the first event */
