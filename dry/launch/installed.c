@@ -8,7 +8,7 @@
  * object that has a runtime linked in which is not known (linked.c) would fail at its first call:
  * then none of them runs.
  *
- * NCCL and cuBLASLt are another case (gemem_dry_installed_beside()): they stand beside their
+ * NCCL, cuBLAS and cuBLASLt are another case (gemem_dry_installed_beside()): they stand beside their
  * stand-ins, which call them.
  */
 #include "config.h"

@@ -18,14 +18,24 @@
 
 DRY_FUNCTION (int, cublasCreate_v2, void **handle)
 {
+  void *own;
+
   INVALID_VALUE_UNLESS (handle != NULL, INVALID_VALUE);
+  int result = cublas_installed_create (&own);
+  if (result != SUCCESS)
+    return result;
   *handle = gemem_library_object_new ();
+  gemem_library_keep (*handle, CUBLAS_INSTALLED, &own, sizeof own);
   return SUCCESS;
 }
 
 DRY_FUNCTION (int, cublasDestroy_v2, void *handle)
 {
+  void *own = NULL;
+
   INVALID_VALUE_UNLESS (handle != NULL, NOT_INITIALIZED);
+  gemem_library_kept (handle, CUBLAS_INSTALLED, &own, sizeof own);
+  cublas_installed_destroy (own);
   gemem_library_object_free (handle);
   return SUCCESS;
 }

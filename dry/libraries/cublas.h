@@ -17,6 +17,7 @@ enum
   CUBLAS_SM_COUNT_TARGET,
   CUBLAS_LOGGER,
   CUBLAS_WORKSPACE, /* a CublasWorkspace, while the program's is used */
+  CUBLAS_INSTALLED, /* the handle of the installed library */
 };
 
 typedef struct
@@ -26,6 +27,7 @@ typedef struct
 } CublasWorkspace;
 
 #define CUBLAS_SUCCESS 0
+#define CUBLAS_ALLOC_FAILED 3
 
 /* Numbers of attributes of cuBLASLt, from cublasLt.h, which a descriptor keeps. */
 enum
@@ -37,6 +39,11 @@ enum
   CUBLASLT_DESC_COMPUTE_TYPE = 0,
   CUBLASLT_DESC_SCALE_TYPE,
 };
+
+/* *@own: a handle of the installed cuBLAS, which takes its memory of the device; NULL: there is none (cublas-installed.c).  Returns a status:
+ * success, or that memory was refused. */
+int cublas_installed_create (void **own);
+void cublas_installed_destroy (void *own);
 
 /* What the installed cuBLASLt answers cublasLtMatmulAlgoGetHeuristic() for descriptors of the stand-in (cublaslt-installed.c): at most @wanted
  * @results, *@found.  FALSE: there is none that answers. */

@@ -6,9 +6,11 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "dry/driver/remembered.h"
@@ -217,13 +219,16 @@ gemem_library_unknown_value (const char *function)
   note_once (GEMEM_DRY_NOTE_VALUE, function);
 }
 
-/* By a name that audit.c does not know, else it would lead to the stand-in.  DEEPBIND: what the
- * library calls of its own is not what is preloaded. */
+/* By a name that audit.c does not know, else it would lead to the stand-in, and that no other was opened by: the loader would
+ * return that one.  DEEPBIND: what the library calls of its own is not what is preloaded. */
 gpointer
 gemem_library_open_beside (const char *path)
 {
   const int fd = open (path, O_RDONLY | O_CLOEXEC);
-  g_autofree char *name = g_strdup_printf ("/proc/%d/fd/%d", (int) getpid (), fd);
+  static gint opened;
+  const guint number = (guint) g_atomic_int_add (&opened, 1);
+  g_autofree char *name = g_strdup_printf ("/proc/%d%.*s/fd/%d", (int) getpid (),
+                                           (int) MIN (2 * number, 16), "/./././././././.", fd);
   gpointer library;
 
   if (fd < 0)
@@ -233,4 +238,72 @@ gemem_library_open_beside (const char *path)
   gemem_dry_in_library (-1);
   close (fd);
   return library;
+}
+
+/* Where a relocation of @map names a function that another object has: its name; else NULL. */
+static const char *
+imported (const ElfW (Rela) * one, const ElfW (Sym) * symbols, const char *names)
+{
+  const guint64 type = ELF64_R_TYPE (one->r_info);
+  const ElfW (Sym) *symbol = &symbols[ELF64_R_SYM (one->r_info)];
+
+  return (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) && symbol->st_shndx == SHN_UNDEF
+             ? names + symbol->st_name
+             : NULL;
+}
+
+static void
+write_pointer (gpointer *at, gpointer value)
+{
+  const gsize page = (gsize) sysconf (_SC_PAGESIZE), first = (gsize) at / page * page;
+
+  if (mprotect (GSIZE_TO_POINTER (first), page, PROT_READ | PROT_WRITE) == 0)
+    *at = value;
+}
+
+/* The loader takes an object of that name that is loaded, which is the stand-in. */
+void
+gemem_library_bind (gpointer library, const char *prefix, gpointer to)
+{
+  const ElfW (Sym) *symbols = NULL;
+  const char *names = NULL;
+  const ElfW (Rela) * tables[2] = { NULL };
+  gsize sizes[2] = { 0 };
+  struct link_map *map;
+
+  if (dlinfo (library, RTLD_DI_LINKMAP, &map) != 0)
+    return;
+  for (const ElfW (Dyn) *one = map->l_ld; one->d_tag != DT_NULL; one++)
+    switch (one->d_tag)
+      {
+      case DT_SYMTAB:
+        symbols = GSIZE_TO_POINTER (one->d_un.d_ptr);
+        break;
+      case DT_STRTAB:
+        names = GSIZE_TO_POINTER (one->d_un.d_ptr);
+        break;
+      case DT_JMPREL:
+        tables[0] = GSIZE_TO_POINTER (one->d_un.d_ptr);
+        break;
+      case DT_PLTRELSZ:
+        sizes[0] = one->d_un.d_val;
+        break;
+      case DT_RELA:
+        tables[1] = GSIZE_TO_POINTER (one->d_un.d_ptr);
+        break;
+      case DT_RELASZ:
+        sizes[1] = one->d_un.d_val;
+        break;
+      default:
+        break;
+      }
+  for (guint t = 0; t < G_N_ELEMENTS (tables) && symbols != NULL && names != NULL; t++)
+    for (gsize i = 0; tables[t] != NULL && i < sizes[t] / sizeof *tables[t]; i++)
+      {
+        const char *name = imported (&tables[t][i], symbols, names);
+        gpointer function = name != NULL && g_str_has_prefix (name, prefix) ? dlsym (to, name)
+                                                                            : NULL;
+        if (function != NULL)
+          write_pointer (GSIZE_TO_POINTER (map->l_addr + tables[t][i].r_offset), function);
+      }
 }

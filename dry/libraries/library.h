@@ -68,6 +68,10 @@ gsize gemem_library_unknown_size (const char *function, guint64 limit);
 /* Opens the installed library at @path, which a stand-in calls besides its own functions; NULL: dlerror() says why. */
 gpointer gemem_library_open_beside (const char *path);
 
+/* The functions of other objects that @library, which was opened so, calls by names that begin with @prefix are those of @to from now on,
+ * as far as it has them. */
+void gemem_library_bind (gpointer library, const char *prefix, gpointer to);
+
 /* A program reads a value from @function that no kernel computed; noted. Zero stands for it. */
 void gemem_library_unknown_value (const char *function);
 

@@ -32,7 +32,7 @@ _ASIDE = (__file__, os.path.join(_HERE, "known.py"), "site-packages/gemem/known.
 _ASIDE_FROM = ("<frozen", _HERE, os.path.dirname(os.__file__) + os.sep)  # with these begin lines of Python's own modules
 _OTHERS = re.compile(r"(site|dist)-packages|/torchinductor_|/torch_geometric\.")  # lines of packages, and of what these write (gemem_frame_is_program())
 OFTEN = 2000  # reads at one place after which the user is told
-_generation = {"ended": False, "length": "0"}
+_generation = {"ended": False, "length": "0", "mixin": None}
 _READS = ("item", "is_nonzero", "_local_scalar_dense", "equal", "allclose")  # operators that read for others
 _MOVES = re.compile("|".join(_READS) + r"|to|to_\w+|_to_copy|copy_|_copy_from\w*|clone|contiguous|detach|resolve_\w+|lift\w*")  # that bring what they do not look at
 _VALUE = 16  # copies of so few bytes are values, whatever they hold
@@ -369,7 +369,7 @@ class Values(object):
             if follows is not None and known == 0:
                 return self.give(follows, address, size, stack)
             if known == 0 and size == 1 and "transformers/generation/" in text:
-                return self.end_generation(address, size)
+                return self.end_generation(address, size, stack[0])
             if known == 2:
                 self.count("assumed", stack)
             elif known == 0:
@@ -412,10 +412,11 @@ class Values(object):
                 return True
         return False
 
-    def end_generation(self, address, size):
-        """For the truth values that generate() of transformers reads: whether it is done."""
+    def end_generation(self, address, size, place):
+        """For the truth values that generate() of transformers reads: whether it is done, or, for beams, whether it is not."""
         tell("generate() of transformers stops at its length, no sequence before")
-        if _generation["ended"]:
+        beams = place.endswith(" _beam_search") and hasattr(_generation["mixin"], "_beam_search_has_unfinished_sequences")
+        if _generation["ended"] != beams:
             _set(address, size, "1")
 
 
@@ -431,6 +432,7 @@ def watch_generation(module):
 
     def begin_again(self, *arguments, **options):
         _generation["ended"] = False  # what is read of arguments, before the first token
+        _generation["mixin"] = getattr(sys.modules.get("transformers.generation.utils"), "GenerationMixin", None)
         begin(self, *arguments, **options)
 
     def check_and_tell(self, input_ids, *arguments, **options):

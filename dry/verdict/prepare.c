@@ -246,10 +246,13 @@ set_installed (char **environment, const GememDryInstalled *installed)
   g_autofree char *names = gemem_dry_installed_names (installed);
   g_autofree char *problems = gemem_dry_installed_problems (installed);
   const char *nccl = gemem_dry_installed_beside (installed, "libnccl.so");
+  const char *cublas = gemem_dry_installed_beside (installed, "libcublas.so");
   const char *cublaslt = gemem_dry_installed_beside (installed, "libcublasLt.so");
 
   environment = g_environ_setenv (environment, GEMEM_ENV_DRY_NCCL_INSTALLED,
                                   nccl != NULL ? nccl : "", TRUE);
+  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_CUBLAS_INSTALLED,
+                                  cublas != NULL ? cublas : "", TRUE);
   environment = g_environ_setenv (environment, GEMEM_ENV_DRY_CUBLASLT_INSTALLED,
                                   cublaslt != NULL ? cublaslt : "", TRUE);
   environment = g_environ_setenv (environment, GEMEM_ENV_DRY_INSTALLED, names != NULL ? names : "",

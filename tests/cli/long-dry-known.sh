@@ -158,6 +158,9 @@ for what in bernoulli bernoulli_ dropout multinomial exponential 'of many' 'noth
 # cuDNN asks cuBLASLt for workspaces: 272 bytes, as on an H100
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SHARED/gpu/cases/cublaslt_in_cudnn.py"; says out ', 272\]$'; says err '^  h100 +fits:'; says err '^  libraries .*libcublasLt\.so'
 
+# cuBLAS takes what it took on an H100 for a handle, beside PyTorch's segments
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SHARED/gpu/cases/held_by_cublas.py"; says out '^67240960$'; says err '^  libraries .*libcublas\.so'; says err '^  held in all +128\.1 MiB'
+
 # cuSPARSE reads how many entries a product has
 cat >product.py <<'EOF'
 import torch

@@ -75,14 +75,20 @@ def generate(ids, length):
         ids = torch.cat([ids, ids[:, -1:]], dim=1)
         done = bool(criteria(ids, None).all())
     return ids
-def _beam_search(ids, length):
-    ids = generate(ids, length)
-    return ids[:, : (ids.float().digamma() > 0).sum(dim=1).max()]
+class GenerationMixin:
+    def _beam_search_has_unfinished_sequences(self, done): return (done.float().digamma() > 0).all()
+    def _beam_search(self, ids, length):
+        done, criteria, steps = False, StoppingCriteriaList([MaxLengthCriteria(length)]), 0
+        while not done:
+            ids, steps = torch.cat([ids, ids[:, -1:]], dim=1), steps + 1
+            done = not self._beam_search_has_unfinished_sequences(criteria(ids, None))
+        return ids[:, : (ids.float().digamma() > 0).sum(dim=1).max()], steps
 PY
 cat >generation.py <<'PY'
 import torch, transformers.generation.utils as utils
 print(*utils.generate(torch.ones(2, 3, device="cuda", dtype=torch.long), 12).shape)
-print(*utils._beam_search(torch.ones(2, 3, device="cuda", dtype=torch.long), 9).shape)
+ids, steps = utils.GenerationMixin()._beam_search(torch.ones(2, 3, device="cuda", dtype=torch.long), 9)
+print("beams", steps, *ids.shape)
 PY
 cat >end.py <<'PY'
 import os, signal, sys, torch
@@ -155,7 +161,7 @@ for python in $GEMEM_TORCH; do
   run 0 gemem-dry-run --value 'wait.py:3 =0*2500,1' "$python" wait.py; says out '^2500$'
   # A shell's background jobs ignore SIGINT, and so would what they start.
   run 124 env --default-signal=INT timeout -k 60 -s INT 30 gemem-dry-run "$python" wait.py; says err 'wait\.py:3 <module> has read 2000 values .* if it waits for another'
-  run 0 gemem-dry-run "$python" generation.py; says out '^2 12$'; says out '^2 9$'; says err '^  note +generate\(\) of transformers stops at its length'
+  run 0 gemem-dry-run "$python" generation.py; says out '^2 12$'; says out '^beams 6 2 9$'; says err '^  note +generate\(\) of transformers stops at its length'
   # private pools that are gone at the end, which PyTorch's history does not name before 2.12
   for name in deleted shared pool nested; do
     run 0 gemem-dry-run --json pools.json "$python" "$programs/private_pools.py" $name

@@ -136,6 +136,30 @@ run 0 gemem-dry-run ./multiplies; says out '^0 1 272 0$'; says err '^  libraries
 run 0 gemem-dry-run ./multiplies small; says out '^0 1 0 0$'; says err '^  workspaces +1 sizes .*cublasLtMatmulAlgoGetHeuristic 0\.\.1000$'; lacks err '^  libraries'
 run 0 gemem-dry-run --stand-ins ./multiplies; says out '^0 1 0 0$'; says err '^  workspaces +1 sizes .*cublasLtMatmulAlgoGetHeuristic 0\.\.1000$'
 
+# ---- cuBLAS takes memory of the device for each handle, and asks its own cuBLASLt, though the stand-in's is loaded
+library handles libcublasLt.so.13 'int cublasLtInside (void) { return 5; }'
+library handles libcublas.so.13 "$(printf '%s\n' "$linked" | sed '$d')
+int cublasLtInside (void);
+int cublasCreate_v2 (void **it) { static int once; once = once ? once : (__cudaRegisterFatBinary (&image), 1); *it = &once; return cublasLtInside () != 5 ? 99 : cudaMalloc (it, 3 << 20) ? 3 : 0; }
+int cublasDestroy_v2 (void *it) { return 0; }
+int cublasSgemm_v2 () { return 99; }" "$PWD/handles/libcublasLt.so.13"
+cat >handles.c <<'END'
+#include <stdio.h>
+int cublasCreate_v2 (void **), cublasDestroy_v2 (void *), cublasSgemm_v2 (void *, int, int, int, int, int, const float *, const void *, int, const void *, int, const float *, void *, int);
+int main (void)
+{
+  void *one, *two, *three;
+  int made = cublasCreate_v2 (&one), again = cublasCreate_v2 (&two);
+  cublasDestroy_v2 (one);
+  printf ("%d %d %d %d\n", made, again, cublasCreate_v2 (&three), cublasSgemm_v2 (two, 0, 0, 1, 1, 1, 0, 0, 1, 0, 1, 0, 0, 1));
+  return 0;
+}
+END
+"$cc" -o handles.x handles.c -Wl,--no-as-needed handles/libcublas.so.13 fake/libcudart.so.12 -Wl,-rpath,"$PWD/handles" -Wl,--allow-shlib-undefined
+run 0 gemem-dry-run ./handles.x; says out '^0 0 0 0$'; says err '^  peak live +9\.000 MiB'; says err '^  libraries +libcublas\.so\.13 ran as installed'
+run 0 gemem-dry-run --capacity 4MiB ./handles.x; says out '^0 3 3 0$' # what is refused is not made
+run 0 gemem-dry-run --stand-ins ./handles.x; says out '^0 0 0 0$'; lacks err '^  peak live +9'
+
 # ---- candidates that are measured: each has a workspace of another size, and a dry run has no times
 library measured libcudnn.so.9 'int cudnnBackendGetAttribute (long *plan, int id, int type, long wanted, long *count, long *size) { *count = 1; *size = *plan; return id != 402 || type != 3; }
 static int ran;
