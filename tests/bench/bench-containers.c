@@ -9,7 +9,7 @@
  * remove the oldest; and lookups alone. GHashTable has the keys as pointers (its fastest way) and
  * the records allocated by g_new.
  *
- * Prints one JSON object per line, the best of five rounds; the ratio is GLib's time over ours. All
+ * Prints one JSON object per line, the best of three rounds; the ratio is GLib's time over ours. All
  * containers run on the same random numbers, and the checksums of the blocks found must be equal,
  * so that all do the same work.
  */
@@ -23,7 +23,7 @@
 #include "base/tree.h"
 #include "tests/bench/bench.h"
 
-#define ROUNDS bench_size (5, 1)
+#define ROUNDS bench_size (3, 1)
 
 typedef struct
 {

@@ -2,7 +2,8 @@
 #
 #   jq -n -f report.jq --slurpfile rows ROWS --slurpfile goals goals.json --slurpfile baseline baseline.json --argjson environment {...}
 #
-# Output: { table: [[cell...]...], live: [[cell...]...], goals: {met, missed}, ratios: {name: value}, compared, skipped: [...], regressions: [...] }.
+# Output: { table: [[cell...]...], live: [[cell...]...], goals: {met, missed}, ratios: {name: value}, compared, unknown: [...] (ratios that the baseline lacks),
+#   skipped: [...], regressions: [...] }.
 # A ratio is compared with the baseline, larger is worse: time of one thing over time of another in the same run, or instructions per
 # event.  Times are noisy, so only half as much again is a regression; instructions are exact: a tenth more is.
 
@@ -119,6 +120,7 @@ def comparable ($baseline; $environment):
     goals: { met: ($verdicts | map (select (. == "PASS")) | length), missed: ($verdicts | map (select (. == "MISS")) | length) },
     ratios: $now,
     compared: ([$now | keys[] | select ($before[.] != null)] | length),
+    unknown: (if $old.ratios then [$now | keys[] | select ($old.ratios[.] == null)] else [] end),
     skipped: (if $old.ratios and $old.environment != $environment
               then ["instruction counts are not compared: the baseline was made by \($old.environment | tojson), this is \($environment | tojson)"] else [] end
               + [($before | keys[]) as $key | select ($now[$key] == null) | "\($key): in the baseline, but not measured in this run"]),

@@ -105,6 +105,7 @@ jq -r 'if .live != [] then "" else empty end' "$work/report"
 jq -r '.live[] | @tsv' "$work/report" | align 1
 jq -r --arg file "$results" --arg skipped "$skipped" '
   "", "goals: \(.goals.met) met, \(.goals.missed) missed; \(.compared) ratios compared with the baseline, \(.regressions | length) worse; all figures: \($file)",
+  (if .unknown == [] then empty else "without a baseline: \(.unknown | length), as \(.unknown[0]); make bench-baseline writes one" end),
   (.skipped[], ($skipped | select (. != "")) | "skipped: " + .), (.regressions[] | "regression: " + .)' "$work/report"
 
 if [ $write_baseline = yes ]; then

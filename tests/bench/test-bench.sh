@@ -80,6 +80,11 @@ says out '^regression: flatness-instructions any direct: 1.51, and the goal is <
 { row direct 80 12500000; row ge-scalable 160 2499999; count 550; } >rows
 run 0 "$bench" --rows rows
 says out ' 2 ratios compared with the baseline, 0 worse'
+check 'every ratio has a baseline' sh -c '! grep -q "^without a baseline" "$1"' x "$out"
+# An allocator that came later.
+{ row direct 40 25000000; row ge-scalable 80 5000000; row tf-bfc 90 4000000; count 500; } >rows
+run 0 "$bench" --rows rows
+says out '^without a baseline: 1, as time: replay training tf-bfc over direct; make bench-baseline writes one$'
 # More than a tenth.
 { row direct 40 25000000; row ge-scalable 80 5000000; count 550.6; } >rows
 run 5 "$bench" --rows rows

@@ -28,6 +28,7 @@ check 'one line for each attribute' sh -c 'test $(grep -c "^attribute [0-9]* " h
 for line in 'device name NVIDIA H100 80GB HBM3' 'device total_memory 85017493504' 'attribute 16 132' 'attribute 75 9' 'attribute 97 232448' 'attribute 149 error 1'; do
   check "h100 says: $line" grep -qx "$line" h100
 done
+check 'granularities of multicast' sh -c 'test $(grep -c "^multicast [12] [a-z]* [1-9][0-9]*$" h100) = 4'
 check 'the kernel driver, of NVML' grep -q '^driver kernel [0-9.]*$' h100
 for when in context module launch; do check "memory after $when" grep -q "^memory $when free [0-9]*$" h100; done
 check 'memory of NVML, before there is a context' grep -q '^memory start nvml-free [0-9]*$' h100

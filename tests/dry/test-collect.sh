@@ -35,7 +35,8 @@ run 1 env GEMEM_DRIVER=sim:capacity=64MiB "$collect" -q -t 60 -o short tests; sa
 for of in decisions device torch; do
   check "what test-gpu-$of says begins with where it ran" grep -q 'gemem stand-in 0, CUDA 13.0; .*, Linux .* UTC$' short/tap/test-gpu-$of.tap
 done
-run 0 "$collect" -q -o all sanitizer
+run 0 env GEMEM_PART=20000 "$collect" -q -o all -a parts.tar.gz sanitizer
+check 'an archive too large to be fetched is in parts' sh -c 'test ! -e parts.tar.gz -a -e parts.tar.gz.ab && cat parts.tar.gz.* | tar -tz | grep -qx all/README.md'
 check 'a second call keeps what the first one found' sh -c 'test $(grep -c "^| [a-z]* | ok | " all/README.md) = 5'
 
 # ---- PyTorch, and a pack without the build: a program that uses the driver as PyTorch would, by what record.py and live.py are called with
@@ -55,7 +56,14 @@ script, workload, steps = sys.argv[1], sys.argv[2], sys.argv
 open(script).close()  # it is there
 if workload == os.environ.get("BROKEN"):
     sys.exit("RuntimeError: broken")
-if script == "live.py":
+if script == "live.py" and "cudaMallocAsync" in os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""):
+    says, driver, context, address, pool, keep = {"seconds": 2.5, "peak_reserved": 33}, ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(), ctypes.c_uint64(), ctypes.c_void_p(), ctypes.c_uint64(2**64 - 1)
+    assert driver.cuInit(0) == 0 and driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and driver.cuCtxSetCurrent(context) == 0
+    assert driver.cuDeviceGetDefaultMemPool(ctypes.byref(pool), 0) == 0 and driver.cuMemPoolSetAttribute(pool, 4, ctypes.byref(keep)) == 0
+    for size in (1, 2, 3):
+        assert driver.cuMemAllocAsync(ctypes.byref(address), ctypes.c_size_t(size << 20), None) == 0
+        assert driver.cuMemsetD8Async(address, 0, ctypes.c_size_t(size << 20), None) == 0
+elif script == "live.py":
     says = {"seconds": 1.5, "peak_allocated": 11, "peak_reserved": 22}
     if "GEMEM_ALLOCATOR" in os.environ:
         library = ctypes.CDLL(sys.argv[sys.argv.index("--library") + 1])
@@ -90,6 +98,8 @@ check 'whose statistics are there' grep -q '"allocs": 29' far/live/vit-train-pyt
 check 'a recording, and how it replays' grep -q '^| vit-train.gmt | .*"memory_limit": 1073741824} | 4 | 2 of 2 decisions' far/recorded.md
 check 'it is kept' gemem-sim validate far/recorded/vit-train.gmt
 check 'the jobs of two steps ran beside each other' sh -c 'grep -q "^| live | ok | [0-9]* s |" far/README.md && grep -q "^| record | ok | [0-9]* s |" far/README.md'
+check 'PyTorch on pools of CUDA, alone and recorded, and replayed' grep -q '^On cudaMallocAsync, vit-train: 2.5 s, recorded 2.5 s; 5 events, work 1; reserved 33 bytes, cuda-async 33554432; [1-3] of 3 blocks' far/recorded.md
+check 'the recording has how the pool is set' sh -c 'gemem-sim convert far/recorded/vit-train-pools.gmt - -f text | grep -q "^settings .*release_threshold=unlimited"'
 check 'gemem-record has seen the same' grep -q ': 2 segments of PyTorch, 0 of them not recorded' far/recorded.md
 run 1 env BROKEN=vit-train PYTHON="$PWD/torch" "$collect" -q -o far live record
 says out '^live: failed \(vit-train-own: exit status 1, RuntimeError: broken$'; says out '^vit-train-pytorch-caching: exit status 1'

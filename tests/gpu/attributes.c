@@ -8,6 +8,7 @@
  *   device name|total_memory VALUE
  *   driver cuda|kernel VALUE           the CUDA that the driver knows; the kernel driver, of NVML
  *   attribute NUMBER VALUE|error CODE  cuDeviceGetAttribute, of each number from 1 to 150
+ *   multicast DEVICES minimum|recommended VALUE|error CODE  granularity of an object of 1 or 2 devices
  *   runtime missing|version VALUE|error CODE
  *   property OFFSET VALUE              each word of cudaDeviceProp that is not 0: byte, 32 bits
  *   nvml missing|error CODE
@@ -71,7 +72,7 @@ check (int code, const char *what)
   exit (code == 100 ? 77 : 1); /* CUDA_ERROR_NO_DEVICE */
 }
 
-static void
+static void *
 open_driver (void)
 {
   void *library = dlopen ("libcuda.so.1", RTLD_NOW);
@@ -83,6 +84,7 @@ open_driver (void)
 #define CALL(name, arguments) *(void **) &cu.name = dlsym (library, #name);
   DRIVER_CALLS (CALL)
 #undef CALL
+  return library;
 }
 
 /* One call of another library, looked up by name; -1 where it has none of that name. */
@@ -185,6 +187,30 @@ say_attributes (int device)
     }
 }
 
+/* cuMulticastGetGranularity(), which the manual gives no values for. */
+static void
+say_multicast (void *library)
+{
+  static const char *const names[] = { "minimum", "recommended" };
+  for (unsigned devices = 1; devices <= 2; devices++)
+    for (int which = 0; which < 2; which++)
+      {
+        struct
+        {
+          unsigned devices;
+          size_t size;
+          unsigned long long handles, flags;
+        } object = { .devices = devices, .size = (size_t) 2 << 20 };
+        size_t bytes = 0;
+        int code = ASK (library, "cuMulticastGetGranularity", (size_t *, const void *, int), &bytes,
+                        &object, which);
+        if (code != 0)
+          printf ("multicast %u %s error %d\n", devices, names[which], code);
+        else
+          printf ("multicast %u %s %zu\n", devices, names[which], bytes);
+      }
+}
+
 static void *
 open_runtime (const char *path)
 {
@@ -261,13 +287,14 @@ main (int argc, char **argv)
     else
       return 2;
   ordinal = optind < argc ? atoi (argv[optind]) : 0;
-  open_driver ();
+  void *driver = open_driver ();
   check (cu.cuInit (0), "cuInit");
   check (cu.cuDeviceGet (&device, ordinal), "cuDeviceGet");
   puts ("# gemem-attributes: 1");
   say_device (device);
   open_nvml (device);
   say_attributes (device);
+  say_multicast (driver);
   say_context (device);
   say_properties (runtime, ordinal);
   return ferror (stdout) || fclose (stdout) ? 1 : 0;

@@ -106,6 +106,30 @@ beside () {
   fi
 }
 
+# pooled WORKLOAD: PyTorch on CUDA's own pools, alone and with gemem-record beside it: what recording costs, and what cuda-async makes of the recording.
+# Places are counted from the first block's.
+pooled () {
+  pools=PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync made=$folder/recorded/$1-pools.gmt
+  if ! why=$(script "$pools" "$python" live.py "$1" --steps 5); then echo "$1-pools: $why"; return 1; fi
+  alone=$(value seconds)
+  if ! why=$(script gemem-record -o "$made" env "LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}" "$pools" "$python" live.py "$1" --steps 5); then
+    echo "$1-pools, recorded: $why"
+    return 1
+  fi
+  gemem-sim convert "$made" "$work/text.txt" 2>"$work/err" && gemem-sim replay "$made" -a cuda-async --events "$work/log" -f json -o "$work/replayed.json" 2>"$work/err" ||
+    { echo "$1-pools: $(head -n 1 "$work/err")"; return 1; }
+  sed -n 's/^alloc .*addr=\(0x[0-9a-f]*\).*/\1/p' "$work/text.txt" >"$work/real"
+  awk -F, '$2 == "alloc" { print $5 }' "$work/log" >"$work/model"
+  same=$(paste "$work/real" "$work/model" | awk 'function number(hex, i, sum) { # doubles hold 2^53, addresses are below 2^48
+      sum = 0; hex = tolower(substr(hex, 3)); for (i = 1; i <= length(hex); i++) sum = 16 * sum + index("0123456789abcdef", substr(hex, i, 1)) - 1; return sum }
+    NR == 1 { real = number($1); model = number($2) }
+    number($1) - real == number($2) - model { same++ }
+    END { print same + 0, "of", NR }')
+  printf '\nOn cudaMallocAsync, %s: %s s, recorded %s s; %s events, work %s; reserved %s bytes, cuda-async %s; %s blocks lie as recorded.\n' "$1" "$alone" "$(value seconds)" \
+    "$(grep -c '^[a-z]' "$work/text.txt")" "$(grep -c '^work ' "$work/text.txt")" "$(value peak_reserved)" \
+    "$(sed -n 's/^ *"peak_reserved": \([0-9]*\).*/\1/p' "$work/replayed.json" | head -n 1)" "$same" >"$work/rows"
+}
+
 jobs_record () {
   pytorch || return
   echo recording vit-train vit-train none
@@ -121,6 +145,8 @@ jobs_record () {
     echo recording gpt2-train-too-short gpt2-train none --memory 1500000000
   fi
   echo beside vit-train
+  echo pooled vit-train
+  [ -n "$quick" ] || echo pooled llama-decode
 }
 
 gather_record () {

@@ -4,7 +4,7 @@
 #   tests/gpu/collect.sh [-d DEVICE] [-o FOLDER] [-a ARCHIVE] [-p FOLDER]... [-t SECONDS] [-q] [STEP...]
 #     -d DEVICE   cuda:0 by default; any settings of it but a profile
 #     -o FOLDER   results/gpu by default
-#     -a ARCHIVE  a .tar.gz of FOLDER, made at the end
+#     -a ARCHIVE  a .tar.gz of FOLDER, made at the end; one of more than 15 MiB, which is too large to be fetched, in parts of that size: ARCHIVE.aa, .ab ...; join with cat
 #     -p FOLDER   Python programs of the step programs; by default those in a pack, else gpu/programs and gpu/cases of the shared data (GEMEM_SHARED)
 #     -t SECONDS  540 by default: a step gets what is left, and what finds none is named, to be run by another call with the same folder
 #     -q          quick: one trace, two allocators; to try the script
@@ -21,7 +21,8 @@
 #   probe.log            what the driver answered to probe.txt (probe.c has the form): pools and addresses that specifications leave open
 #   tap/NAME.tap         what the GPU tests said; sanitizer.txt
 #   live.md live/        PyTorch training and serving on our allocators and on its own: memory; the statistics of each run
-#   recorded.md recorded/NAME.gmt   recordings of PyTorch's own allocator, and whether pytorch-caching decides the same; gemem-record beside it
+#   recorded.md recorded/NAME.gmt   recordings of PyTorch's own allocator, and whether pytorch-caching decides the same; gemem-record beside it, and on CUDA's own
+#                        pools (NAME-pools.gmt), whether cuda-async decides as they did
 #   programs.md programs/NAME.txt NAME.json NAME.pickle.gz   what each program printed; of those that import truth.py, their true memory and the snapshot
 #   failed/NUMBER.STEP.txt   the last errors of jobs that failed; of a Python program that ran out of time, where it was
 #   README.md            on what all that was found, and how each step ended
@@ -268,5 +269,9 @@ done
   printf '\nMade by `tests/gpu/collect.sh`, whose head says what each file is. Its last calls:\n\n| step | ended | took | at (UTC) | said |\n| --- | --- | ---: | --- | --- |\n'
   for step in $names; do cat "$folder/.steps/$step" 2>/dev/null || echo "| $step | not run | | | |"; done
 } >"$folder/README.md"
-[ -z "$archive" ] || tar -czf "$archive" -C "$(dirname "$folder")" "$(basename "$folder")" || failed=1
+most=${GEMEM_PART:-15728640}
+if [ -n "$archive" ]; then
+  tar -czf "$archive" -C "$(dirname "$folder")" "$(basename "$folder")" || failed=1
+  [ "$(wc -c <"$archive")" -le "$most" ] || { split -b "$most" "$archive" "$archive." && rm "$archive"; } || failed=1
+fi
 exit $failed

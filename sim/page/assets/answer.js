@@ -44,7 +44,7 @@ function factsOf (advice) {
     advice.needed_bytes > 0 && fact ("needed", bytes (advice.needed_bytes), "needed as it is"),
     // a device that refused, of a size that nobody recorded, is not the one that is assumed elsewhere
     !(advice.capacity_assumed && advice.refused_when_recorded > 0)
-      && fact ("capacity", bytes (advice.capacity_bytes), advice.capacity_assumed ? "device, assumed" : "device"),
+      && fact ("capacity", bytes (advice.capacity_bytes), advice.needed_of_limit ? "limit, or more" : advice.capacity_assumed ? "device, assumed" : "device"),
     advice.lower_bound_bytes > 0 && fact ("least", bytes (advice.lower_bound_bytes), "in use at once: no setting needs less"),
     fact ("failed", count (advice.failed), "requests failed"),
     fact ("events", count (advice.events), "events"),
@@ -60,7 +60,7 @@ function viewLines (parent, advice) {
     parent.append (make ("div.paste", null, make ("code", null, line.paste),
       make ("span.saves", null, line.saved_bytes > 0 ? "saves " + bytes (line.saved_bytes) : "fits"),
       make ("span.soft.small.number", null, "needs " + bytes (line.needed_bytes)
-        + (line.refused_by_oldest_version ? "; the oldest version it may be refuses it" : "")), button));
+        + (line.refused_by_oldest_version ? "; version " + advice.versions.split (" ")[0] + " refuses it" : "")), button));
   }
 }
 

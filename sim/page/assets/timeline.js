@@ -38,7 +38,7 @@ function timeBar () {
 function topOf (films) {
   const most = d3.max (films, f => d3.max (f.film.timeline.reserved_max)) || 1;
   const capacity = Number (resultOf (films[0].film).values.capacity);
-  return { most: capacity < 1.6 * most && capacity > most ? capacity * 1.1 : most * 1.05, capacity };
+  return { most: capacity < 1.6 * most && capacity >= most ? capacity * 1.1 : most * 1.05, capacity };
 }
 
 function drawTimeline (context, box) {
