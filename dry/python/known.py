@@ -35,6 +35,7 @@ import functools
 import importlib
 import itertools
 import linecache
+import math
 import os
 import struct
 import sys
@@ -43,6 +44,7 @@ import weakref
 
 SMALL = 1 << 16  # real numbers of the host up to so many bytes are kept; integers are, whatever their number
 LARGER, REALS = 1 << 20, 1 << 26  # up to so many bytes they are as long as these are no more than REALS together
+LOOKUPS = 16  # of a table, whose rows are kept
 LARGEST = 1 << 31  # bytes of a tensor that is computed
 LIST = 1 << 20  # so many bytes of integers may be a list from which sizes follow
 STEPS, ENTRIES = 1 << 33, 1 << 28  # multiplications of a product that is computed, and of one of sparse matrices
@@ -67,7 +69,7 @@ _PRODUCTS = "mm bmm mv dot _cdist_forward _euclidean_dist".split()  # of numbers
 _SIZED = "nonzero index index_put _index_put_impl _unsafe_index masked_select masked_scatter _unique _unique2 unique_dim unique_consecutive bincount repeat_interleave _coalesce histc"
 _SPARSE = "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _sparse_mm _sparse_sparse_matmul _to_dense"
 _STRUCTURED = "_coalesce _sparse_mm _sparse_sparse_matmul mm cat _to_dense".split()  # of sparse matrices, which are no others inside
-_READS = "_local_scalar_dense equal"
+_READS = "_local_scalar_dense equal embedding"
 _OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _SHIFTS, _REDUCED, _ORDERED, _MOVED, _SIZED, _SPARSE, _READS)).split() + _RANDOM + _DRAWN + _UNDEFINED + _PRODUCTS
 _SELECT = ["nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_coalesce", "_local_scalar_dense"]
 _VIEWS = "detach_ requires_grad_ squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ rename_ _coalesced_".split()  # write no element
@@ -191,6 +193,7 @@ class Known(object):
     def __init__(self):
         self.torch = None
         self.nodes = {}  # storage -> weak reference, node, version
+        self.lookups = {}  # id of a table -> weak reference, the rows that were looked up last
         self.larger = [0]  # bytes of real numbers of more than SMALL bytes
         self.kept, self.most = 0, 512  # bytes of the host since nodes were last dropped, and so many are kept
         self.given = self.computed = 0
@@ -966,8 +969,38 @@ class Known(object):
 
     before_mm = before_sparse_sparse_matmul = before_sparse_mm
 
+    def before_embedding(self, args, kwargs):
+        """Keeps which rows are looked up: they are the indices of the table's gradient, which PyTorch clones in the backward pass, where nobody looks."""
+        weight, indices = args[:2]
+        if weight.is_cuda and weight.requires_grad and (kwargs.get("sparse") or len(args) > 4 and args[4]):
+            kept = self.lookups.get(id(weight))
+            if kept is None or kept[0]() is not weight:
+                kept = self.lookups[id(weight)] = weakref.ref(weight, lambda _, key=id(weight): self.lookups.pop(key, None)), collections.deque(maxlen=LOOKUPS)
+            kept[1].append(_Ref(self.node(indices), _meta(indices)))
+
+    def find_rows(self, gradient):
+        """Makes the node of the indices of a table's sparse gradient: those of the last lookups that are as many."""
+        indices = gradient._indices()
+        for weight, lookups in self.lookups.values():
+            own = weight().grad
+            if own is not None and own.layout == self.torch.sparse_coo and own._indices().data_ptr() == indices.data_ptr():
+                refs = list(lookups)
+                while refs and sum(math.prod(one.meta[0]) for one in refs) > indices.numel():
+                    refs.pop(0)
+                if sum(math.prod(one.meta[0]) for one in refs) == indices.numel():
+                    node = _Node(indices.untyped_storage().nbytes(), _meta(indices))
+                    node.op, node.args, node.kwargs = self.rows, tuple(refs), {}
+                    node.below = [one.node for one in refs]
+                    node.assumed = any(one.assumed for one in node.below)
+                    self.put(indices, node)
+
+    def rows(self, *lookups):
+        return self.torch.cat([one.reshape(1, -1) for one in lookups], dim=1)
+
     def before_coalesce(self, args, kwargs):
         extents = args[0].shape
+        if self.get(args[0]._indices()) is None:
+            self.find_rows(args[0])
 
         def count(data):
             rows = data[0]

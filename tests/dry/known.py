@@ -240,6 +240,19 @@ def after_spmm():
 
 
 @case
+def sparse_gradient():
+    # of tables that are looked up once and twice; PyTorch clones the indices in the backward pass
+    one, two = torch.nn.Embedding(101, 4, sparse=True).to(dev), torch.nn.Embedding(101, 4, sparse=True).to(dev)
+    found, o = [], torch.optim.SparseAdam([*one.parameters(), *two.parameters()])
+    for step in range(2):
+        o.zero_grad()
+        (one(x[: 40 + step]).sum() + two(x[:30]).sum() + two((x[60:90] * 3) % 101).sum()).backward()
+        o.step()
+        found += [each.weight.grad.coalesce()._nnz() for each in (one, two)]
+    return found, one.weight.grad.coalesce().indices().max().item()
+
+
+@case
 def isin_sorted():
     return torch.isin(x, torch.arange(0, 101, 2, device=dev)).nonzero().shape, torch.isin(x.repeat(50), torch.arange(400, device=dev)).sum().item()
 
