@@ -171,6 +171,7 @@ do_initial (GememRun *run, const GememTraceEvent *event, GError **error)
   if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC || event->kind == GEMEM_EVENT_SEGMENT_MAP)
     {
       run->result->initial_reserved += event->size;
+      run->result->state_adopted = run->adopt;
       return !run->adopt || adopt_segment (run, event, error);
     }
   if (event->kind != GEMEM_EVENT_ALLOC)

@@ -209,8 +209,9 @@ struct _GememResult
    * device, so that the run starts from the blocks alone */
   guint64 initial_reserved;
   gboolean state_unfit;
-  guint64 allocs; /* requests that reached the allocator, failed ones included */
-  guint64 frees;  /* frees that reached the allocator */
+  gboolean state_adopted; /* the run starts from those segments as they were */
+  guint64 allocs;         /* requests that reached the allocator, failed ones included */
+  guint64 frees;          /* frees that reached the allocator */
   guint64 trims, failed_allocs;
   guint64 skipped_frees; /* frees of requests that had failed */
   guint64 zero_allocs;   /* requests of 0 bytes that reached no allocator */

@@ -72,6 +72,7 @@ const GememJsonField gemem_json_values[] = {
   VALUE (inconsistent),
   ADDED (GememResult, initial_reserved, GEMEM_FIELD_NUMBER),
   ADDED (GememResult, state_unfit, GEMEM_FIELD_BOOL),
+  ADDED (GememResult, state_adopted, GEMEM_FIELD_BOOL),
   ADDED (GememResult, device_assumed, GEMEM_FIELD_BOOL),
   ADDED (GememResult, sleeps, GEMEM_FIELD_NUMBER),
   ADDED (GememResult, sleeping_allocs, GEMEM_FIELD_NUMBER),

@@ -222,6 +222,29 @@ add_unfit_states (GememReportNotes *notes, GememResult *const *results, guint n)
     }
 }
 
+/* Where a recording begins in the middle, one run starts from the cache of then, and others do not. */
+static void
+add_beginnings (GememReportNotes *notes, GememResult *const *results, guint n)
+{
+  char size[GEMEM_FORMAT_MAX];
+  guint others = 0;
+
+  for (guint i = 0; i < n; i++)
+    others += results[i]->initial_events > 0 && !results[i]->state_adopted;
+  for (guint i = 0; others > 0 && i < n; i++)
+    if (results[i]->state_adopted)
+      {
+        g_autofree char *text = g_strdup_printf (
+            "%s alone starts from the %s reserved when the recording begins, the others from what "
+            "was "
+            "alive then: what they need does not compare",
+            results[i]->label, gemem_format_size (size, results[i]->initial_reserved));
+
+        gemem_report_notes_add (notes, results[i], text);
+        return;
+      }
+}
+
 /* "paddle is paddle-auto-growth, version 3.x; ...": what shorthands stood for, each once. */
 static void
 add_meanings (GememReportNotes *notes, GememResult *const *results, guint n)
@@ -457,6 +480,7 @@ gemem_report_notes_add_group (GememReportNotes *notes, GememResult *const *resul
   add_pages (notes, results, n);
   add_fidelity (notes, results, n);
   add_unfit_states (notes, results, n);
+  add_beginnings (notes, results, n);
   add_unslept (notes, results, n);
   add_refused (notes, results, n);
   for (guint i = 0; times && i < n; i++)

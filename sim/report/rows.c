@@ -70,7 +70,9 @@ gemem_results_find_now (GememResult *const *results, guint n)
     {
       const GememResult *found = g_hash_table_lookup (now, results[i]);
 
-      if (found != NULL && results[i]->peak_now == 0)
+      /* from another beginning they do not compare */
+      if (found != NULL && results[i]->peak_now == 0
+          && found->state_adopted == results[i]->state_adopted)
         results[i]->peak_now = found->peak_reserved;
     }
 }

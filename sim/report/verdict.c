@@ -377,6 +377,13 @@ append_reasons (GString *out, const Standings *s, GememResult *const *results, g
       append_why (out, results[i]);
 }
 
+/* Whether both start from the same beginning of the recording. */
+static gboolean
+compares (const GememResult *a, const GememResult *b)
+{
+  return a->state_adopted == b->state_adopted;
+}
+
 char *
 gemem_report_verdict (GememResult *const *results, guint n)
 {
@@ -394,13 +401,14 @@ gemem_report_verdict (GememResult *const *results, guint n)
   GString *out = g_string_new (NULL);
   append_best (out, &s);
   g_string_append (out, gemem_format_size (size, need_of (&s, s.best)));
-  if (s.next != NULL)
+  if (s.next != NULL && compares (s.best, s.next))
     {
       g_string_append (out, ", ");
       append_saving (out, &s, s.next);
       g_string_append_printf (out, "the next, %s", s.next->label);
     }
-  if (s.recorder != NULL && s.recorder != s.next && need_of (&s, s.recorder) > need_of (&s, s.best))
+  if (s.recorder != NULL && s.recorder != s.next && compares (s.best, s.recorder)
+      && need_of (&s, s.recorder) > need_of (&s, s.best))
     {
       g_string_append (out, ", ");
       append_saving (out, &s, s.recorder);
