@@ -121,7 +121,8 @@ settings_now (const GememAdvice *advice, const GememAdviceQuestion *question)
 
 /* ---- the verdict */
 
-/* Whether the recorded program was refused by a limit of its own, which no setting names. */
+/* Whether the recorded program was refused by a limit of its own, which no setting names: what the device had free
+ * then is more than is known to be left of it. */
 static gboolean
 is_limited (const GememResult *now)
 {
@@ -131,7 +132,8 @@ is_limited (const GememResult *now)
                             : NULL;
 
   return limit != NULL && strcmp (limit, "none") == 0 && oom != NULL
-         && oom->device_free >= oom->requested;
+         && oom->device_free >= oom->requested
+         && oom->device_free > now->capacity - MIN (oom->reserved, now->capacity);
 }
 
 /* A request that an exact replay of the program's own rules refuses was refused, however short the

@@ -71,10 +71,12 @@ idle_elsewhere (const GememResult *now, const GememOom *oom)
                                           : NULL;
 }
 
-/* "a limit of the program (the device had 70.14 GiB free); 156.4 MiB of the 1.287 GiB held are not in use" */
+/* "a limit of the program (the device had 70.14 GiB free); 156.4 MiB of the 1.287 GiB held are not in use": why a request
+ * fails for which enough was free. */
 static char *
-limit_text (const GememResult *now, const GememOom *oom)
+limit_text (const GememAdvice *advice, const GememOom *oom)
 {
+  const GememResult *now = advice->now;
   const char *limit = gemem_settings_value (now->parameters, "memory_limit");
   GString *out = g_string_new (NULL);
   char size[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX];
@@ -82,8 +84,12 @@ limit_text (const GememResult *now, const GememOom *oom)
 
   if (limit != NULL && strcmp (limit, "none") != 0 && gemem_parse_size (limit, 1, 0, &bytes, NULL))
     g_string_append_printf (out, "the allocator's limit of %s", gemem_format_size (size, bytes));
+  else if (advice->limited)
+    g_string_append (out, "a limit of the program");
+  else if (limit != NULL)
+    g_string_append (out, "what the allocator takes at a time is more than the request");
   else
-    g_string_append_printf (out, "a limit of %s", limit != NULL ? "the program" : "the allocator");
+    g_string_append (out, "a limit of the allocator, or what it takes at a time");
   g_string_append_printf (out, " (the device had %s free)",
                           gemem_format_size (size, oom->device_free));
   if (oom->live < oom->reserved)
@@ -105,7 +111,7 @@ gemem_advice_reason (const GememAdvice *advice)
   if (oom == NULL)
     return NULL;
   if (advice->limited)
-    return limit_text (now, oom);
+    return limit_text (advice, oom);
   if (gemem_oom_is_unbegun (oom))
     return g_strdup ("the allocator did not get what it takes at the beginning");
   if (oom->wake)
@@ -121,7 +127,7 @@ gemem_advice_reason (const GememAdvice *advice)
         "truly too little (%s in use, and with the request %s more than there is)",
         gemem_format_size (a, oom->live), gemem_format_size (b, oom->missing));
   if (oom->device_free >= oom->requested)
-    return limit_text (now, oom);
+    return limit_text (advice, oom);
   if (oom->waiting)
     return g_strdup (
         "freed memory waits for its streams (once they are done, the same request fits)");

@@ -30,6 +30,10 @@ run 4 gemem-sim "$data/orders.gmt" -q -f json; check 'no line that hangs on addr
 run 0 gemem-sim replay "$data/orders.gmt" -a pytorch-caching:conf=roundup_power2_divisions:8 -q; says out '^every request was served'
 run 0 gemem-sim replay "$data/orders.gmt" -a pytorch-caching:conf=roundup_power2_divisions:8 -q -d sim:capacity=2098200576,address=bump; says out '^does not fit: 1 of'
 
+# 10 MiB are free for a request of 5 MiB, for which the allocator takes 20: no limit
+printf '# gemem-trace: 4\n# allocator: "pytorch-caching"\nalloc 1 size=90MiB\nalloc 2 size=5MiB\n# end: 2\n' >takes.txt
+run 4 gemem-sim takes.txt -d 100MiB -f json; reason '^what the allocator takes at a time is more than the request .the device had 10.00 MiB free.$'
+
 # ---- what came before the recording
 run 3 gemem-sim "$data/middle.pickle.gz" --capacity 300MiB; says out '^It cannot be told whether it fits: the recording begins in the middle, where the program held more$'
 run 0 gemem-sim "$data/middle.pickle.gz" --capacity 600MiB; says out '^It fits, from where the recording begins: it needs 400.0 MiB of 600.0 MiB'
