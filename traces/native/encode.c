@@ -209,9 +209,8 @@ try_table (NativeEncoder *encoder, gsize n, Column *best)
   consider (encoder, column, best);
 }
 
-/* Chooses a coding for the @n gathered values and appends the column.  FALSE if all values are 0:
- * nothing is stored then. */
-static gboolean
+/* Chooses a coding for the @n gathered values, which are not all 0, and appends the column. */
+static void
 encode_column (NativeEncoder *encoder, gsize n)
 {
   const guint64 *values = encoder->values;
@@ -226,8 +225,6 @@ encode_column (NativeEncoder *encoder, gsize n)
       high = MAX (high, values[i]);
       linear = linear && values[i] - values[i - 1] == step;
     }
-  if (high == 0)
-    return FALSE;
   if (!linear)
     {
       best.size = G_MAXSIZE;
@@ -244,7 +241,6 @@ encode_column (NativeEncoder *encoder, gsize n)
   g_byte_array_append (encoder->directory, head, sizeof head);
   if (best.size > 0)
     g_byte_array_append (encoder->data, encoder->best, (guint) best.size);
-  return TRUE;
 }
 
 static void
@@ -258,10 +254,15 @@ encode_group (NativeEncoder *encoder, const GememTraceEvent *events, gsize n, gu
   g_byte_array_append (encoder->directory, head, sizeof head);
   for (guint i = 0; i < field_count; i++)
     {
+      guint64 any = 0;
+
       for (gsize k = 0; k < count; k++)
-        encoder->values[k] = field_value (&events[encoder->places[k]], fields[i]);
-      if (encode_column (encoder, count))
-        head[1 + i / 8] |= (guint8) (1 << i % 8);
+        any |= encoder->values[k] = field_value (&events[encoder->places[k]], fields[i]);
+      if (any != 0) /* of the others, which are most, nothing is stored */
+        {
+          encode_column (encoder, count);
+          head[1 + i / 8] |= (guint8) (1 << i % 8);
+        }
     }
   native_put32 (head + 4, (guint32) count);
   memcpy (encoder->directory->data + place, head, sizeof head);
