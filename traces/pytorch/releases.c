@@ -299,7 +299,8 @@ gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEv
   else if (releases->open && !release)
     end_run (releases, event, stack);
   look_at_stack (releases, event, stack, seen);
-  follow_segments (releases, event);
+  if (event->kind != GEMEM_EVENT_FREE_REQUESTED)
+    follow_segments (releases, event);
   if (event->kind == GEMEM_EVENT_OOM && event->size > 0)
     keep_unused (releases);
   if (release && !releases->open)
