@@ -153,6 +153,8 @@ append_failure (GString *out, const GememAdvice *advice)
     gemem_origin_append_by (out, oom->origin.by);
   if (now->ooms > 1)
     g_string_append_printf (out, ", and %" G_GUINT64_FORMAT " more", now->ooms - 1);
+  if (now->after_recorded_oom > 0 && gemem_result_new_ooms (now) == 0)
+    g_string_append (out, "; the program went on without");
 }
 
 char *
