@@ -46,9 +46,9 @@ test_plain (void)
     TEST_EVENT (STEP, 1), TEST_ALLOC (7, 50), TEST_FREE (8)
   };
 
-  assert_lifetimes ((TestTrace) TEST_TRACE (events), 0, "7:0-2:100 8:1-5:1 7:4-6:50");
+  assert_lifetimes ((TestTrace) TEST_TRACE (events), 0, "7:0-2:100 8:1-5:0 7:4-6:50");
   assert_lifetimes ((TestTrace){ .events = events, .n = 6, .batch = 1 }, -1,
-                    "7:0-2:100 8:1-5:1 7:4-6:50");
+                    "7:0-2:100 8:1-5:0 7:4-6:50");
   assert_lifetimes ((TestTrace){ .events = events, .n = 0 }, 0, "");
 }
 
