@@ -469,6 +469,11 @@ gemem_launcher_open (const GememJournal *journal, const GememLaunchFacts *facts,
       g_free (reader->info.device);
       reader->info.device = g_strdup (facts->device);
     }
+  if (reader != NULL && facts->allocator != NULL && reader->info.allocator == NULL)
+    {
+      reader->info.allocator = g_strdup (facts->allocator);
+      reader->info.settings = g_strdup (facts->settings);
+    }
   if (reader != NULL && facts->ended != NULL)
     gemem_trace_info_note (&reader->info, "ended", "%s", facts->ended);
   if (reader != NULL && facts->host != NULL)

@@ -99,6 +99,8 @@ typedef struct
   const char *torch;  /* "2.11": the PyTorch that wrote it; NULL: unknown */
   const char
       *device; /* "gpu=h100": the device of a dry run, as in GememTraceInfo; NULL: the journal's */
+  const char *allocator,
+      *settings; /* whose requests these are, where the file does not say; or NULL */
   /* how the program ended, noted in the trace of its own process, which alone may be empty; NULL
    * for other processes */
   const char *ended;

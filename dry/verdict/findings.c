@@ -201,7 +201,8 @@ name_allocator (const GememTraceInfo *info, const char *version)
   g_autoptr (GString) text = g_string_new (NULL);
   const char *library = gemem_library_library_of (info);
 
-  if (info->allocator == NULL)
+  /* JAX's and TensorFlow's passed on what is recorded: jax.c and tensorflow.c replay it */
+  if (info->allocator == NULL || strcmp (info->allocator, "tf-bfc") == 0)
     return NULL;
   if (library != NULL)
     g_string_assign (text, library);

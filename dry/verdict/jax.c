@@ -130,6 +130,28 @@ limit_of (guint64 taken, const char *version)
   return major > 0 || minor >= 10 ? (taken + PAGE - 1) / PAGE * PAGE : taken;
 }
 
+char *
+gemem_library_bfc_settings (const DryOptions *options, const DryRun *run, gint64 pid)
+{
+  const double part = part_of (run, pid);
+  const char *kind = part > 0 ? "jax" : "tensorflow";
+  g_autofree char *grows = gemem_library_fact (run, pid, kind, "grows");
+  const guint64 limit = part > 0 ? 0 : gemem_library_tensorflow_limit (run, pid, -1);
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  GString *settings = g_string_new ("allow_growth=");
+
+  g_string_append (settings, grows != NULL ? "yes" : "no");
+  if (part > 0)
+    g_string_append_printf (settings, ",limit=%s%%",
+                            g_ascii_formatd (text, sizeof text, "%g", 100 * part));
+  else if (limit > 0 && limit >= options->capacity / 4 * 3) /* of another GPU as much of it */
+    g_string_append_printf (settings, ",limit=%u%%",
+                            (guint) ((double) limit / (double) options->capacity * 100));
+  else if (limit > 0)
+    g_string_append_printf (settings, ",limit=%" G_GUINT64_FORMAT "B", limit);
+  return g_string_free (settings, FALSE);
+}
+
 gboolean
 gemem_library_jax_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
                           GError **error)

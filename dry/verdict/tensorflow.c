@@ -17,9 +17,8 @@
 
 #include "dry/verdict/verdict.h"
 
-/* What the allocator of process @pid may take of @device, the last that was noted; 0: nothing was. */
-static guint64
-limit_of (const DryRun *run, gint64 pid, int device)
+guint64
+gemem_library_tensorflow_limit (const DryRun *run, gint64 pid, int device)
 {
   const DryNote *note;
   guint64 limit = 0;
@@ -38,7 +37,9 @@ gemem_library_tensorflow_replay (const DryOptions *options, const DryRun *run, D
   g_autofree char *version = gemem_library_fact (run, found->pid, "tensorflow", "version");
   g_autofree char *recorded = gemem_library_fact (run, found->pid, "tensorflow", "recorded");
   g_autofree char *grows = gemem_library_fact (run, found->pid, "tensorflow", "grows");
-  const guint64 limit = recorded != NULL ? limit_of (run, found->pid, found->device) : 0;
+  const guint64 limit = recorded != NULL
+                            ? gemem_library_tensorflow_limit (run, found->pid, found->device)
+                            : 0;
 
   if (limit == 0)
     return TRUE;

@@ -282,6 +282,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   g_autofree char *gpu = device_of (g->options);
   g_autoptr (GArray) held = NULL, beside = NULL;
   const gboolean passes_on = snapshot == NULL && gemem_library_passes_on (g->run, source->pid);
+  g_autofree char *bfc = passes_on ? gemem_library_bfc_settings (g->options, g->run, source->pid)
+                                   : NULL;
   const guint64 left_out = gemem_library_jax_taken (g->options, g->run, source->pid);
   const guint known = g->verdict->findings->len;
   guint64 count, host = 0;
@@ -309,6 +311,8 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
   const GememLaunchFacts facts = { .format = snapshot != NULL ? "pytorch-snapshot" : "journal",
                                    .torch = release,
                                    .device = gpu,
+                                   .allocator = bfc != NULL ? "tf-bfc" : NULL,
+                                   .settings = bfc,
                                    .ended = first ? g->ended : NULL,
                                    .keeps_earlier = g->verdict->status != 0,
                                    .managed_on_host = TRUE,

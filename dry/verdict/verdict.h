@@ -245,6 +245,10 @@ gboolean gemem_library_passes_on (const DryRun *run, gint64 pid);
 gboolean gemem_library_jax_replay (const DryOptions *options, const DryRun *run, DryFinding *found,
                                    GError **error);
 
+/* The settings of `tf-bfc` that process @pid, which passes on its requests, would have on its GPU, and on another
+ * one likewise: a large limit is a part of the GPU; g_free(). */
+char *gemem_library_bfc_settings (const DryOptions *options, const DryRun *run, gint64 pid);
+
 /* Replays the requests of @found through the allocator that may take found->limit.  FALSE with @error. */
 gboolean gemem_library_bfc_replay (const DryOptions *options, DryFinding *found, GError **error);
 
@@ -252,6 +256,9 @@ gboolean gemem_library_bfc_replay (const DryOptions *options, DryFinding *found,
 void gemem_library_jax_forget_pools (DryVerdict *verdict);
 
 /* ---- tensorflow.c */
+
+/* Bytes that the allocator of process @pid may take of @device (-1: any), the last that was noted; 0: nothing was. */
+guint64 gemem_library_tensorflow_limit (const DryRun *run, gint64 pid, int device);
 
 /* The same as gemem_library_jax_replay() for those of a TensorFlow. */
 gboolean gemem_library_tensorflow_replay (const DryOptions *options, const DryRun *run,

@@ -77,12 +77,13 @@ static char *
 limit_text (const GememAdvice *advice, const GememOom *oom)
 {
   const GememResult *now = advice->now;
-  const char *limit = gemem_settings_value (now->parameters, "memory_limit");
+  const char *limit = gemem_settings_value (now->parameters, "memory_limit"),
+             *other = limit == NULL ? gemem_settings_value (now->parameters, "limit") : limit;
   GString *out = g_string_new (NULL);
   char size[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX];
   guint64 bytes;
 
-  if (limit != NULL && strcmp (limit, "none") != 0 && gemem_parse_size (limit, 1, 0, &bytes, NULL))
+  if (other != NULL && strcmp (other, "none") != 0 && gemem_parse_size (other, 1, 0, &bytes, NULL))
     g_string_append_printf (out, "the allocator's limit of %s", gemem_format_size (size, bytes));
   else if (advice->limited)
     g_string_append (out, "a limit of the program");
