@@ -51,11 +51,31 @@ is_runtime (const Hook *hook)
   return strncmp (hook->name, "cuda", 4) == 0;
 }
 
+/* Whether @function is no more than a jump to the wrapper, as a dry run makes of a runtime that is linked into an
+ * object (dry/launch/audit.c). */
+static bool
+jumps_back (const Hook *hook, const void *function)
+{
+#if defined(__x86_64__)
+  static const unsigned char jump[] = {
+    0xff, 0x25, 0, 0, 0, 0
+  }; /* jmp *0(%rip), and the address behind it */
+
+  return memcmp (function, jump, sizeof jump) == 0
+         && memcmp ((const char *) function + sizeof jump, &hook->wrapper, sizeof hook->wrapper)
+                == 0;
+#else
+  (void) hook, (void) function;
+  return false;
+#endif
+}
+
 /* Returns @function, or NULL if it is the wrapper itself. */
 static void *
 unless_own (const Hook *hook, void *function)
 {
-  return function != hook->wrapper ? function : NULL;
+  return function != NULL && function != hook->wrapper && !jumps_back (hook, function) ? function
+                                                                                       : NULL;
 }
 
 /* ---- the real function */

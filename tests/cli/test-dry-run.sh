@@ -577,6 +577,20 @@ PY
   says err 'built for the CPU alone'; says out '"fits": null, "only_if": \["a PyTorch that is built for CUDA needs no more"\]'
   FAKE_CUDA='' FAKE_HIP=6.4 FAKE_VERSION=2.11.0+rocm6.4 run 0 gemem-dry-run -o py.gmt python3 -c 'import torch'; says err "AMD's ROCm 6\.4, which is not simulated"
 
+  # what is noted at the end of a recording does not take away on what its verdict depends
+  cat >ends.py <<'PY'
+import ctypes, sys
+cuda, stream, block = ctypes.CDLL(None), ctypes.c_void_p(), ctypes.c_void_p()
+cuda.cudaStreamCreate(ctypes.byref(stream))
+for _ in range(2):
+    cuda.cudaMallocAsync(ctypes.byref(block), ctypes.c_size_t(8 << 20), stream)
+    cuda.cudaMemsetAsync(block, 0, ctypes.c_size_t(8 << 20), stream)
+    cuda.cudaFreeAsync(block, stream)
+sys.exit(3)
+PY
+  run 3 gemem-dry-run -o ends.gmt python3 ends.py; run 0 gemem-sim info ends.gmt; says out '^  note: work of a stream counts as pending'
+  says out '^  only if: it needs no more after the point where it ended with exit status 3$'; run 3 gemem-sim ends.gmt; says out '^It cannot be told whether it fits'
+
   # a module called tensorflow: its allocator, told its limit through the pool, and what it needs; the driver is asked as TensorFlow does
   mkdir -p fake/tensorflow
   printf '%s\n' '__version__ = "2.21.0"' 'class config:' ' class experimental:' '  set_memory_growth = staticmethod(lambda device, enable: None)' >fake/tensorflow/__init__.py

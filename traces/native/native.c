@@ -326,6 +326,8 @@ take_entries (NativeReader *reader, const NativeBlock *block, const guint8 *payl
 static gboolean
 take_table (NativeReader *reader, const NativeBlock *block, const guint8 *payload, GError **error)
 {
+  if (block->type == NATIVE_INFO && reader->index != NULL)
+    return TRUE; /* the last one was taken at the beginning, and who reads may have added to it */
   return block->type == NATIVE_INFO ? take_info (reader, block, payload, error)
                                     : take_entries (reader, block, payload, error);
 }
