@@ -26,7 +26,7 @@ run 0 own gemem-dry-run --gpu a100-80 -o own.gmt "$GEMEM_TENSORFLOW" "$train" --
 run 0 gemem-sim replay -v eager.gmt --trace-device=0 -a tf-bfc:allow_growth=no,limit=83377520640 -d sim:capacity=84988133376
 check "peak_bytes_in_use is TensorFlow's, $theirs" grep -Eq "^ +peak_bytes_in_use +$theirs\$" "$out"
 run 0 own gemem-dry-run --gpu a100-80 -o own.gmt "$GEMEM_TENSORFLOW" "$train" --eager --growth; says err '^  peak live +1022 MiB \(1071644672 bytes\)'
-run 0 gemem-sim replay -v eager.gmt --trace-device=0 -a tf-bfc -d sim:capacity=84988133376; says out 'peak reserved +1022 MiB +1071644672 bytes'
+run 0 gemem-sim replay -v eager.gmt --trace-device=0 -a tf-bfc:allow_growth=yes -d sim:capacity=84988133376; says out 'peak reserved +1022 MiB +1071644672 bytes'
 
 # ---- graphs, Keras, XLA; their order of operations is that of threads
 dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train"; says out 'peak 6165637[0-9][0-9]$'; says err "^  peak live .*/tf_train\.py:$(at 'loss = step(') run_hand \(in another thread\)"; says err '^  a100-80 +fits: 6[0-9][0-9]\.. MiB of 77\.65 GiB'
