@@ -18,7 +18,7 @@ search () {
   gemem-sim tune r.gmt -a "$space" --objective needs,device_calls "$@" >"$search_out" 2>"$search_out.err"
 }
 # taken N FILE: the search said that it took N (an expression of sed) runs.
-taken () { grep -q "^gemem-sim: note: $1 runs taken from " "$2.err"; }
+taken () { grep -q "^gemem-sim: note: $1 runs\{0,1\} taken from " "$2.err"; }
 
 # ---- the answer is the same: kept, taken, in every form
 begin=$(date +%s%N); search plain; took=$((($(date +%s%N) - begin) / 1000000))
