@@ -40,6 +40,8 @@ typedef struct
   const GememSweepGroup *group;
   File *file;
   const GememDeviceSpec *device;
+  const char *
+      costs; /* what the prices say that the device is given by name, which may be that of a file */
   const GememAllocatorSpec *spec;
   guint repeat;
 } Run;
@@ -57,6 +59,7 @@ struct _GememSweep
   GPtrArray *groups;  /* GememSweepGroup */
   GPtrArray *sources; /* GememSourceFile */
   GPtrArray *files;   /* File */
+  GHashTable *costs;  /* GememDeviceSpec -> text, of `runs` */
   GArray *runs;       /* Run, of the shard */
   /* while it runs */
   GMutex lock; /* for all that follows */
@@ -119,6 +122,22 @@ add_run (Listing *listing, const Run *run)
   g_array_append_vals (listing->sweep->runs, run, 1);
 }
 
+/* See Run.costs; the prices of a device are read once. */
+static const char *
+costs_of (GememSweep *sweep, GememDeviceSpec *device)
+{
+  const GememDeviceClass *klass;
+  const char *known = g_hash_table_lookup (sweep->costs, device);
+  char *costs;
+
+  if (known != NULL)
+    return known;
+  g_autoptr (GPtrArray) settings = gemem_device_spec_parse (device->spec, &klass, NULL);
+  costs = settings != NULL ? gemem_profile_costs (settings) : g_strdup ("");
+  g_hash_table_insert (sweep->costs, device, costs);
+  return costs;
+}
+
 /* @program: that is run to make @source; NULL: it is there. */
 static void
 add_runs (Listing *listing, const GememSweepGroup *group, GememSourceFile *source,
@@ -134,7 +153,11 @@ add_runs (Listing *listing, const GememSweepGroup *group, GememSourceFile *sourc
     for (guint a = 0; a < group->allocators->len; a++)
       for (guint r = 0; r < group->repeats->len; r++)
         {
-          const Run run = { group, file, group->devices->pdata[d], group->allocators->pdata[a],
+          const Run run = { group,
+                            file,
+                            group->devices->pdata[d],
+                            costs_of (listing->sweep, group->devices->pdata[d]),
+                            group->allocators->pdata[a],
                             g_array_index (group->repeats, guint, r) };
           add_run (listing, &run);
         }
@@ -178,6 +201,7 @@ gemem_sweep_new (GPtrArray *groups, const char *recordings, guint shard, guint s
   sweep->groups = groups;
   sweep->sources = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_source_file_free);
   sweep->files = g_ptr_array_new_with_free_func (file_free);
+  sweep->costs = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   sweep->runs = g_array_new (FALSE, FALSE, sizeof (Run));
   sweep->ended = g_array_new (FALSE, FALSE, sizeof (Ended));
   sweep->said = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -204,6 +228,7 @@ gemem_sweep_free (GememSweep *sweep)
     return;
   g_array_unref (sweep->ended);
   g_array_unref (sweep->runs);
+  g_hash_table_unref (sweep->costs);
   g_ptr_array_unref (sweep->files);
   g_ptr_array_unref (sweep->sources);
   g_ptr_array_unref (sweep->groups);
@@ -285,24 +310,14 @@ key_from (const char *text)
   return hash;
 }
 
-/* What the prices say that the device of @run is given by name, which may be that of a file; g_free(). */
-static char *
-costs_of (const Run *run)
-{
-  const GememDeviceClass *klass;
-  g_autoptr (GPtrArray) settings = gemem_device_spec_parse (run->device->spec, &klass, NULL);
-
-  return settings != NULL ? gemem_profile_costs (settings) : g_strdup ("");
-}
-
 /* The name of @run on device @ordinal of its trace. */
 static char *
 key_of (const Run *run, int ordinal)
 {
-  g_autofree char *identity = identity_of (run), *costs = costs_of (run);
+  g_autofree char *identity = identity_of (run);
   g_autofree char *text = g_strdup_printf ("%s\n%s\n%d\n%s%s%s", PACKAGE_VERSION,
                                            gemem_source_file_sha256 (run->file->source), ordinal,
-                                           identity, *costs != '\0' ? "\n" : "", costs);
+                                           identity, *run->costs != '\0' ? "\n" : "", run->costs);
 
   return key_from (text);
 }

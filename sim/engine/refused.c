@@ -96,18 +96,20 @@ request (GememRun *run, const GememTraceEvent *event, gboolean again, gboolean *
 static gboolean
 follow (GememRun *run, const GememTraceEvent *event)
 {
+  const gboolean followed = run->same_allocator && run->recorded_device;
+
   if (run->job->ignore_refusals)
     gemem_run_lift_limit (run);
   if (run->held_back != NULL)
     return TRUE;
   if (run->job->ignore_refusals || run->epoch > 0)
     return FALSE;
-  if (run->same_allocator && run->recorded_device)
+  if (followed)
     gemem_device_limit (run->device, 1);
   else if (run->result->device_from != NULL && !run->result->device_assumed && run->refused.held > 0
            && event->aux > 0 && event->aux < event->size)
     gemem_device_limit (run->device, run->refused.held + event->aux);
-  return run->same_allocator && run->recorded_device;
+  return followed;
 }
 
 /* What the recorded device had free when it refused @event: a replay that is refused for that has nothing

@@ -224,6 +224,13 @@ gemem_result_is_proof (const GememResult *result)
   return gemem_result_is_complete (result) && result->approximation == NULL;
 }
 
+const GememOom *
+gemem_result_first_oom (const GememResult *result)
+{
+  return result->oom != NULL && result->oom->len > 0 ? &g_array_index (result->oom, GememOom, 0)
+                                                     : NULL;
+}
+
 guint64
 gemem_result_new_ooms (const GememResult *result)
 {

@@ -334,6 +334,9 @@ guint64 gemem_result_calls (const GememResult *result);
  * with more in use. */
 gboolean gemem_result_is_worse (const GememResult *a, const GememResult *b);
 
+/* The first failed request; NULL: none is kept. */
+const GememOom *gemem_result_first_oom (const GememResult *result);
+
 /* Failed requests that the recorded program was not refused. */
 guint64 gemem_result_new_ooms (const GememResult *result);
 

@@ -177,7 +177,7 @@ void
 gemem_report_idle (GString *out, const GememResult *result, gboolean verbose)
 {
   const guint max = verbose ? G_MAXUINT - 1 : GEMEM_IDLE_BRIEF;
-  const GememOom *oom = result->oom->len > 0 ? &g_array_index (result->oom, GememOom, 0) : NULL;
+  const GememOom *oom = gemem_result_first_oom (result);
 
   if (oom != NULL)
     gemem_report_idle_at (out, "at the first failure", result->idle_at_failure, oom->stream,

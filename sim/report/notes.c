@@ -235,9 +235,8 @@ add_beginnings (GememReportNotes *notes, GememResult *const *results, guint n)
     if (results[i]->state_adopted)
       {
         g_autofree char *text = g_strdup_printf (
-            "%s alone starts from the %s reserved when the recording begins, the others from what "
-            "was "
-            "alive then: what they need does not compare",
+            "%s alone starts from the %s reserved when the recording begins, the others from "
+            "what was alive then: what they need does not compare",
             results[i]->label, gemem_format_size (size, results[i]->initial_reserved));
 
         gemem_report_notes_add (notes, results[i], text);

@@ -127,9 +127,7 @@ static gboolean
 is_limited (const GememResult *now)
 {
   const char *limit = gemem_settings_value (now->parameters, "memory_limit");
-  const GememOom *oom = now->oom != NULL && now->oom->len > 0
-                            ? &g_array_index (now->oom, GememOom, 0)
-                            : NULL;
+  const GememOom *oom = gemem_result_first_oom (now);
 
   return limit != NULL && strcmp (limit, "none") == 0 && oom != NULL
          && oom->device_free >= oom->requested
@@ -370,13 +368,6 @@ placed_by (const GememAllocatorSpec *spec, const char *address)
   return placed;
 }
 
-/* Whether the recorded state is part of what the program needs, which others do not start from. */
-static gboolean
-starts_in_state (const GememAdvice *advice)
-{
-  return advice->now->initial_events > 0 && !advice->now->state_unfit;
-}
-
 /* The second round: every setting by itself, and beside them what only informs. */
 static void
 try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal, Tried *tried)
@@ -386,7 +377,7 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
   const gboolean fixed = advice->system == NULL && question->system == NULL;
   const gboolean few = !advice->shortened && !(fixed && ordinal == GEMEM_DEVICE_HOST);
   const gboolean least = !advice->shortened && advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
-  const gboolean anew = starts_in_state (advice);
+  const gboolean anew = advice->now->state_adopted; /* which others do not start from */
   const GememAllocatorSpec alive = anew ? placed_by (advice->spec, "cuda") : *advice->spec;
   g_autoptr (GPtrArray) others = few ? other_systems (advice) : g_ptr_array_new ();
   const GememResult *result;

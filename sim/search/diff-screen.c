@@ -38,12 +38,6 @@ gemem_diff_name (const GememDiff *diff, guint s)
                              : g_path_get_basename (diff->sides[s].name);
 }
 
-static const GememOom *
-failure_of (const GememDiffSide *side)
-{
-  return side->result->oom->len > 0 ? &g_array_index (side->result->oom, GememOom, 0) : NULL;
-}
-
 /* ---- the sentence */
 
 static void
@@ -51,7 +45,8 @@ append_failures (GString *out, const GememDiff *diff)
 {
   static const char *const ordinals[] = { "The first", "The second" };
   char size[GEMEM_FORMAT_MAX];
-  const GememOom *failures[] = { failure_of (&diff->sides[0]), failure_of (&diff->sides[1]) };
+  const GememOom *failures[] = { gemem_result_first_oom (diff->sides[0].result),
+                                 gemem_result_first_oom (diff->sides[1].result) };
 
   for (guint s = 0; s < 2; s++)
     if (failures[s] != NULL)

@@ -131,7 +131,9 @@ find_lone_steps (GememDiff *diff)
 static guint64
 first_failure (const GememResult *result)
 {
-  return result->oom->len > 0 ? g_array_index (result->oom, GememOom, 0).seq : G_MAXUINT64;
+  const GememOom *oom = gemem_result_first_oom (result);
+
+  return oom != NULL ? oom->seq : G_MAXUINT64;
 }
 
 /* Which side holds more than it should, and at which event: at its peak; where a request fails, the one that fails, or

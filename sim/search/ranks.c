@@ -126,8 +126,7 @@ static char *
 sentence_of (const GememRanks *ranks)
 {
   const GememRank *rank = &ranks->ranks[ranks->deciding];
-  const GememOom *oom = rank->result->oom->len > 0 ? &g_array_index (rank->result->oom, GememOom, 0)
-                                                   : NULL;
+  const GememOom *oom = gemem_result_first_oom (rank->result);
   g_autofree char *name = g_path_get_basename (rank->name);
   const guint alike = count_alike (ranks);
   g_autoptr (GString) out = g_string_new (NULL);

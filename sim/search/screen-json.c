@@ -64,12 +64,12 @@ static void
 append_failure (GString *out, const GememAdvice *advice)
 {
   const GememResult *now = advice->now;
+  const GememOom *oom = gemem_result_first_oom (now);
   g_autofree char *reason = gemem_advice_reason (advice);
 
   gemem_json_append_number_member (out, "failed", now->ooms);
-  if (now->oom == NULL || now->oom->len == 0)
+  if (oom == NULL)
     return;
-  const GememOom *oom = &g_array_index (now->oom, GememOom, 0);
   gemem_json_append_name (out, "failure");
   g_string_append_c (out, '{');
   gemem_json_append_number_member (out, "event", oom->seq);

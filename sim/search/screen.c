@@ -104,9 +104,7 @@ char *
 gemem_advice_reason (const GememAdvice *advice)
 {
   const GememResult *now = advice->now;
-  const GememOom *oom = now->oom != NULL && now->oom->len > 0
-                            ? &g_array_index (now->oom, GememOom, 0)
-                            : NULL;
+  const GememOom *oom = gemem_result_first_oom (now);
   char a[GEMEM_FORMAT_MAX], b[GEMEM_FORMAT_MAX], *elsewhere;
 
   if (oom == NULL)
@@ -145,7 +143,7 @@ static void
 append_failure (GString *out, const GememAdvice *advice)
 {
   const GememResult *now = advice->now;
-  const GememOom *oom = &g_array_index (now->oom, GememOom, 0);
+  const GememOom *oom = gemem_result_first_oom (now);
   char size[GEMEM_FORMAT_MAX];
 
   g_string_append_printf (out, "a request of %s fails, event %" G_GUINT64_FORMAT,
