@@ -5,25 +5,9 @@
 
 #include "base/rng.h"
 #include "base/units.h"
-#include "planners/check.h"
 #include "tests/util/guillotine.h"
+#include "tests/util/plans.h"
 #include "tests/util/testutil.h"
-
-static GememPlan *
-plan_with (const char *text, const GememLifetimes *lifetimes)
-{
-  g_autoptr (GPtrArray)
-      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
-  g_autoptr (GError) error = NULL;
-  const GememPlanInput input = { .lifetimes = lifetimes, .threads = 1 };
-
-  g_assert_true (gemem_planner_parse (text, choices, NULL));
-  GememPlan *plan = gemem_planner_run (choices->pdata[0], &input, &error);
-  g_assert_no_error (error);
-  gemem_plan_verify (plan, &input, &error);
-  g_assert_no_error (error);
-  return plan;
-}
 
 enum
 {
@@ -56,7 +40,7 @@ random_lifetimes (GememRng *rng, guint features)
 static void
 assert_not_above (const char *other, const GememLifetimes *lifetimes, guint64 arena)
 {
-  g_autoptr (GememPlan) plan = plan_with (other, lifetimes);
+  g_autoptr (GememPlan) plan = test_plan_lifetimes (other, lifetimes);
 
   g_assert_cmpuint (arena, <=, plan->arena);
 }
@@ -71,9 +55,9 @@ test_random (gconstpointer features)
   for (guint i = 0; i < 150; i++)
     {
       g_autoptr (GememLifetimes) lifetimes = random_lifetimes (&rng, GPOINTER_TO_UINT (features));
-      g_autoptr (GememPlan) plan = plan_with ("optimal:effort=200000", lifetimes),
-                            again = plan_with ("optimal:effort=200000", lifetimes),
-                            quick = plan_with ("optimal:effort=quick", lifetimes);
+      g_autoptr (GememPlan) plan = test_plan_lifetimes ("optimal:effort=200000", lifetimes),
+                            again = test_plan_lifetimes ("optimal:effort=200000", lifetimes),
+                            quick = test_plan_lifetimes ("optimal:effort=quick", lifetimes);
 
       g_assert_cmpuint (plan->least, >, 0);
       g_assert_cmpuint (plan->arena, >=, plan->least);
@@ -102,8 +86,8 @@ test_packings (void)
     {
       g_autoptr (GememLifetimes) large = test_guillotine (seed, 200, 1000, 1000000, 0),
                                  small = test_guillotine (seed, 200, 100, 1000, 0);
-      g_autoptr (GememPlan) plan = plan_with ("optimal:alignment=1", large),
-                            other = plan_with ("optimal:alignment=1", small);
+      g_autoptr (GememPlan) plan = test_plan_lifetimes ("optimal:alignment=1", large),
+                            other = test_plan_lifetimes ("optimal:alignment=1", small);
 
       g_assert_cmpuint (plan->arena, ==, 1000000);
       g_assert_cmpuint (plan->least, ==, 1000000);
@@ -123,7 +107,7 @@ test_slack (void)
   for (guint64 seed = 1; seed <= 8; seed++)
     {
       g_autoptr (GememLifetimes) lifetimes = test_guillotine (seed, 400, 1000000, 1000000000, 3);
-      g_autoptr (GememPlan) plan = plan_with ("optimal:alignment=1", lifetimes);
+      g_autoptr (GememPlan) plan = test_plan_lifetimes ("optimal:alignment=1", lifetimes);
 
       solved += plan->arena <= 1000000000;
     }
@@ -147,10 +131,13 @@ test_local (void)
 
       gemem_lifetimes_add (lifetimes, begin, end, size);
     }
-  g_autoptr (GememPlan) dived = plan_with ("optimal:alignment=1,effort=quick", lifetimes);
-  g_autoptr (GememPlan) some = plan_with ("optimal:alignment=1,effort=30000000", lifetimes);
-  g_autoptr (GememPlan) more = plan_with ("optimal:alignment=1,effort=200000000", lifetimes);
-  g_autoptr (GememPlan) again = plan_with ("optimal:alignment=1,effort=200000000", lifetimes);
+  g_autoptr (GememPlan) dived = test_plan_lifetimes ("optimal:alignment=1,effort=quick", lifetimes);
+  g_autoptr (GememPlan)
+      some = test_plan_lifetimes ("optimal:alignment=1,effort=30000000", lifetimes);
+  g_autoptr (GememPlan)
+      more = test_plan_lifetimes ("optimal:alignment=1,effort=200000000", lifetimes);
+  g_autoptr (GememPlan)
+      again = test_plan_lifetimes ("optimal:alignment=1,effort=200000000", lifetimes);
 
   g_assert_cmpstr (dived->winner, ==, "dive");
   g_assert_cmpstr (more->winner, ==, "local-search");
@@ -200,7 +187,8 @@ test_mixed_alignments (void)
                                                           << gemem_rng_range (&rng, 1, 4);
         }
       const guint64 least = least_stack (lifetimes, 0, 0);
-      g_autoptr (GememPlan) plan = plan_with ("optimal:alignment=1,effort=quick", lifetimes);
+      g_autoptr (GememPlan)
+          plan = test_plan_lifetimes ("optimal:alignment=1,effort=quick", lifetimes);
 
       g_assert_cmpuint (plan->lower_bound, <=, least);
       g_assert_cmpuint (plan->least, <=, least);
@@ -216,16 +204,17 @@ test_few (void)
 {
   g_autoptr (GememLifetimes) none = gemem_lifetimes_new ("none"), one = gemem_lifetimes_new ("one"),
                              huge = gemem_lifetimes_new ("huge");
-  g_autoptr (GememPlan) empty = plan_with ("optimal", none);
+  g_autoptr (GememPlan) empty = test_plan_lifetimes ("optimal", none);
 
   g_assert_cmpuint (empty->arena, ==, 0);
   gemem_lifetimes_add (one, 3, 4, 1);
-  g_autoptr (GememPlan) single = plan_with ("optimal", one);
+  g_autoptr (GememPlan) single = test_plan_lifetimes ("optimal", one);
   g_assert_cmpuint (single->arena, ==, 512);
   g_assert_cmpuint (single->least, ==, 512);
   for (guint i = 0; i < 2; i++)
     gemem_lifetimes_add (huge, 2 * i, 2 * i + 2, G_GUINT64_CONSTANT (1) << 61);
-  g_autoptr (GememPlan) large = plan_with ("optimal", huge); /* 2^62 together: not searched */
+  g_autoptr (GememPlan)
+      large = test_plan_lifetimes ("optimal", huge); /* 2^62 together: not searched */
   g_assert_cmpuint (large->arena, ==, G_GUINT64_CONSTANT (1) << 61);
   g_assert_cmpuint (large->least, ==, 0);
 }

@@ -9,30 +9,13 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "planners/check.h"
+#include "tests/util/plans.h"
 #include "tests/util/testutil.h"
 
 #define MOST 40
 #define JOBS 20000 /* of one boxing, boxes included */
 #define LIVES 3
 #define RATIO 2216.54
-
-static GememPlan *
-plan_with (const char *text, const GememLifetimes *lifetimes)
-{
-  g_autoptr (GPtrArray)
-      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
-  g_autoptr (GError) error = NULL;
-  const GememPlanInput input = { .lifetimes = lifetimes, .threads = 1 };
-
-  gemem_planner_parse (text, choices, &error);
-  g_assert_no_error (error);
-  GememPlan *plan = gemem_planner_run (choices->pdata[0], &input, &error);
-  g_assert_no_error (error);
-  gemem_plan_verify (plan, &input, &error);
-  g_assert_no_error (error);
-  return plan;
-}
 
 /* ---- the model: jobs by number, sets of jobs as arrays that end with -1 */
 
@@ -617,8 +600,9 @@ test_model (void)
       g_autofree char *text = g_strdup_printf (
           "idealloc:alignment=1,max_lives=%d,seed=%" G_GUINT64_FORMAT, LIVES, seed);
       guint64 steps[2 * MOST + 2], offsets[MOST];
-      g_autoptr (GememPlan) plan = plan_with (text, lifetimes),
-                            first = plan_with ("first-fit-by-size:alignment=1", lifetimes);
+      g_autoptr (GememPlan)
+          plan = test_plan_lifetimes (text, lifetimes),
+          first = test_plan_lifetimes ("first-fit-by-size:alignment=1", lifetimes);
 
       if (is_easy (lifetimes))
         continue;
@@ -647,7 +631,7 @@ test_equal (void)
 
       for (guint k = 0; k < lifetimes->items->len; k++)
         gemem_lifetimes_get (lifetimes, k)->size = 700;
-      g_autoptr (GememPlan) plan = plan_with ("idealloc", lifetimes);
+      g_autoptr (GememPlan) plan = test_plan_lifetimes ("idealloc", lifetimes);
 
       g_assert_cmpuint (plan->arena, ==, gemem_lifetimes_lower_bound (lifetimes, 512));
     }
@@ -665,9 +649,9 @@ test_lives (void)
     {
       g_autoptr (GememLifetimes) lifetimes = random_lifetimes (&rng);
       g_autoptr (GememPlan)
-          one = plan_with ("idealloc:alignment=1,effort=quick,max_lives=1", lifetimes),
-          many = plan_with ("idealloc:alignment=1", lifetimes),
-          other = plan_with ("idealloc:alignment=1,seed=2,max_lives=1", lifetimes);
+          one = test_plan_lifetimes ("idealloc:alignment=1,effort=quick,max_lives=1", lifetimes),
+          many = test_plan_lifetimes ("idealloc:alignment=1", lifetimes),
+          other = test_plan_lifetimes ("idealloc:alignment=1,seed=2,max_lives=1", lifetimes);
 
       g_assert_cmpuint (many->arena, <=, one->arena);
       differ += one->arena != other->arena;

@@ -9,7 +9,7 @@
 
 #include "base/rng.h"
 #include "base/units.h"
-#include "planners/check.h"
+#include "tests/util/plans.h"
 #include "tests/util/testutil.h"
 
 #define MOST 60
@@ -20,18 +20,8 @@ plan_with (const char *text, const GememLifetimes *lifetimes)
 {
   g_autofree char *aligned = g_strdup_printf ("%s%salignment=%d", text,
                                               strchr (text, ':') != NULL ? "," : ":", UNIT);
-  g_autoptr (GPtrArray)
-      choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
-  g_autoptr (GError) error = NULL;
-  const GememPlanInput input = { .lifetimes = lifetimes, .threads = 1 };
 
-  gemem_planner_parse (aligned, choices, &error);
-  g_assert_no_error (error);
-  GememPlan *plan = gemem_planner_run (choices->pdata[0], &input, &error);
-  g_assert_no_error (error);
-  gemem_plan_verify (plan, &input, &error);
-  g_assert_no_error (error);
-  return plan;
+  return test_plan_lifetimes (aligned, lifetimes);
 }
 
 /* Few sizes and lives, so that there are many ties; some of three spaces and own alignments. */

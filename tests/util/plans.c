@@ -1,20 +1,38 @@
 /* plans.c - see plans.h. */
 #include "config.h"
 
+#include "planners/check.h"
 #include "tests/util/plans.h"
 
-GememPlan *
-test_plan (const GememGraph *graph, const char *planner, guint threads)
+static GememPlan *
+plan_input (const char *planner, const GememPlanInput *input)
 {
   g_autoptr (GPtrArray)
       choices = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_choice_free);
-  const GememPlanInput input = { .graph = graph, .threads = threads };
   GError *error = NULL;
   GememPlan *plan;
 
   gemem_planner_parse (planner, choices, &error);
   g_assert_no_error (error);
-  plan = gemem_planner_run (choices->pdata[0], &input, &error);
+  plan = gemem_planner_run (choices->pdata[0], input, &error);
+  g_assert_no_error (error);
+  return plan;
+}
+
+GememPlan *
+test_plan (const GememGraph *graph, const char *planner, guint threads)
+{
+  return plan_input (planner, &(GememPlanInput){ .graph = graph, .threads = threads });
+}
+
+GememPlan *
+test_plan_lifetimes (const char *planner, const GememLifetimes *lifetimes)
+{
+  const GememPlanInput input = { .lifetimes = lifetimes, .threads = 1 };
+  GememPlan *plan = plan_input (planner, &input);
+  GError *error = NULL;
+
+  gemem_plan_verify (plan, &input, &error);
   g_assert_no_error (error);
   return plan;
 }

@@ -1,10 +1,12 @@
-/* plans.h - plans of graphs in tests, and their expected offsets. */
+/* plans.h - plans of graphs and of lifetimes in tests, and their expected offsets. */
 #pragma once
 
 #include "planners/planner.h"
 
 /* The plan of @planner ("ge-hybrid:memory_priority=yes"); fails the test on an error. */
 GememPlan *test_plan (const GememGraph *graph, const char *planner, guint threads);
+/* The same of @lifetimes, which the checker has verified. */
+GememPlan *test_plan_lifetimes (const char *planner, const GememLifetimes *lifetimes);
 
 /* "A=0 S.1=7168 A.w0=4096": expected offsets of outputs (output 0 by default) and workspaces;
  * every one is compared. */
