@@ -12,10 +12,6 @@
 #define GEMEM_TEXT_WIDTH \
   100 /* columns of what is printed for people, unless a terminal says otherwise */
 
-/* Appends @text, one line, and a line end, broken at blanks into lines of at most GEMEM_TEXT_WIDTH characters (its own
- * indent kept), later lines after @indent; a longer word stays whole.  O(length). */
-void gemem_text_wrap (GString *out, const char *text, const char *indent);
-
 /* Appends @text, cut at GEMEM_TEXT_WIDTH, and a line end. */
 void gemem_text_append_cut (GString *out, const char *text);
 
@@ -28,6 +24,10 @@ char *gemem_text_cut (const char *text, glong width);
 gboolean gemem_text_is_hidden (gunichar c);
 
 GEMEM_BEGIN_DECLS
+
+/* Appends @text, one line, and a line end, broken at blanks into lines of at most GEMEM_TEXT_WIDTH characters (its own
+ * indent kept), later lines after @indent; a longer word stays whole.  O(length). */
+void gemem_text_wrap (GString *out, const char *text, const char *indent);
 
 /* How many columns of a terminal @c takes: 0 to 2. */
 guint gemem_text_columns (gunichar c);

@@ -261,7 +261,13 @@ gemem_tree_previous (const GememTreeNode *node)
 GememTreeNode *
 gemem_tree_first (const GememTree *tree)
 {
-  return gemem_tree_lower_bound (tree, 0, 0, 0);
+  Page *page = tree->root;
+
+  if (tree->count == 0)
+    return NULL;
+  for (guint64 level = tree->height; level > 0; level--)
+    page = entry_at (page, 0)->to;
+  return entry_at (page, 0)->to;
 }
 
 GememTreeNode *

@@ -216,6 +216,49 @@ SHAPE (FILL_ROWS, Address to, size_t pitch, unsigned value, size_t width, size_t
   return leave_work (real (to, pitch, value, width, height, stream), stream, hook->per_thread);
 }
 
+/* ---- other calls, of which only the stream matters: words in registers, and on the stack the same */
+
+SHAPE (WORDS_3, uint64_t a, uint64_t b, uint64_t c, Handle stream)
+{
+  REAL ((uint64_t, uint64_t, uint64_t, Handle), a, b, c, stream);
+  return leave_work (real (a, b, c, stream), stream, hook->per_thread);
+}
+
+SHAPE (WORDS_4, uint64_t a, uint64_t b, uint64_t c, uint64_t d, Handle stream)
+{
+  REAL ((uint64_t, uint64_t, uint64_t, uint64_t, Handle), a, b, c, d, stream);
+  return leave_work (real (a, b, c, d, stream), stream, hook->per_thread);
+}
+
+SHAPE (WORDS_7, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g,
+       Handle stream)
+{
+  REAL ((uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, Handle), a, b, c, d,
+        e, f, g, stream);
+  return leave_work (real (a, b, c, d, e, f, g, stream), stream, hook->per_thread);
+}
+
+SHAPE (WORDS_8, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g,
+       uint64_t h, Handle stream)
+{
+  REAL ((uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, Handle), a,
+        b, c, d, e, f, g, h, stream);
+  return leave_work (real (a, b, c, d, e, f, g, h, stream), stream, hook->per_thread);
+}
+
+/* The default stream's, for which the host does not wait: within a device, and between two. */
+SHAPE (NOW_3, uint64_t a, uint64_t b, uint64_t c)
+{
+  REAL ((uint64_t, uint64_t, uint64_t), a, b, c);
+  return leave_work (real (a, b, c), NULL, hook->per_thread);
+}
+
+SHAPE (NOW_5, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
+{
+  REAL ((uint64_t, uint64_t, uint64_t, uint64_t, uint64_t), a, b, c, d, e);
+  return leave_work (real (a, b, c, d, e), NULL, hook->per_thread);
+}
+
 /* ---- the host waits for a copy */
 
 SHAPE (COPY_TO_HOST, Address to, Address from, size_t size)

@@ -129,6 +129,18 @@ int gemem_recorder_call_FILL (Hook *hook, const void *caller, Address to, unsign
                               size_t count, Handle stream);
 int gemem_recorder_call_FILL_ROWS (Hook *hook, const void *caller, Address to, size_t pitch,
                                    unsigned value, size_t width, size_t height, Handle stream);
+int gemem_recorder_call_WORDS_3 (Hook *hook, const void *caller, uint64_t a, uint64_t b, uint64_t c,
+                                 Handle stream);
+int gemem_recorder_call_WORDS_4 (Hook *hook, const void *caller, uint64_t a, uint64_t b, uint64_t c,
+                                 uint64_t d, Handle stream);
+int gemem_recorder_call_WORDS_7 (Hook *hook, const void *caller, uint64_t a, uint64_t b, uint64_t c,
+                                 uint64_t d, uint64_t e, uint64_t f, uint64_t g, Handle stream);
+int gemem_recorder_call_WORDS_8 (Hook *hook, const void *caller, uint64_t a, uint64_t b, uint64_t c,
+                                 uint64_t d, uint64_t e, uint64_t f, uint64_t g, uint64_t h,
+                                 Handle stream);
+int gemem_recorder_call_NOW_3 (Hook *hook, const void *caller, uint64_t a, uint64_t b, uint64_t c);
+int gemem_recorder_call_NOW_5 (Hook *hook, const void *caller, uint64_t a, uint64_t b, uint64_t c,
+                               uint64_t d, uint64_t e);
 int gemem_recorder_call_COPY_TO_HOST (Hook *hook, const void *caller, Address to, Address from,
                                       size_t size);
 int gemem_recorder_call_COPY_NOW (Hook *hook, const void *caller, Address to, Address from,

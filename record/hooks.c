@@ -207,6 +207,25 @@ enum
 #define COPY_NOW_AS(name) \
   DEFINE (name, COPY_NOW, (Address to, Address from, size_t size, int kind), to, from, size, kind)
 
+#define WORDS_3_AS(name) \
+  DEFINE (name, WORDS_3, (uint64_t a, uint64_t b, uint64_t c, Handle stream), a, b, c, stream)
+#define WORDS_4_AS(name) \
+  DEFINE (name, WORDS_4, (uint64_t a, uint64_t b, uint64_t c, uint64_t d, Handle stream), a, b, c, \
+          d, stream)
+#define WORDS_7_AS(name) \
+  DEFINE (name, WORDS_7, \
+          (uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g, \
+           Handle stream), \
+          a, b, c, d, e, f, g, stream)
+#define WORDS_8_AS(name) \
+  DEFINE (name, WORDS_8, \
+          (uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g, \
+           uint64_t h, Handle stream), \
+          a, b, c, d, e, f, g, h, stream)
+#define NOW_3_AS(name) DEFINE (name, NOW_3, (uint64_t a, uint64_t b, uint64_t c), a, b, c)
+#define NOW_5_AS(name) \
+  DEFINE (name, NOW_5, (uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e), a, b, c, d, e)
+
 #define HOOK(name, shape, per_thread, base, since) shape##_AS (name)
 #include "record/hooks.def"
 #undef HOOK

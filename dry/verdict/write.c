@@ -1,12 +1,14 @@
 /* write.c - the verdict of a dry run: for people on stderr, for programs as JSON.
  *
  * For people: one block for each GPU of each process, of several ranks a table and the block of the largest, the answer before its reasons, the same order
- * always, nothing that is not known.  The JSON has every figure in bytes.
+ * always, nothing that is not known; on a terminal no line is wider than GEMEM_TEXT_WIDTH, but for a longer word.  The JSON has every
+ * figure in bytes.
  */
 #include "config.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/io/child.h"
@@ -357,6 +359,17 @@ append_times (GString *out, const DryVerdict *verdict)
   append_tried (out, &verdict->tried_times);
 }
 
+/* On a terminal a row continues below its own text; elsewhere it stays one line, as programs search for it. */
+static void
+wrap_rows (GString *shown, const char *text)
+{
+  g_auto (GStrv) rows = g_strsplit (text, "\n", -1);
+  g_autofree char *indent = g_strdup_printf (LABEL, "");
+
+  for (char **row = rows; *row != NULL && (**row != '\0' || row[1] != NULL); row++)
+    gemem_text_wrap (shown, *row, indent);
+}
+
 void
 gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdict)
 {
@@ -415,7 +428,10 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
       append_row (out, "next", "gemem-sim %s%s", found->model != NULL ? "" : "compare ", word);
     }
   g_autoptr (GString) shown = g_string_new (NULL);
-  gemem_text_append_visible (shown, out->str, -1, TRUE);
+  if (isatty (STDERR_FILENO))
+    wrap_rows (shown, out->str);
+  else
+    gemem_text_append_visible (shown, out->str, -1, TRUE);
   fputs (shown->str, stderr);
 }
 

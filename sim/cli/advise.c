@@ -1,5 +1,5 @@
 /* advise.c - `gemem-sim advise`, which is also what gemem-sim does with files and no command: one
- * recording in, one screen out.
+ * recording in, ten lines out.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 #include "sim/search/advise.h"
 
 static char *device_spec, *capacity, *system_name, *format;
-static gboolean no_trace_settings, all;
+static gboolean no_trace_settings, all, details;
 static int histories;
 
 static const GOptionEntry entries[] = {
@@ -24,6 +24,8 @@ static const GOptionEntry entries[] = {
   { "for", 0, 0, G_OPTION_ARG_STRING, &system_name,
     "Whose allocator the program would have (default: the one that made the recording)",
     "pytorch|torch-npu|tensorflow|paddle|ge|rmm|cupy|any" },
+  { "details", 0, 0, G_OPTION_ARG_NONE, &details,
+    "Also all lines to paste, what was tried, who holds the memory, what lies idle", NULL },
   { "all", 0, 0, G_OPTION_ARG_NONE, &all,
     "Try pairs of settings and other systems even where the recording has more than " G_STRINGIFY (
         GEMEM_ADVICE_MANY_EVENTS) " events",
@@ -84,7 +86,7 @@ answer (GememSourceFile *file, const char *device, gboolean json, GString *out, 
   if (json)
     gemem_advice_append_json (out, advice);
   else
-    gemem_advice_append (out, advice);
+    gemem_advice_append (out, advice, details);
   return (int) advice->verdict;
 }
 
@@ -137,8 +139,9 @@ const GememCommand gemem_command_advise = {
   .synopsis = "TRACE...",
   .summary = "Say whether it fits, what would need less, and the line to paste",
   .description =
-      "One screen for a recording: the verdict, the settings of its allocator that need less as "
-      "lines to paste, who holds the memory.\nThe command may be left out: gemem-sim FILE. "
+      "Ten lines for a recording: the verdict, the setting of its allocator that needs least as a "
+      "line to paste, and the least that is possible.\nThe command may be left out: gemem-sim "
+      "FILE. "
       "Every line was replayed as the program would read it. What cannot be told is said to be "
       "so.\nExit status: 0 it fits, 4 it does not, 3 it cannot be told.",
   .examples = "  gemem-sim snapshot.pickle\n"

@@ -123,7 +123,7 @@ append_answer (GString *out, const GememPageAnswer *answer)
     {
       g_autoptr (GString) screen = g_string_new (NULL);
 
-      gemem_advice_append (screen, answer->advice);
+      gemem_advice_append (screen, answer->advice, TRUE);
       gemem_json_append_text_member (out, "screen", screen->str);
       gemem_json_append_name (out, "advice");
       gemem_advice_append_json (out, answer->advice);

@@ -100,16 +100,26 @@ GememAdvice *gemem_advise (const GememAdviceQuestion *question, GError **error);
 void gemem_advice_free (GememAdvice *advice);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememAdvice, gemem_advice_free)
 
+/* ---- sentence.c */
+
 /* "fragmentation: ...", why the first request failed, in a few words; g_free(); NULL: none failed. */
 char *gemem_advice_reason (const GememAdvice *advice);
+/* The verdict in words; g_free(). */
+char *gemem_advice_sentence (const GememAdvice *advice);
+
+/* Whether requests were recorded as powers of two: then no replay tells what fewer bytes would do. */
+gboolean gemem_advice_is_doubled (const GememAdvice *advice);
+/* Whether what came before is not in the recording. */
+gboolean gemem_advice_is_middle (const GememAdvice *advice);
+
+/* Whether the sentence says already what is in use at once, whatever the settings. */
+gboolean gemem_advice_names_least (const GememAdvice *advice);
 
 /* ---- screen.c, screen-json.c */
 
-/* Appends about twenty lines of at most 100 columns. */
-void gemem_advice_append (GString *out, const GememAdvice *advice);
+/* Appends the answer, about ten lines of at most 100 columns; with @details about twenty-five. */
+void gemem_advice_append (GString *out, const GememAdvice *advice, gboolean details);
 /* Appends an object with the same fields. */
 void gemem_advice_append_json (GString *out, const GememAdvice *advice);
-/* The closing sentence; g_free(). */
-char *gemem_advice_sentence (const GememAdvice *advice);
 
 GEMEM_END_DECLS

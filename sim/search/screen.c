@@ -1,4 +1,5 @@
-/* screen.c - an advice for a person: the verdict first, at most about twenty lines of 100 columns.
+/* screen.c - an advice for a person: the verdict first, in about ten lines of 100 columns; all that was
+ * found out besides, in about twenty-five.
  *
  * Invariants: no figure is computed here; no name of a file, of a line of code or of a setting makes
  * a line longer than GEMEM_TEXT_WIDTH, but for the lines to paste, which stay whole.
@@ -13,7 +14,9 @@
 #include "sim/search/advise.h"
 #include "sim/search/recorder.h"
 
-#define HOLDERS 5
+#define HOLDERS 5          /* rows of them among the details */
+#define HOLDERS_ANSWERED 2 /* named in the answer */
+#define NAME_WIDTH 60      /* of a line of code there */
 
 /* ---- pieces */
 
@@ -37,183 +40,6 @@ percent (char *buffer, guint64 part, guint64 whole)
                           whole > 0 ? 100 * (double) part / (double) whole : 0);
 }
 
-/* Whether requests were recorded as powers of two: then no replay tells what fewer bytes would do. */
-static gboolean
-is_doubled (const GememAdvice *advice)
-{
-  return advice->now->device_ordinal == GEMEM_DEVICE_HOST
-         && (gemem_held_info (advice->held)->flags & GEMEM_TRACE_BLOCK_SIZES) != 0;
-}
-
-/* What came before is not in the recording. */
-static gboolean
-begins_in_middle (const GememAdvice *advice)
-{
-  return advice->now->initial_events > 0
-         || (gemem_held_info (advice->held)->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0;
-}
-
-/* ---- why it fails */
-
-/* "other streams' caches: 2.000 GiB free in ...", where most of what was idle at the failure lies, if
- * that and what the device has would suffice for the request; NULL: elsewhere, or not enough. */
-static char *
-idle_elsewhere (const GememResult *now, const GememOom *oom)
-{
-  const GArray *rows = now->idle_at_failure;
-  const GememIdleRow *row = rows->len > 0 ? &g_array_index (rows, GememIdleRow, 0) : NULL;
-  g_autofree char *text = gemem_report_idle_cause (rows);
-
-  if (row == NULL || row->bytes < oom->requested - oom->device_free)
-    return NULL;
-  return row->cause == GEMEM_IDLE_STREAMS ? g_strconcat ("other streams' caches: ", text, NULL)
-         : row->cause == GEMEM_IDLE_POOLS ? g_strconcat ("kept in pools: ", text, NULL)
-                                          : NULL;
-}
-
-/* "a limit of the program (the device had 70.14 GiB free); 156.4 MiB of the 1.287 GiB held are not in use": why a request
- * fails for which enough was free. */
-static char *
-limit_text (const GememAdvice *advice, const GememOom *oom)
-{
-  const GememResult *now = advice->now;
-  const char *limit = gemem_settings_value (now->parameters, "memory_limit"),
-             *other = limit == NULL ? gemem_settings_value (now->parameters, "limit") : limit;
-  GString *out = g_string_new (NULL);
-  char size[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX];
-  guint64 bytes;
-
-  if (other != NULL && strcmp (other, "none") != 0 && gemem_parse_size (other, 1, 0, &bytes, NULL))
-    g_string_append_printf (out, "the allocator's limit of %s", gemem_format_size (size, bytes));
-  else if (advice->limited)
-    g_string_append (out, "a limit of the program");
-  else if (limit != NULL)
-    g_string_append (out, "what the allocator takes at a time is more than the request");
-  else
-    g_string_append (out, "a limit of the allocator, or what it takes at a time");
-  g_string_append_printf (out, " (the device had %s free)",
-                          gemem_format_size (size, oom->device_free));
-  if (oom->live < oom->reserved)
-    g_string_append_printf (out, "; %s of the %s held are not in use",
-                            gemem_format_size (size, oom->reserved - oom->live),
-                            gemem_format_size (whole, oom->reserved));
-  return g_string_free (out, FALSE);
-}
-
-char *
-gemem_advice_reason (const GememAdvice *advice)
-{
-  const GememResult *now = advice->now;
-  const GememOom *oom = gemem_result_first_oom (now);
-  char a[GEMEM_FORMAT_MAX], b[GEMEM_FORMAT_MAX], *elsewhere;
-
-  if (oom == NULL)
-    return NULL;
-  if (advice->limited)
-    return limit_text (advice, oom);
-  if (gemem_oom_is_unbegun (oom))
-    return g_strdup ("the allocator did not get what it takes at the beginning");
-  if (oom->wake)
-    return g_strdup ("memory that slept cannot wake");
-  if (now->lower_bound > now->capacity && is_doubled (advice))
-    return g_strdup_printf ("too little (%s in use at once, as PyTorch rounded it)",
-                            gemem_format_size (a, now->lower_bound));
-  if (now->lower_bound > now->capacity)
-    return g_strdup_printf ("truly too little (%s in use at once, whatever the settings)",
-                            gemem_format_size (a, now->lower_bound));
-  if (!oom->avoidable)
-    return g_strdup_printf (
-        "truly too little (%s in use, and with the request %s more than there is)",
-        gemem_format_size (a, oom->live), gemem_format_size (b, oom->missing));
-  if (oom->device_free >= oom->requested)
-    return limit_text (advice, oom);
-  if (oom->waiting)
-    return g_strdup (
-        "freed memory waits for its streams (once they are done, the same request fits)");
-  elsewhere = idle_elsewhere (now, oom);
-  if (elsewhere != NULL)
-    return elsewhere;
-  return g_strdup_printf ("fragmentation (%s of the %s held are not in use)",
-                          gemem_format_size (a, oom->reserved - MIN (oom->live, oom->reserved)),
-                          gemem_format_size (b, oom->reserved));
-}
-
-/* "request of 147.2 MiB fails at event 1671, by record.py:35 run" */
-static void
-append_failure (GString *out, const GememAdvice *advice)
-{
-  const GememResult *now = advice->now;
-  const GememOom *oom = gemem_result_first_oom (now);
-  char size[GEMEM_FORMAT_MAX];
-
-  g_string_append_printf (out, "a request of %s fails, event %" G_GUINT64_FORMAT,
-                          gemem_format_size (size, oom->requested), oom->seq);
-  if (oom->origin.known && oom->origin.by != NULL)
-    gemem_origin_append_by (out, oom->origin.by);
-  if (now->ooms > 1)
-    g_string_append_printf (out, ", and %" G_GUINT64_FORMAT " more", now->ooms - 1);
-  if (now->after_recorded_oom > 0 && gemem_result_new_ooms (now) == 0)
-    g_string_append (out, "; the program went on without");
-}
-
-char *
-gemem_advice_sentence (const GememAdvice *advice)
-{
-  const GememResult *now = advice->now;
-  GString *out = g_string_new (NULL);
-  char need[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX];
-  const char *with = advice->assumed || gemem_held_info (advice->held)->allocator == NULL
-                         ? "with default settings"
-                         : "with the settings it had";
-
-  const gboolean recorded = !advice->device_assumed && now->device_from != NULL;
-  const gboolean host = now->device_ordinal == GEMEM_DEVICE_HOST;
-  const char *whose = advice->device_assumed ? " (assumed; give --capacity)"
-                      : recorded             ? " (the recorded device)"
-                                             : "";
-
-  gemem_format_size (whole, now->capacity);
-  gemem_format_size (need, advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? advice->need
-                                                                        : now->peak_reserved);
-  if (advice->verdict == GEMEM_ADVICE_UNKNOWN && advice->doubt == NULL)
-    g_string_append_printf (
-        out,
-        "It needs %s%s %s. How large its device is was not recorded: --capacity "
-        "says whether it fits.",
-        need, host ? " of the host's memory" : "", with);
-  else if (advice->verdict == GEMEM_ADVICE_FITS)
-    g_string_append_printf (out, "It fits%s: it needs %s of %s%s %s.",
-                            advice->device != NULL && begins_in_middle (advice)
-                                ? ", from where the recording begins"
-                                : "",
-                            need, whole, whose, with);
-  else if (advice->verdict == GEMEM_ADVICE_UNKNOWN)
-    g_string_append_printf (out,
-                            "It cannot be told whether it fits: %s. As far as it goes it needs %s "
-                            "of %s%s.",
-                            advice->doubt, need, whole, whose);
-  else
-    {
-      g_autofree char *reason = gemem_advice_reason (advice);
-
-      if (advice->limited && recorded)
-        g_string_append_printf (
-            out, "It does not fit in the limit it was given (%s or more) %s: ", whole, with);
-      else if ((advice->device_assumed || recorded) && gemem_held_refused (advice->held) > 0)
-        g_string_append_printf (out, "It does not fit on the device it was recorded on%s%s%s %s: ",
-                                recorded ? " (" : "", recorded ? whole : "", recorded ? ")" : "",
-                                with);
-      else
-        g_string_append_printf (out, "It does not fit in %s%s %s: ", whole, whose, with);
-      append_failure (out, advice);
-      g_string_append_printf (out, ". Why: %s.", reason);
-      if (advice->need > 0)
-        g_string_append_printf (out, " It needs a %s of %s.", advice->limited ? "limit" : "device",
-                                need);
-    }
-  return g_string_free (out, FALSE);
-}
-
 /* ---- parts of the screen */
 
 static void
@@ -225,6 +51,23 @@ append_assumed (GString *out, const GememAdvice *advice)
                           "The recording does not name its allocator: %s is assumed; --for chooses "
                           "another.\n",
                           strcmp (name, "pytorch-caching") == 0 ? "PyTorch's" : name);
+}
+
+/* "; replayed exactly", where the replay tells that it is the program's. */
+static void
+append_fidelity (GString *head, const GememAdvice *advice)
+{
+  const guint64 equal = advice->now->fidelity.equal, compared = advice->now->fidelity.compared;
+
+  /* none equal: the segments lie elsewhere; on another device it may decide otherwise */
+  if (equal == 0 || advice->now->fidelity.parted != G_MAXUINT64)
+    return;
+  if (equal == compared)
+    g_string_append (head, "; replayed exactly");
+  else if (advice->device == NULL)
+    g_string_append_printf (head,
+                            "; %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions replayed",
+                            equal, compared);
 }
 
 static void
@@ -243,7 +86,7 @@ append_head (GString *out, const GememAdvice *advice)
                           gemem_plural (gemem_held_events (advice->held)));
   if (steps > 0)
     g_string_append_printf (head, " in %" G_GUINT64_FORMAT " step%s", steps, gemem_plural (steps));
-  if (begins_in_middle (advice))
+  if (gemem_advice_is_middle (advice))
     g_string_append (head, ", begins in the middle");
   if (now->device_ordinal == GEMEM_DEVICE_HOST)
     g_string_append (head, " of host memory");
@@ -252,20 +95,13 @@ append_head (GString *out, const GememAdvice *advice)
   if (advice->devices > 1)
     g_string_append_printf (head, "; device %d, which needs most of %u", now->device_ordinal,
                             advice->devices);
+  append_fidelity (head, advice);
   gemem_text_wrap (out, head->str, "  ");
   release = gemem_recorder_release_note (info, advice->spec);
   if (release != NULL)
     gemem_text_append_cut (out, release);
   if (advice->assumed)
     append_assumed (out, advice);
-  /* on another device it may decide otherwise; none equal: the segments lie elsewhere */
-  if (now->fidelity.equal > 0 && now->fidelity.parted == G_MAXUINT64
-      && (now->fidelity.equal == now->fidelity.compared || advice->device == NULL))
-    g_string_append_printf (out, "%s: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions.\n",
-                            now->fidelity.equal == now->fidelity.compared
-                                ? "The replay reproduces the recording exactly"
-                                : "The replay decides as recorded",
-                            now->fidelity.equal, now->fidelity.compared);
 }
 
 static void
@@ -323,11 +159,22 @@ all_fit (const GememAdvice *advice)
   return advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
 }
 
+/* How many of the lines the answer shows: up to the best that every version of the program accepts. */
+static guint
+count_answered (const GememAdvice *advice)
+{
+  guint n = 0;
+
+  while (n < advice->lines->len && g_array_index (advice->lines, GememAdviceLine, n++).too_new)
+    ;
+  return n;
+}
+
 static void
-append_offers (GString *out, const GememAdvice *advice)
+append_offers (GString *out, const GememAdvice *advice, guint lines)
 {
   /* other settings would have laid out otherwise what was alive then */
-  const gboolean middle = begins_in_middle (advice);
+  const gboolean middle = gemem_advice_is_middle (advice);
   const gboolean fails = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
   const gboolean refused = gemem_held_refused (advice->held) > 0;
 
@@ -337,61 +184,96 @@ append_offers (GString *out, const GememAdvice *advice)
                           middle             ? fails ? "It may fit" : "It may need less"
                           : all_fit (advice) ? refused ? "All that was recorded fits" : "It fits"
                                              : "It needs less",
-                          middle ? ", as replays from what was alive at its beginning do"
-                          : advice->lines->len > 1 ? ", each proven by a replay"
-                                                   : ", proven by a replay");
-  for (guint i = 0; i < advice->lines->len; i++)
+                          middle      ? ", as replays from what was alive at its beginning do"
+                          : lines > 1 ? ", each proven by a replay"
+                                      : ", proven by a replay");
+  for (guint i = 0; i < lines; i++)
     append_offer (out, advice, &g_array_index (advice->lines, GememAdviceLine, i));
 }
 
+/* "Tried: 27 settings of pytorch-caching 2.10 or 2.11; none needs 1 % less. " */
 static void
-append_tried (GString *out, const GememAdvice *advice)
+append_tried (GString *text, const GememAdvice *advice)
 {
   const gboolean failed = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
-  g_autoptr (GString) text = g_string_new (NULL);
-  char size[GEMEM_FORMAT_MAX];
 
   if (advice->tried + advice->refused + advice->left_out == 0)
-    g_string_append_printf (text, "No setting of %s can be tried. ", advice->now->allocator);
-  else
     {
-      g_string_append_printf (text, "Tried: %u setting%s of ", advice->tried,
-                              gemem_plural (advice->tried));
-      append_allocator (text, advice);
-      if (advice->pairs > 0)
-        g_string_append_printf (text, " and %u pair%s of those that help", advice->pairs,
-                                gemem_plural (advice->pairs));
-      if (advice->left_out > 0)
-        g_string_append_printf (text, "; interrupted, %u more %s left out", advice->left_out,
-                                advice->left_out == 1 ? "is" : "are");
-      else if (advice->lines->len == 0)
-        g_string_append (text, !failed || advice->anew > 0 ? "; none needs 1 % less"
-                               : advice->placed > 0
-                                   ? "; with none of them it fits in all of 3 orders of addresses"
-                               : advice->device_assumed || advice->limited
-                                   ? "; none is known to fit there"
-                                   : "; with none of them it fits");
-      if (advice->approximate > 0)
-        g_string_append_printf (text, "; %u not proven, they are only approximated",
-                                advice->approximate);
-      g_string_append (text, ". ");
+      g_string_append_printf (text, "No setting of %s can be tried. ", advice->now->allocator);
+      return;
     }
-  if (is_doubled (advice))
+  g_string_append_printf (text, "Tried: %u setting%s of ", advice->tried,
+                          gemem_plural (advice->tried));
+  append_allocator (text, advice);
+  if (advice->pairs > 0)
+    g_string_append_printf (text, " and %u pair%s of those that help", advice->pairs,
+                            gemem_plural (advice->pairs));
+  if (advice->left_out > 0)
+    g_string_append_printf (text, "; interrupted, %u more %s left out", advice->left_out,
+                            advice->left_out == 1 ? "is" : "are");
+  else if (advice->lines->len == 0)
+    g_string_append (
+        text, !failed || advice->anew > 0 ? "; none needs 1 % less"
+              : advice->placed > 0 ? "; with none of them it fits in all of 3 orders of addresses"
+              : advice->device_assumed || advice->limited ? "; none is known to fit there"
+                                                          : "; with none of them it fits");
+  if (advice->approximate > 0)
+    g_string_append_printf (text, "; %u not proven, they are only approximated",
+                            advice->approximate);
+  g_string_append (text, ". ");
+}
+
+/* "4.013 GiB in use at the peak: 3.725 GiB by streams.py:47 <module>, ...": who holds most then. */
+static void
+append_most (GString *text, const GememDeviceHolders *device)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  for (guint i = 0; i < MIN (HOLDERS_ANSWERED, device->holders->len); i++)
+    {
+      const GememHolder *holder = device->holders->pdata[i];
+      g_autofree char *name = gemem_text_cut (holder->name, NAME_WIDTH);
+
+      g_string_append (text, i > 0 ? ", " : ": ");
+      g_string_append (text, gemem_format_size (size, holder->bytes));
+      gemem_origin_append_by (text, name);
+    }
+}
+
+/* The least that any setting could need; with @holders who holds most of it. */
+static void
+append_least (GString *text, const GememAdvice *advice, gboolean holders)
+{
+  const GememDeviceHolders *device = gemem_holders_of (advice->holders,
+                                                       advice->now->device_ordinal);
+  const gboolean known = holders && device != NULL && device->bytes > 0
+                         && gemem_held_info (advice->held)->stacks != NULL;
+  char least[GEMEM_FORMAT_MAX] = "", most[GEMEM_FORMAT_MAX];
+
+  if (gemem_advice_is_doubled (advice))
     g_string_append (text,
                      "Requests are recorded as rounded to powers of two: what "
-                     "pinned_max_round_threshold_mb would save (PyTorch 2.13 on) cannot be told.");
-  else if (advice->least > 0)
-    g_string_append_printf (text, "Nothing needs less than the %s in use at once.",
-                            gemem_format_size (size, advice->least));
-  gemem_text_wrap (out, text->str, "");
+                     "pinned_max_round_threshold_mb would save (PyTorch 2.13 on) cannot be told. ");
+  else if (advice->least > 0 && !(holders && gemem_advice_names_least (advice)))
+    g_string_append_printf (text, "Nothing needs less than the %s in use at once",
+                            gemem_format_size (least, advice->least));
+  if (known && strcmp (gemem_format_size (most, device->bytes), least) != 0)
+    g_string_append_printf (text, "%sThe recording had %s in use at most",
+                            *least != '\0' ? ". " : "", most);
+  if (known)
+    append_most (text, device);
+  if (known || *least != '\0')
+    g_string_append_c (text, '.');
+}
+
+static void
+append_shortened (GString *out, const GememAdvice *advice)
+{
   if (advice->shortened)
-    g_string_append_printf (out,
-                            "Not tried, as the recording is long: pairs of settings, other "
-                            "systems%s; --all does.\n",
-                            failed ? ", the least device" : "");
-  if (advice->other != NULL)
-    g_string_append_printf (out, "Good to know: %s, of another system, would need %s.\n",
-                            advice->other, gemem_format_size (size, advice->other_need));
+    g_string_append_printf (
+        out,
+        "Not tried, as the recording is long: pairs of settings, other systems%s; --all does.\n",
+        advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? ", the least device" : "");
 }
 
 static void
@@ -462,20 +344,64 @@ append_pinned (GString *out, const GememAdvice *advice)
                             events, events == 1 ? "event was" : "events were", name);
 }
 
-void
-gemem_advice_append (GString *out, const GememAdvice *advice)
+/* What the answer leaves to the details. */
+static void
+append_more (GString *out, const GememAdvice *advice, guint lines)
 {
+  const guint more = advice->lines->len - lines;
+
+  g_string_append (out, "With --details: ");
+  if (more > 0)
+    g_string_append_printf (out, "%u more line%s to paste, ", more, gemem_plural (more));
+  g_string_append (out, "what was tried, who holds it, what lies idle.\n");
+}
+
+static void
+append_details (GString *out, const GememAdvice *advice)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  char size[GEMEM_FORMAT_MAX];
+
+  append_tried (text, advice);
+  append_least (text, advice, FALSE);
+  gemem_text_wrap (out, g_strchomp (text->str), "");
+  append_shortened (out, advice);
+  if (advice->other != NULL)
+    g_string_append_printf (out, "Good to know: %s, of another system, would need %s.\n",
+                            advice->other, gemem_format_size (size, advice->other_need));
+  append_holders (out, advice);
+  gemem_report_idle (out, advice->now, FALSE);
+}
+
+/* In place of the details, what of them belongs to the answer. */
+static void
+append_brief (GString *out, const GememAdvice *advice)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (advice->lines->len == 0 || advice->left_out + advice->approximate > 0)
+    append_tried (text, advice);
+  append_least (text, advice, TRUE);
+  gemem_text_wrap (out, g_strchomp (text->str), "  ");
+  append_shortened (out, advice);
+}
+
+void
+gemem_advice_append (GString *out, const GememAdvice *advice, gboolean details)
+{
+  const guint lines = details ? advice->lines->len : count_answered (advice);
   g_autofree char *sentence = gemem_advice_sentence (advice);
 
   append_head (out, advice);
   g_string_append_c (out, '\n');
   gemem_text_wrap (out, sentence, "  ");
   append_histories (out, &advice->histories, advice->now->peak_reserved);
-  append_offers (out, advice);
+  append_offers (out, advice, lines);
   g_string_append_c (out, '\n');
-  append_tried (out, advice);
-  append_holders (out, advice);
-  gemem_report_idle (out, advice->now, FALSE);
+  (details ? append_details : append_brief) (out, advice);
   append_pinned (out, advice);
-  append_next (out, advice);
+  if (details)
+    append_next (out, advice);
+  else
+    append_more (out, advice, lines);
 }

@@ -7,44 +7,45 @@
 for folder in traces graphs workloads tests; do ln -s "$GEMEM_SRCDIR/$folder" . ; done
 recorded=traces/recorded samples=tests/data/pytorch
 
-# screen STATUS WORDS...: the screen is that of standard input, of at most 25 lines; only lines to paste may be longer than 100 columns.
+# screen LINES STATUS WORDS...: the screen is that of standard input, of at most LINES lines; only lines to paste may be longer than 100 columns.
 screen () {
-  cat >want
+  cat >want; lines=$1; shift
   run "$@"
   cmp -s "$out" want; tap_status=$?
   ok $tap_status "the screen of: $*"
   [ $tap_status -eq 0 ] || diff want "$out" | sed 's/^/# /'
-  grep -v '^  export \|^  rmm\.\|^Next: ' "$out" | awk 'length > 100 || NR > 25 { bad = 1 } END { exit bad }'; ok $? "it is a screen: $*"
+  grep -v '^  export \|^  rmm\.\|^Next: ' "$out" | awk -v most="$lines" 'length > 100 { bad = 1 } END { exit bad || NR > most }'; ok $? "it is a screen: $*"
 }
 
-# ---- whole screens
-screen 3 gemem-sim $recorded/llama-train.gmt <<'END'
-llama-train.gmt: native, pytorch-caching 2.10 or 2.11, 15685 events
-The replay reproduces the recording exactly: 5156 of 5156 decisions.
+# ---- whole screens: the answer, and all that was found out
+screen 13 3 gemem-sim $recorded/llama-train.gmt <<'END'
+llama-train.gmt: native, pytorch-caching 2.10 or 2.11, 15685 events; replayed exactly
 
 It needs 4.271 GiB with the settings it had. How large its device is was not recorded: --capacity
   says whether it fits.
 
-It needs less with, each proven by a replay:
+It needs less with, proven by a replay:
   export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
       4.088 GiB, 188.0 MiB (4.3 %) less; 236 device calls more
-  export PYTORCH_CUDA_ALLOC_CONF=large_segment_size_mb:128
-      4.135 GiB, 140.0 MiB (3.2 %) less; 119 device calls fewer; version 2.10 refuses it
 
-Tried: 27 settings of pytorch-caching 2.10 or 2.11 and 1 pair of those that help. Nothing needs less
-than the 4.033 GiB in use at once.
-Who holds it is not known: the recording has no call stacks.
-
-idle at the reserved peak: 807.5 MiB of 4.271 GiB held
-   636.0 MiB  free in 33 whole segments, returned by emptying the cache
-   81.13 MiB  rounding of 464 blocks in use
-   57.60 MiB  free rest of 16 segments that blocks keep
-   32.75 MiB  in 3 other ways
-
-Next: gemem-sim replay traces/recorded/llama-train.gmt --find-capacity
-      finds the smallest device that would do
+Nothing needs less than the 4.033 GiB in use at once.
+With --details: 1 more line to paste, what was tried, who holds it, what lies idle.
 END
-screen 4 gemem-sim advise $recorded/llama-train.gmt --capacity 4.1GiB <<'END'
+screen 13 4 gemem-sim $recorded/gpt2-train-too-short.gmt <<'END'
+gpt2-train-too-short.gmt: native, pytorch-caching 2.10 or 2.11, 2368 events; replayed exactly
+
+It does not fit in the limit it was given (1.387 GiB or more) with the settings it had: a request of
+  147.2 MiB fails, event 1668. Why: a limit of the program (the device had 70.14 GiB free); 156.4
+  MiB of the 1.287 GiB held are not in use. It needs a limit of 1.432 GiB.
+
+All that was recorded fits with, proven by a replay:
+  export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+      1.330 GiB, 104.0 MiB (7.1 %) less; 101 device calls more
+
+Nothing needs less than the 1.278 GiB in use at once.
+With --details: 2 more lines to paste, what was tried, who holds it, what lies idle.
+END
+screen 25 4 gemem-sim advise $recorded/llama-train.gmt --capacity 4.1GiB --details <<'END'
 llama-train.gmt: native, pytorch-caching 2.10 or 2.11, 15685 events
 
 It does not fit in 4.100 GiB with the settings it had: a request of 11.00 MiB fails, event 4896, and
@@ -68,7 +69,21 @@ idle at the first failure: 120.4 MiB of 4.098 GiB held
 Next: gemem-sim replay traces/recorded/llama-train.gmt -d sim:capacity=4.1GiB
       shows the failed request, and what stands in its way
 END
-screen 4 gemem-sim --capacity=2.7GiB workloads/sessions/dynamic-shapes.gmt <<'END'
+screen 14 4 gemem-sim --capacity=2.7GiB workloads/sessions/dynamic-shapes.gmt <<'END'
+dynamic-shapes.gmt: native, pytorch-caching 2.15, 8306 events in 100 steps
+The recording does not name its allocator: PyTorch's is assumed; --for chooses another.
+
+It does not fit in 2.700 GiB with default settings: a request of 196.6 MiB fails, event 5350. Why:
+  fragmentation (911.5 MiB of the 2.566 GiB held are not in use). It needs a device of 2.760 GiB.
+
+It fits with, proven by a replay:
+  export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+      2.467 GiB, 300.0 MiB (10.6 %) less; 227 device calls more
+
+Nothing needs less than the 2.147 GiB in use at once.
+With --details: 1 more line to paste, what was tried, who holds it, what lies idle.
+END
+screen 25 4 gemem-sim --capacity=2.7GiB workloads/sessions/dynamic-shapes.gmt --details <<'END'
 dynamic-shapes.gmt: native, pytorch-caching 2.15, 8306 events in 100 steps
 The recording does not name its allocator: PyTorch's is assumed; --for chooses another.
 
@@ -95,9 +110,22 @@ idle at the first failure: 911.5 MiB of 2.566 GiB held
 Next: gemem-sim replay workloads/sessions/dynamic-shapes.gmt -a pytorch-caching -d sim:capacity=2.7GiB
       shows the failed request, and what stands in its way
 END
-screen 0 gemem-sim advise $samples/expandable-2.6.pickle.gz --capacity 1GiB <<'END'
-expandable-2.6.pickle.gz: pytorch-snapshot, pytorch-caching 2.5 to 2.7, 471 events
-The replay reproduces the recording exactly: 151 of 151 decisions.
+screen 13 0 gemem-sim advise $samples/expandable-2.6.pickle.gz --capacity 1GiB <<'END'
+expandable-2.6.pickle.gz: pytorch-snapshot, pytorch-caching 2.5 to 2.7, 471 events; replayed exactly
+
+It fits: it needs 200.0 MiB of 1.000 GiB with the settings it had.
+
+It needs less with, proven by a replay:
+  export PYTORCH_CUDA_ALLOC_CONF=
+      174.0 MiB, 26.00 MiB (13.0 %) less; 27 device calls fewer
+
+Nothing needs less than the 161.0 MiB in use at once: 97.00 MiB by
+  /work/main/tests/data/pytorch/programs.py:21 take, 32.00 MiB by
+  /work/main/tests/data/pytorch/programs.py:41 train.
+With --details: what was tried, who holds it, what lies idle.
+END
+screen 25 0 gemem-sim advise $samples/expandable-2.6.pickle.gz --capacity 1GiB --details <<'END'
+expandable-2.6.pickle.gz: pytorch-snapshot, pytorch-caching 2.5 to 2.7, 471 events; replayed exactly
 
 It fits: it needs 200.0 MiB of 1.000 GiB with the settings it had.
 
@@ -120,7 +148,31 @@ idle at the reserved peak: 39.00 MiB of 200.0 MiB held
 Next: gemem-sim replay tests/data/pytorch/expandable-2.6.pickle.gz --find-capacity
       finds the smallest device that would do
 END
-screen 0 gemem-sim advise graphs/bundled/bert-multibatch.json.gz --for ge --capacity 16GiB <<'END'
+screen 13 4 gemem-sim $samples/refused-2.11.pickle.gz <<'END'
+refused-2.11.pickle.gz: pytorch-snapshot, pytorch-caching 2.10 or 2.11, 473 events; replayed exactly
+
+It does not fit on the device it was recorded on (2.000 GiB) with the settings it had: a request of
+  24.00 MiB fails, event 171 by /work/main/tests/data/pytorch/programs.py:21 take, and 1 more; the
+  program went on without. Why: truly too little (100.8 GiB in use at once, whatever the settings).
+  It needs a device of 100.8 GiB.
+
+Tried: 27 settings of pytorch-caching 2.10 or 2.11; with none of them it fits. The recording had
+  1.992 GiB in use at most: 1.992 GiB by /work/main/tests/data/pytorch/programs.py:21 take.
+With --details: what was tried, who holds it, what lies idle.
+END
+screen 13 0 gemem-sim advise graphs/bundled/bert-multibatch.json.gz --for ge --capacity 16GiB <<'END'
+bert-multibatch.json.gz: graph, ge, 777 events in 1 step
+
+It fits: it needs 3.199 GiB of 16.00 GiB with default settings.
+
+It needs less with, proven by a replay:
+  ge.exec.staticMemoryPolicy=3
+      2.586 GiB, 627.8 MiB (19.2 %) less; 858 device calls more
+
+Nothing needs less than the 2.563 GiB in use at once.
+With --details: what was tried, who holds it, what lies idle.
+END
+screen 25 0 gemem-sim advise graphs/bundled/bert-multibatch.json.gz --for ge --capacity 16GiB --details <<'END'
 bert-multibatch.json.gz: graph, ge, 777 events in 1 step
 
 It fits: it needs 3.199 GiB of 16.00 GiB with default settings.
@@ -146,6 +198,8 @@ gemem-sim convert tests/data/ge/plan-log.txt "$GEMEM_TMP/plan-log.gmt"
 for file in tests/data/ge/plan-log.txt tests/data/ge/kernel-trace.txt tests/data/ge/with-log.txt "$GEMEM_TMP/plan-log.gmt"; do
   run 3 gemem-sim $file; says out 'does not name its allocator: ge is assumed'; lacks out 'PYTORCH'
 done
+printf 'Thread,Time,Action,Pointer,Size,Stream\n1,10:00:00.000001,allocate,0x100000000000,1000,0\n1,10:00:00.000002,free,0x100000000000,1000,0\n' >"$GEMEM_TMP/rmm.dev0.csv"
+run 3 gemem-sim "$GEMEM_TMP/rmm.dev0.csv"; says out 'does not name its allocator: rmm-pool is assumed'; lacks out 'PYTORCH'
 run 3 gemem-sim tests/data/onnx/mlp.onnx; says out 'does not name its allocator: ort-bfc is assumed'
 run 3 gemem-sim tests/data/paddle/mlp-train.json; says out 'does not name its allocator: paddle-auto-growth is assumed'; says out '  export FLAGS_'
 

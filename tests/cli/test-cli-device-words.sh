@@ -122,7 +122,7 @@ means 'rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource(rmm.mr.CudaM
 run 2 gemem-sim replay $session -a 'rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource()))' # RMM then takes half of what is free
 says err 'its initial_pool_size by default is not known here; add it'
 # every line of advise is what it says (tests/unit/test-advise: every line of every form)
-gemem-sim advise $session --capacity 2.7GiB >advice; grep '^  export' advice | sed 's/^  //' >lines
+gemem-sim advise $session --capacity 2.7GiB --details >advice; grep '^  export' advice | sed 's/^  //' >lines
 check 'advise offers lines' test -s lines
 while read -r line; do
   run 0 gemem-sim replay $session -d 2.7GiB -a "$line" --fail-on-oom </dev/null

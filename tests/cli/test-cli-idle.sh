@@ -110,7 +110,7 @@ run 0 gemem-sim replay two.txt -a direct; lacks out '^idle'
 run 0 gemem-sim replay --share-device two.txt whole.txt -a pytorch-caching -d sim:capacity=1GiB
 
 # ---- advise: the rows, and the cause in the reason
-run 4 gemem-sim advise pool-ended.txt --for pytorch -d sim:capacity=80GiB
+run 4 gemem-sim advise pool-ended.txt --for pytorch -d sim:capacity=80GiB --details
 check 'the pool is named' sh -c 'tr "\n" " " <"$1" | sed "s/  */ /g" | grep -q "Why: kept in pools: 60.00 GiB free in private pool 1 (not released by the program)\."' sh "$out"
 says out '^idle at the first failure: 60\.00 GiB of 60\.00 GiB held$'
 run 4 gemem-sim advise pool-ended.txt --for pytorch -d sim:capacity=80GiB --format json; check 'JSON has them' jq -e '.[0].idle_at_failure[0] | .cause == "pools" and .bytes == 64424509440 and .pool == 1' "$out"

@@ -46,11 +46,11 @@ run 3 gemem-sim "$data/plain-2.15.pickle.gz"
 says out "^Not counted: the host's pinned memory, of which 432 events were recorded:"; says out 'gemem-sim .*plain-2.15.pickle.gz --trace-device=host$'
 run 0 gemem-sim convert "$data/plain-2.15.pickle.gz" gpu.gmt; says err "432 events of the host's pinned memory are left out; --trace-device=host writes them\$"
 run 0 gemem-sim convert "$data/plain-2.15.pickle.gz" host.gmt --trace-device=host; lacks err 'left out'
-run 3 gemem-sim host.gmt; says out 'pytorch-pinned 2.14 or later, .* events of host memory$'
+run 3 gemem-sim host.gmt; says out 'pytorch-pinned 2.14 or later, .* events of host memory'
 
 # ---- the host's: no setting of a GPU's allocator, no promise about bytes that were not recorded
-run 3 gemem-sim "$data/plain-2.15.pickle.gz" --trace-device=host
-says out 'pytorch-pinned 2.14 or later, .* events of host memory$'; says out "^It needs .* of the host's memory with the settings it had"
+run 3 gemem-sim "$data/plain-2.15.pickle.gz" --trace-device=host --details
+says out 'pytorch-pinned 2.14 or later, .* events of host memory'; says out "^It needs .* of the host's memory with the settings it had"
 says out '^No setting of pytorch-pinned can be tried. Requests are recorded as rounded to powers of two'
 lacks out 'export|Nothing needs less|truly|Not counted'; says out '^Next: gemem-sim replay .* --trace-device=host --find-capacity$'
 run 4 gemem-sim "$data/plain-2.15.pickle.gz" --trace-device=host --capacity=64MiB; says out 'as PyTorch rounded it\)'; lacks out 'truly|whatever the settings'

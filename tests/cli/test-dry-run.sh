@@ -167,6 +167,12 @@ run 0 "$GEMEM_BUILDDIR/gemem-dry-run" "$program" devices; says out '^1 devices o
 run 0 "$GEMEM_BUILDDIR/gemem-dry-run" "$program" batch 78; says err '^  h100 +fits: 78\.51 GiB of'
 run 0 "$GEMEM_BUILDDIR/gemem-dry-run" "$program" fill 78 300; says err '^  h100 +fits only if .*: 78\.81 GiB of'
 says err "^ +- kernels and libraries, beside CUDA's context, commonly some hundreds of MiB, take no more than the 380\.2 MiB that are left; --context=SIZE counts them$"
+if command -v python3 >/dev/null; then # on a terminal a long row continues below its own text
+  python3 "$GEMEM_SRCDIR/tests/util/on-terminal.py" shown "$GEMEM_BUILDDIR/gemem-dry-run" "$program" fill 78 300
+  check 'on a terminal no line is longer than 100' sh -c 'awk "length > 100 { bad = 1 } END { exit bad || NR < 5 }" shown/screen && grep -q "^ \{18\}.*--context=SIZE counts them$" shown/screen'
+else
+  skip 'on a terminal' 'there is no python3'
+fi
 for option in '--gpu a100-80' '--capacity 8GiB' '--context 0'; do
   # shellcheck disable=SC2086 # words on purpose
   run 0 "$GEMEM_BUILDDIR/gemem-dry-run" $option "$program" runtime; says err ' fits: 2\.000 MiB of'; says err "^ +CUDA's context and kernels, commonly some hundreds of MiB, come on top; --context=SIZE counts them$"

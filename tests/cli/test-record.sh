@@ -126,8 +126,14 @@ lacks out 'frees of memory'
 run 0 gemem-record "$host" "$rare" foreign
 run 0 gemem-sim info out.gmt; says out 'note: 2 pieces of memory of other processes are left out'
 lacks out 'frees of memory'
-# each of 54 calls gives a stream of its own work; then a copy to the host, one to the device, one to the host
-records "every call that gives a stream work, with its arguments" "$(seq -f 'work stream=%.0f' -s ';' 54);stream-sync aux=1;work;stream-sync aux=1" "$host" "$rare" work
+# each of 82 calls gives a stream of its own work; then a copy to the host, one to the device, one to the host
+records "every call that gives a stream work, with its arguments" "$(seq -f 'work stream=%.0f' -s ';' 82);stream-sync aux=1;work;stream-sync aux=1" "$host" "$rare" work
+"$host" "$rare" batches
+if [ $? -eq 77 ]; then skip "calls of CUDA 13 that give a stream work" "the CUDA headers are older"; else
+  records "every call of CUDA 13 that gives a stream work, with its arguments" "$(seq -f 'work stream=%.0f' -s ';' 16)" "$host" "$rare" batches
+fi
+# eight calls on the legacy and on the thread's default stream, each followed by a copy to the host
+records "fills and copies within the device are work of the default stream" "$(seq 8 | sed 's/.*/work;stream-sync aux=1;work stream=1;stream-sync aux=1 stream=1/' | paste -s -d ';')" "$host" "$rare" now
 run 0 gemem-record "$host" "$rare" pools
 check "memory of a pool is where the pool is" test "$(events out.gmt | cut -d ';' -f 1)" = 'alloc 1 size=10 pool=1 device=3'
 if [ "$(events out.gmt | tr ';' '\n' | wc -l)" -gt 1 ]; then

@@ -127,6 +127,7 @@ work (void)
   const dim3 grid = { 2, 3, 4 }, block = { 5, 6, 7 };
   CUlaunchConfig launch = { 0 };
   cudaLaunchConfig_t launch_runtime = { 0 };
+  const CUmemLocation place = { .type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = 3 };
   uintptr_t last = 0;
 
 #define S ((void *) (last += 0x1000))
@@ -182,6 +183,34 @@ work (void)
   CHECK (cudaMemcpy3DPeerAsync ((struct cudaMemcpy3DPeerParms *) 1, S));
   CHECK (cudaMemsetAsync ((void *) 1, -2, 3, S));
   CHECK (cudaMemset2DAsync ((void *) 1, 2, -3, 4, 5, S));
+  CHECK (cuStreamWriteValue32 (S, 2, 3, 4));
+  CHECK (cuStreamWriteValue32_ptsz (S, 2, 3, 4));
+  CHECK (cuStreamWriteValue32_v2 (S, 2, 3, 4));
+  CHECK (cuStreamWriteValue32_v2_ptsz (S, 2, 3, 4));
+  CHECK (cuStreamWriteValue64 (S, 2, (cuuint64_t) 3 << 40, 4));
+  CHECK (cuStreamWriteValue64_ptsz (S, 2, (cuuint64_t) 3 << 40, 4));
+  CHECK (cuStreamWriteValue64_v2 (S, 2, (cuuint64_t) 3 << 40, 4));
+  CHECK (cuStreamWriteValue64_v2_ptsz (S, 2, (cuuint64_t) 3 << 40, 4));
+  CHECK (cuStreamBatchMemOp (S, 2, (void *) 3, 4));
+  CHECK (cuStreamBatchMemOp_ptsz (S, 2, (void *) 3, 4));
+  CHECK (cuStreamBatchMemOp_v2 (S, 2, (void *) 3, 4));
+  CHECK (cuStreamBatchMemOp_v2_ptsz (S, 2, (void *) 3, 4));
+  CHECK (cuStreamAttachMemAsync (S, 2, 3, 4));
+  CHECK (cuStreamAttachMemAsync_ptsz (S, 2, 3, 4));
+  CHECK (cuSignalExternalSemaphoresAsync ((void *) 1, (void *) 2, 3, S));
+  CHECK (cuSignalExternalSemaphoresAsync_ptsz ((void *) 1, (void *) 2, 3, S));
+  CHECK (cuWaitExternalSemaphoresAsync ((void *) 1, (void *) 2, 3, S));
+  CHECK (cuWaitExternalSemaphoresAsync_ptsz ((void *) 1, (void *) 2, 3, S));
+  CHECK (cuGraphUpload ((CUgraphExec) 1, S));
+  CHECK (cuGraphUpload_ptsz ((CUgraphExec) 1, S));
+  CHECK (cuMemPrefetchAsync (1, 2, -1, S));
+  CHECK (cuMemPrefetchAsync_ptsz (1, 2, -1, S));
+  CHECK (cuMemPrefetchAsync_v2 (1, 2, place, 4, S));
+  CHECK (cuMemPrefetchAsync_v2_ptsz (1, 2, place, 4, S));
+  CHECK (cuMemcpyAtoHAsync_v2 ((void *) 1, (CUarray) 2, 3, 4, S));
+  CHECK (cuMemcpyAtoHAsync_v2_ptsz ((void *) 1, (CUarray) 2, 3, 4, S));
+  CHECK (cuMemcpyHtoAAsync_v2 ((CUarray) 1, 2, (void *) 3, 4, S));
+  CHECK (cuMemcpyHtoAAsync_v2_ptsz ((CUarray) 1, 2, (void *) 3, 4, S));
   launch.hStream = S;
   CHECK (cuLaunchKernelEx (&launch, (CUfunction) 1, (void **) 2, (void **) 3));
   launch_runtime.stream = S;
@@ -193,6 +222,82 @@ work (void)
   return 0;
 }
 
+/* The same, of CUDA 13. */
+static int
+batches (void)
+{
+#if CUDA_VERSION >= 13000
+  volatile uintptr_t last = 0; /* so that the last call is no jump: who calls is looked at */
+
+#define S ((void *) (last += 0x1000))
+  CHECK (cuMemPrefetchBatchAsync ((void *) 1, (void *) 2, 3, (void *) 4, (void *) 5, 6, 7, S));
+  CHECK (cuMemPrefetchBatchAsync_ptsz ((void *) 1, (void *) 2, 3, (void *) 4, (void *) 5, 6, 7, S));
+  CHECK (cuMemDiscardBatchAsync ((void *) 1, (void *) 2, 3, 4, S));
+  CHECK (cuMemDiscardBatchAsync_ptsz ((void *) 1, (void *) 2, 3, 4, S));
+  CHECK (cuMemDiscardAndPrefetchBatchAsync ((void *) 1, (void *) 2, 3, (void *) 4, (void *) 5, 6, 7,
+                                            S));
+  CHECK (cuMemDiscardAndPrefetchBatchAsync_ptsz ((void *) 1, (void *) 2, 3, (void *) 4, (void *) 5,
+                                                 6, 7, S));
+  CHECK (cuMemBatchDecompressAsync ((void *) 1, 2, 3, (void *) 4, S));
+  CHECK (cuMemBatchDecompressAsync_ptsz ((void *) 1, 2, 3, (void *) 4, S));
+  CHECK (cuMemcpyBatchAsync ((void *) 1, (void *) 2, (void *) 3, 4, (void *) 5, (void *) 6, 7,
+                             (void *) 8, S));
+  CHECK (cuMemcpyBatchAsync_ptsz ((void *) 1, (void *) 2, (void *) 3, 4, (void *) 5, (void *) 6, 7,
+                                  (void *) 8, S));
+  CHECK (
+      cuMemcpyBatchAsync_v2 ((void *) 1, (void *) 2, (void *) 3, 4, (void *) 5, (void *) 6, 7, S));
+  CHECK (cuMemcpyBatchAsync_v2_ptsz ((void *) 1, (void *) 2, (void *) 3, 4, (void *) 5, (void *) 6,
+                                     7, S));
+  CHECK (cuMemcpy3DBatchAsync (1, (void *) 2, (void *) 3, 4, S));
+  CHECK (cuMemcpy3DBatchAsync_ptsz (1, (void *) 2, (void *) 3, 4, S));
+  CHECK (cuMemcpy3DBatchAsync_v2 (1, (void *) 2, 3, S));
+  CHECK (cuMemcpy3DBatchAsync_v2_ptsz (1, (void *) 2, 3, S));
+#undef S
+  return last == 0x10000 ? 0 : 7;
+#else
+  return 77;
+#endif
+}
+
+/* Every call that gives the default stream work for which the host does not wait, then a copy to the host. */
+static int
+now (void)
+{
+  CHECK (cuMemcpyDtoD_v2 (1, 2, 3));
+  CHECK (cuMemcpyDtoH_v2 ((void *) 1, 2, 3));
+  CHECK (cuMemcpyDtoD_v2_ptds (1, 2, 3));
+  CHECK (cuMemcpyDtoH_v2_ptds ((void *) 1, 2, 3));
+  CHECK (cuMemcpyPeer (1, (CUcontext) 2, 3, (CUcontext) 4, 5));
+  CHECK (cuMemcpyDtoH_v2 ((void *) 1, 2, 3));
+  CHECK (cuMemcpyPeer_ptds (1, (CUcontext) 2, 3, (CUcontext) 4, 5));
+  CHECK (cuMemcpyDtoH_v2_ptds ((void *) 1, 2, 3));
+  CHECK (cuMemsetD8_v2 (1, 250, 3));
+  CHECK (cuMemcpyDtoH_v2 ((void *) 1, 2, 3));
+  CHECK (cuMemsetD8_v2_ptds (1, 250, 3));
+  CHECK (cuMemcpyDtoH_v2_ptds ((void *) 1, 2, 3));
+  CHECK (cuMemsetD2D8_v2 (1, 2, 250, 4, 5));
+  CHECK (cuMemcpyDtoH_v2 ((void *) 1, 2, 3));
+  CHECK (cuMemsetD2D8_v2_ptds (1, 2, 250, 4, 5));
+  CHECK (cuMemcpyDtoH_v2_ptds ((void *) 1, 2, 3));
+  CHECK (cuMemsetD16_v2 (1, 250, 3));
+  CHECK (cuMemcpyDtoH_v2 ((void *) 1, 2, 3));
+  CHECK (cuMemsetD16_v2_ptds (1, 250, 3));
+  CHECK (cuMemcpyDtoH_v2_ptds ((void *) 1, 2, 3));
+  CHECK (cuMemsetD2D16_v2 (1, 2, 250, 4, 5));
+  CHECK (cuMemcpyDtoH_v2 ((void *) 1, 2, 3));
+  CHECK (cuMemsetD2D16_v2_ptds (1, 2, 250, 4, 5));
+  CHECK (cuMemcpyDtoH_v2_ptds ((void *) 1, 2, 3));
+  CHECK (cuMemsetD32_v2 (1, 250, 3));
+  CHECK (cuMemcpyDtoH_v2 ((void *) 1, 2, 3));
+  CHECK (cuMemsetD32_v2_ptds (1, 250, 3));
+  CHECK (cuMemcpyDtoH_v2_ptds ((void *) 1, 2, 3));
+  CHECK (cuMemsetD2D32_v2 (1, 2, 250, 4, 5));
+  CHECK (cuMemcpyDtoH_v2 ((void *) 1, 2, 3));
+  CHECK (cuMemsetD2D32_v2_ptds (1, 2, 250, 4, 5));
+  CHECK (cuMemcpyDtoH_v2_ptds ((void *) 1, 2, 3));
+  return 0;
+}
+
 int
 record_plugin (const char *what)
 {
@@ -201,6 +306,8 @@ record_plugin (const char *what)
          : strcmp (what, "foreign") == 0 ? foreign ()
          : strcmp (what, "pools") == 0   ? pools ()
          : strcmp (what, "work") == 0    ? work ()
+         : strcmp (what, "batches") == 0 ? batches ()
+         : strcmp (what, "now") == 0     ? now ()
                                          : 2;
 }
 

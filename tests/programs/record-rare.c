@@ -352,6 +352,210 @@ WORK (cudaError_t CUDARTAPI, cudaMemset2DAsync,
       (void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream),
       to == (void *) 1 && pitch == 2 && value == -3 && width == 4 && height == 5)
 
+WORK (CUresult CUDAAPI, cuStreamWriteValue32,
+      (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags),
+      address == 2 && value == 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamWriteValue32_ptsz,
+      (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags),
+      address == 2 && value == 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamWriteValue32_v2,
+      (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags),
+      address == 2 && value == 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamWriteValue32_v2_ptsz,
+      (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags),
+      address == 2 && value == 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamWriteValue64,
+      (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags),
+      address == 2 && value == (cuuint64_t) 3 << 40 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamWriteValue64_ptsz,
+      (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags),
+      address == 2 && value == (cuuint64_t) 3 << 40 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamWriteValue64_v2,
+      (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags),
+      address == 2 && value == (cuuint64_t) 3 << 40 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamWriteValue64_v2_ptsz,
+      (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags),
+      address == 2 && value == (cuuint64_t) 3 << 40 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamBatchMemOp,
+      (CUstream stream, unsigned count, CUstreamBatchMemOpParams *what, unsigned flags),
+      count == 2 && what == (void *) 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamBatchMemOp_ptsz,
+      (CUstream stream, unsigned count, CUstreamBatchMemOpParams *what, unsigned flags),
+      count == 2 && what == (void *) 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamBatchMemOp_v2,
+      (CUstream stream, unsigned count, CUstreamBatchMemOpParams *what, unsigned flags),
+      count == 2 && what == (void *) 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamBatchMemOp_v2_ptsz,
+      (CUstream stream, unsigned count, CUstreamBatchMemOpParams *what, unsigned flags),
+      count == 2 && what == (void *) 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamAttachMemAsync,
+      (CUstream stream, CUdeviceptr address, size_t size, unsigned flags),
+      address == 2 && size == 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuStreamAttachMemAsync_ptsz,
+      (CUstream stream, CUdeviceptr address, size_t size, unsigned flags),
+      address == 2 && size == 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuSignalExternalSemaphoresAsync,
+      (const CUexternalSemaphore *which, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *what,
+       unsigned count, CUstream stream),
+      which == (void *) 1 && what == (void *) 2 && count == 3)
+WORK (CUresult CUDAAPI, cuSignalExternalSemaphoresAsync_ptsz,
+      (const CUexternalSemaphore *which, const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *what,
+       unsigned count, CUstream stream),
+      which == (void *) 1 && what == (void *) 2 && count == 3)
+WORK (CUresult CUDAAPI, cuWaitExternalSemaphoresAsync,
+      (const CUexternalSemaphore *which, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *what,
+       unsigned count, CUstream stream),
+      which == (void *) 1 && what == (void *) 2 && count == 3)
+WORK (CUresult CUDAAPI, cuWaitExternalSemaphoresAsync_ptsz,
+      (const CUexternalSemaphore *which, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *what,
+       unsigned count, CUstream stream),
+      which == (void *) 1 && what == (void *) 2 && count == 3)
+WORK (CUresult CUDAAPI, cuGraphUpload, (CUgraphExec graph, CUstream stream),
+      graph == (CUgraphExec) 1)
+WORK (CUresult CUDAAPI, cuGraphUpload_ptsz, (CUgraphExec graph, CUstream stream),
+      graph == (CUgraphExec) 1)
+WORK (CUresult CUDAAPI, cuMemPrefetchAsync,
+      (CUdeviceptr address, size_t size, CUdevice device, CUstream stream),
+      address == 1 && size == 2 && device == -1)
+WORK (CUresult CUDAAPI, cuMemPrefetchAsync_ptsz,
+      (CUdeviceptr address, size_t size, CUdevice device, CUstream stream),
+      address == 1 && size == 2 && device == -1)
+WORK (CUresult CUDAAPI, cuMemPrefetchAsync_v2,
+      (CUdeviceptr address, size_t size, CUmemLocation place, unsigned flags, CUstream stream),
+      address == 1 && size == 2 && place.type == CU_MEM_LOCATION_TYPE_HOST_NUMA && place.id == 3
+          && flags == 4)
+WORK (CUresult CUDAAPI, cuMemPrefetchAsync_v2_ptsz,
+      (CUdeviceptr address, size_t size, CUmemLocation place, unsigned flags, CUstream stream),
+      address == 1 && size == 2 && place.type == CU_MEM_LOCATION_TYPE_HOST_NUMA && place.id == 3
+          && flags == 4)
+WORK (CUresult CUDAAPI, cuMemcpyAtoHAsync_v2,
+      (void *to, CUarray from, size_t offset, size_t size, CUstream stream),
+      to == (void *) 1 && from == (CUarray) 2 && offset == 3 && size == 4)
+WORK (CUresult CUDAAPI, cuMemcpyAtoHAsync_v2_ptsz,
+      (void *to, CUarray from, size_t offset, size_t size, CUstream stream),
+      to == (void *) 1 && from == (CUarray) 2 && offset == 3 && size == 4)
+WORK (CUresult CUDAAPI, cuMemcpyHtoAAsync_v2,
+      (CUarray to, size_t offset, const void *from, size_t size, CUstream stream),
+      to == (CUarray) 1 && offset == 2 && from == (void *) 3 && size == 4)
+WORK (CUresult CUDAAPI, cuMemcpyHtoAAsync_v2_ptsz,
+      (CUarray to, size_t offset, const void *from, size_t size, CUstream stream),
+      to == (CUarray) 1 && offset == 2 && from == (void *) 3 && size == 4)
+#if CUDA_VERSION >= 13000
+WORK (CUresult CUDAAPI, cuMemPrefetchBatchAsync,
+      (CUdeviceptr * addresses, size_t *sizes, size_t count, CUmemLocation *places, size_t *indices,
+       size_t n, unsigned long long flags, CUstream stream),
+      addresses == (void *) 1 && sizes == (void *) 2 && count == 3 && places == (void *) 4
+          && indices == (void *) 5 && n == 6 && flags == 7)
+WORK (CUresult CUDAAPI, cuMemPrefetchBatchAsync_ptsz,
+      (CUdeviceptr * addresses, size_t *sizes, size_t count, CUmemLocation *places, size_t *indices,
+       size_t n, unsigned long long flags, CUstream stream),
+      addresses == (void *) 1 && sizes == (void *) 2 && count == 3 && places == (void *) 4
+          && indices == (void *) 5 && n == 6 && flags == 7)
+WORK (CUresult CUDAAPI, cuMemDiscardBatchAsync,
+      (CUdeviceptr * addresses, size_t *sizes, size_t count, unsigned long long flags,
+       CUstream stream),
+      addresses == (void *) 1 && sizes == (void *) 2 && count == 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuMemDiscardBatchAsync_ptsz,
+      (CUdeviceptr * addresses, size_t *sizes, size_t count, unsigned long long flags,
+       CUstream stream),
+      addresses == (void *) 1 && sizes == (void *) 2 && count == 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuMemDiscardAndPrefetchBatchAsync,
+      (CUdeviceptr * addresses, size_t *sizes, size_t count, CUmemLocation *places, size_t *indices,
+       size_t n, unsigned long long flags, CUstream stream),
+      addresses == (void *) 1 && sizes == (void *) 2 && count == 3 && places == (void *) 4
+          && indices == (void *) 5 && n == 6 && flags == 7)
+WORK (CUresult CUDAAPI, cuMemDiscardAndPrefetchBatchAsync_ptsz,
+      (CUdeviceptr * addresses, size_t *sizes, size_t count, CUmemLocation *places, size_t *indices,
+       size_t n, unsigned long long flags, CUstream stream),
+      addresses == (void *) 1 && sizes == (void *) 2 && count == 3 && places == (void *) 4
+          && indices == (void *) 5 && n == 6 && flags == 7)
+WORK (CUresult CUDAAPI, cuMemBatchDecompressAsync,
+      (CUmemDecompressParams * what, size_t count, unsigned flags, size_t *wrong, CUstream stream),
+      what == (void *) 1 && count == 2 && flags == 3 && wrong == (void *) 4)
+WORK (CUresult CUDAAPI, cuMemBatchDecompressAsync_ptsz,
+      (CUmemDecompressParams * what, size_t count, unsigned flags, size_t *wrong, CUstream stream),
+      what == (void *) 1 && count == 2 && flags == 3 && wrong == (void *) 4)
+WORK (CUresult CUDAAPI, cuMemcpyBatchAsync,
+      (CUdeviceptr * to, CUdeviceptr *from, size_t *sizes, size_t count, CUmemcpyAttributes *how,
+       size_t *indices, size_t n, size_t *wrong, CUstream stream),
+      to == (void *) 1 && from == (void *) 2 && sizes == (void *) 3 && count == 4
+          && how == (void *) 5 && indices == (void *) 6 && n == 7 && wrong == (void *) 8)
+WORK (CUresult CUDAAPI, cuMemcpyBatchAsync_ptsz,
+      (CUdeviceptr * to, CUdeviceptr *from, size_t *sizes, size_t count, CUmemcpyAttributes *how,
+       size_t *indices, size_t n, size_t *wrong, CUstream stream),
+      to == (void *) 1 && from == (void *) 2 && sizes == (void *) 3 && count == 4
+          && how == (void *) 5 && indices == (void *) 6 && n == 7 && wrong == (void *) 8)
+WORK (CUresult CUDAAPI, cuMemcpyBatchAsync_v2,
+      (CUdeviceptr * to, CUdeviceptr *from, size_t *sizes, size_t count, CUmemcpyAttributes *how,
+       size_t *indices, size_t n, CUstream stream),
+      to == (void *) 1 && from == (void *) 2 && sizes == (void *) 3 && count == 4
+          && how == (void *) 5 && indices == (void *) 6 && n == 7)
+WORK (CUresult CUDAAPI, cuMemcpyBatchAsync_v2_ptsz,
+      (CUdeviceptr * to, CUdeviceptr *from, size_t *sizes, size_t count, CUmemcpyAttributes *how,
+       size_t *indices, size_t n, CUstream stream),
+      to == (void *) 1 && from == (void *) 2 && sizes == (void *) 3 && count == 4
+          && how == (void *) 5 && indices == (void *) 6 && n == 7)
+WORK (CUresult CUDAAPI, cuMemcpy3DBatchAsync,
+      (size_t count, CUDA_MEMCPY3D_BATCH_OP *what, size_t *wrong, unsigned long long flags,
+       CUstream stream),
+      count == 1 && what == (void *) 2 && wrong == (void *) 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuMemcpy3DBatchAsync_ptsz,
+      (size_t count, CUDA_MEMCPY3D_BATCH_OP *what, size_t *wrong, unsigned long long flags,
+       CUstream stream),
+      count == 1 && what == (void *) 2 && wrong == (void *) 3 && flags == 4)
+WORK (CUresult CUDAAPI, cuMemcpy3DBatchAsync_v2,
+      (size_t count, CUDA_MEMCPY3D_BATCH_OP *what, unsigned long long flags, CUstream stream),
+      count == 1 && what == (void *) 2 && flags == 3)
+WORK (CUresult CUDAAPI, cuMemcpy3DBatchAsync_v2_ptsz,
+      (size_t count, CUDA_MEMCPY3D_BATCH_OP *what, unsigned long long flags, CUstream stream),
+      count == 1 && what == (void *) 2 && flags == 3)
+#endif
+
+#define NOW(name, parameters, is_right) \
+  CUresult CUDAAPI name parameters \
+  { \
+    return (is_right) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; \
+  }
+
+NOW (cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t size),
+     to == 1 && from == 2 && size == 3)
+NOW (cuMemcpyDtoD_v2_ptds, (CUdeviceptr to, CUdeviceptr from, size_t size),
+     to == 1 && from == 2 && size == 3)
+NOW (cuMemcpyPeer, (CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here, size_t size),
+     to == 1 && there == (CUcontext) 2 && from == 3 && here == (CUcontext) 4 && size == 5)
+NOW (cuMemcpyPeer_ptds,
+     (CUdeviceptr to, CUcontext there, CUdeviceptr from, CUcontext here, size_t size),
+     to == 1 && there == (CUcontext) 2 && from == 3 && here == (CUcontext) 4 && size == 5)
+NOW (cuMemsetD8_v2, (CUdeviceptr to, unsigned char value, size_t count),
+     to == 1 && value == 250 && count == 3)
+NOW (cuMemsetD8_v2_ptds, (CUdeviceptr to, unsigned char value, size_t count),
+     to == 1 && value == 250 && count == 3)
+NOW (cuMemsetD2D8_v2,
+     (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height),
+     to == 1 && pitch == 2 && value == 250 && width == 4 && height == 5)
+NOW (cuMemsetD2D8_v2_ptds,
+     (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height),
+     to == 1 && pitch == 2 && value == 250 && width == 4 && height == 5)
+NOW (cuMemsetD16_v2, (CUdeviceptr to, unsigned short value, size_t count),
+     to == 1 && value == 250 && count == 3)
+NOW (cuMemsetD16_v2_ptds, (CUdeviceptr to, unsigned short value, size_t count),
+     to == 1 && value == 250 && count == 3)
+NOW (cuMemsetD2D16_v2,
+     (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height),
+     to == 1 && pitch == 2 && value == 250 && width == 4 && height == 5)
+NOW (cuMemsetD2D16_v2_ptds,
+     (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height),
+     to == 1 && pitch == 2 && value == 250 && width == 4 && height == 5)
+NOW (cuMemsetD32_v2, (CUdeviceptr to, unsigned value, size_t count),
+     to == 1 && value == 250 && count == 3)
+NOW (cuMemsetD32_v2_ptds, (CUdeviceptr to, unsigned value, size_t count),
+     to == 1 && value == 250 && count == 3)
+NOW (cuMemsetD2D32_v2, (CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height),
+     to == 1 && pitch == 2 && value == 250 && width == 4 && height == 5)
+NOW (cuMemsetD2D32_v2_ptds,
+     (CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height),
+     to == 1 && pitch == 2 && value == 250 && width == 4 && height == 5)
+
 CUresult CUDAAPI
 cuLaunchKernelEx (const CUlaunchConfig *launch, CUfunction kernel, void **parameters, void **extra)
 {
@@ -365,6 +569,12 @@ CUresult CUDAAPI
 cuMemcpyDtoH_v2 (void *to, CUdeviceptr from, size_t size)
 {
   return to == (void *) 1 && from == 2 && size == 3 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult CUDAAPI
+cuMemcpyDtoH_v2_ptds (void *to, CUdeviceptr from, size_t size)
+{
+  return cuMemcpyDtoH_v2 (to, from, size);
 }
 
 cudaError_t CUDARTAPI

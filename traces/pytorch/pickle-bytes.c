@@ -153,16 +153,18 @@ gemem_pickle_fail_operands (GememPickle *pickle, guint8 opcode, GError **error)
 void
 gemem_pickle_refill (GememPickle *pickle)
 {
+  const guint64 offset = offset_of_next (pickle);
   gsize used = (gsize) (pickle->at - pickle->start);
   const guint8 *bytes = NULL;
   gssize n = pickle->source.fill (pickle->source.data, used, FILL_SIZE, &bytes, &pickle->failure);
 
   if (pickle->failure != NULL) /* bytes before the damage are valid */
     n = pickle->source.fill (pickle->source.data, 0, 0, &bytes, NULL);
-  pickle->base += used;
   pickle->ended = pickle->failure != NULL || n < (gssize) FILL_SIZE;
   pickle->start = pickle->at = n > 0 ? bytes : (const guint8 *) "";
   pickle->end = pickle->start + MAX (n, 0);
+  pickle->near = pickle->end - MIN (GEMEM_PICKLE_SLACK, MAX (n, 0));
+  pickle->origin = offset - (guintptr) pickle->start;
 }
 
 gboolean

@@ -11,6 +11,7 @@
 #define GEMEM_PICKLE_MAX_NESTING 256u
 #define GEMEM_PICKLE_MAX_MEMO ((gsize) 1 << 28)
 #define GEMEM_PICKLE_MAX_STRING 16384u
+#define GEMEM_PICKLE_SLACK 272 /* bytes of the longest opcode with argument, but long strings */
 
 /* GememPickleValue.state of a DICT; of a LIST: OPEN, or PAIR. */
 enum
@@ -32,7 +33,8 @@ struct _GememPickle
 {
   GememPickleSource source;
   const guint8 *start, *at, *end; /* fetched bytes: first, next, end */
-  guint64 base;                   /* offset of start */
+  const guint8 *near;             /* before it, an opcode and its argument are fetched */
+  guint64 origin;                 /* offset in the file, less the address, of each fetched byte */
   guint64 opcode_at;              /* offset of the opcode being run */
   gboolean ended;
   GError *failure; /* error of the source, reported when bytes beyond it are needed */
@@ -107,7 +109,7 @@ push (GememPickle *pickle, GememPickleType type)
 static inline guint64
 offset_of_next (const GememPickle *pickle)
 {
-  return pickle->base + (guint64) (pickle->at - pickle->start);
+  return pickle->origin + (guintptr) pickle->at;
 }
 
 /* Lowest stack index that opcodes without a mark may touch. */

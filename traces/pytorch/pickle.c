@@ -11,7 +11,7 @@
 
 #include "traces/pytorch/pickle-private.h"
 
-#define SLACK 272 /* bytes of the longest opcode with argument, except long strings */
+#define STOPPED 3 /* beside GEMEM_PICKLE_NEXT_*: the pickle has ended */
 
 static guint32
 little4 (const guint8 *bytes)
@@ -82,7 +82,7 @@ stop (GememPickle *pickle, GError **error)
   if (pickle->n_marks > 0 || pickle->top != 1)
     return gemem_pickle_fail_operands (pickle, '.', error);
   pickle->stopped = TRUE;
-  return 0;
+  return STOPPED;
 }
 
 /* Checks the first opcode: PROTO with a supported protocol. */
@@ -254,23 +254,23 @@ long_at (const guint8 *bytes, guint n)
   return n == 0 ? 0 : (gint64) (GUINT64_FROM_LE (raw) << unused) >> unused;
 }
 
-/* One opcode: GEMEM_PICKLE_NEXT_* = something to return, 0 = go on, -1 = error. */
-static inline int
-run (GememPickle *pickle, GError **error)
+/* One opcode, with at least @left bytes fetched, a constant where that is enough for any:
+ * GEMEM_PICKLE_NEXT_* and STOPPED = something to return, 0 = go on, -1 = error. */
+static inline __attribute__ ((always_inline)) int
+run (GememPickle *pickle, gsize left, GError **error)
 {
   guint8 opcode = *pickle->at;
   pickle->opcode_at = offset_of_next (pickle);
-  gsize left = (gsize) (pickle->end - pickle->at);
   GememPickleValue *value;
 
+  if (opcode == 'h' && left >= 2) /* more than a third of all */
+    {
+      pickle->at += 2;
+      return get (pickle, opcode, pickle->at[-1], error);
+    }
   switch (opcode)
     {
     /* Fast paths of the most frequent opcodes. */
-    case 'h':
-      if (left < 2)
-        break;
-      pickle->at += 2;
-      return get (pickle, opcode, pickle->at[-1], error);
     case 'j':
       if (left < 5)
         break;
@@ -337,20 +337,24 @@ gemem_pickle_next (GememPickle *pickle, GError **error)
   pickle->current = FALSE;
   if (!pickle->started && start (pickle, error) < 0)
     return -1;
-  while (!pickle->stopped)
+  int result = pickle->stopped ? STOPPED : 0;
+  while (result == 0)
     {
-      if (pickle->end - pickle->at < SLACK && !pickle->ended)
+      if (G_LIKELY (pickle->at < pickle->near))
+        {
+          result = run (pickle, GEMEM_PICKLE_SLACK, error);
+          continue;
+        }
+      if (!pickle->ended)
         gemem_pickle_refill (pickle);
       if (pickle->at == pickle->end)
         return gemem_pickle_fail_truncated (pickle, error);
-      int result = run (pickle, error);
-      if (result != 0)
-        {
-          pickle->current = result > 0;
-          return result;
-        }
+      result = run (pickle, (gsize) (pickle->end - pickle->at), error);
     }
-  return 0;
+  if (result == STOPPED)
+    return 0;
+  pickle->current = result > 0;
+  return result;
 }
 
 /* ---- what was returned */

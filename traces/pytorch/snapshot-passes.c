@@ -33,8 +33,8 @@ gemem_snapshot_wanted (const GememSnapshot *snapshot, guint number)
   return snapshot->options.device < 0 || (guint) snapshot->options.device == number;
 }
 
-GememSnapshotDevice *
-gemem_snapshot_device (GememSnapshot *snapshot, guint number)
+static G_GNUC_NO_INLINE void
+add_devices (GememSnapshot *snapshot, guint number)
 {
   while (snapshot->devices->len <= number)
     {
@@ -47,6 +47,13 @@ gemem_snapshot_device (GememSnapshot *snapshot, guint number)
       device->stacks = g_array_new (FALSE, TRUE, sizeof (guint32));
       g_ptr_array_add (snapshot->devices, device);
     }
+}
+
+GememSnapshotDevice *
+gemem_snapshot_device (GememSnapshot *snapshot, guint number)
+{
+  if (G_UNLIKELY (snapshot->devices->len <= number))
+    add_devices (snapshot, number);
   return g_ptr_array_index (snapshot->devices, number);
 }
 

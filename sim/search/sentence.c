@@ -1,0 +1,195 @@
+/* sentence.c - the verdict of an advice in words: whether it fits, which request fails, and why.
+ *
+ * Why apart: the screen, its JSON, the page, gate and the ranks of a run all close with this sentence.
+ *
+ * Invariants: no figure is computed here, and no guess is stated: what was assumed says so.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "sim/report/notes.h"
+#include "sim/search/advise.h"
+
+gboolean
+gemem_advice_is_doubled (const GememAdvice *advice)
+{
+  return advice->now->device_ordinal == GEMEM_DEVICE_HOST
+         && (gemem_held_info (advice->held)->flags & GEMEM_TRACE_BLOCK_SIZES) != 0;
+}
+
+gboolean
+gemem_advice_is_middle (const GememAdvice *advice)
+{
+  return advice->now->initial_events > 0
+         || (gemem_held_info (advice->held)->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0;
+}
+
+/* ---- why it fails */
+
+/* "other streams' caches: 2.000 GiB free in ...", where most of what was idle at the failure lies, if
+ * that and what the device has would suffice for the request; NULL: elsewhere, or not enough. */
+static char *
+idle_elsewhere (const GememResult *now, const GememOom *oom)
+{
+  const GArray *rows = now->idle_at_failure;
+  const GememIdleRow *row = rows->len > 0 ? &g_array_index (rows, GememIdleRow, 0) : NULL;
+  g_autofree char *text = gemem_report_idle_cause (rows);
+
+  if (row == NULL || row->bytes < oom->requested - oom->device_free)
+    return NULL;
+  return row->cause == GEMEM_IDLE_STREAMS ? g_strconcat ("other streams' caches: ", text, NULL)
+         : row->cause == GEMEM_IDLE_POOLS ? g_strconcat ("kept in pools: ", text, NULL)
+                                          : NULL;
+}
+
+/* "a limit of the program (the device had 70.14 GiB free); 156.4 MiB of the 1.287 GiB held are not in use": why a request
+ * fails for which enough was free. */
+static char *
+limit_text (const GememAdvice *advice, const GememOom *oom)
+{
+  const GememResult *now = advice->now;
+  const char *limit = gemem_settings_value (now->parameters, "memory_limit"),
+             *other = limit == NULL ? gemem_settings_value (now->parameters, "limit") : limit;
+  GString *out = g_string_new (NULL);
+  char size[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX];
+  guint64 bytes;
+
+  if (other != NULL && strcmp (other, "none") != 0 && gemem_parse_size (other, 1, 0, &bytes, NULL))
+    g_string_append_printf (out, "the allocator's limit of %s", gemem_format_size (size, bytes));
+  else if (advice->limited)
+    g_string_append (out, "a limit of the program");
+  else if (limit != NULL)
+    g_string_append (out, "what the allocator takes at a time is more than the request");
+  else
+    g_string_append (out, "a limit of the allocator, or what it takes at a time");
+  g_string_append_printf (out, " (the device had %s free)",
+                          gemem_format_size (size, oom->device_free));
+  if (oom->live < oom->reserved)
+    g_string_append_printf (out, "; %s of the %s held are not in use",
+                            gemem_format_size (size, oom->reserved - oom->live),
+                            gemem_format_size (whole, oom->reserved));
+  return g_string_free (out, FALSE);
+}
+
+gboolean
+gemem_advice_names_least (const GememAdvice *advice)
+{
+  return advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && !advice->limited
+         && advice->now->lower_bound > advice->now->capacity;
+}
+
+char *
+gemem_advice_reason (const GememAdvice *advice)
+{
+  const GememResult *now = advice->now;
+  const GememOom *oom = gemem_result_first_oom (now);
+  char a[GEMEM_FORMAT_MAX], b[GEMEM_FORMAT_MAX], *elsewhere;
+
+  if (oom == NULL)
+    return NULL;
+  if (advice->limited)
+    return limit_text (advice, oom);
+  if (gemem_oom_is_unbegun (oom))
+    return g_strdup ("the allocator did not get what it takes at the beginning");
+  if (oom->wake)
+    return g_strdup ("memory that slept cannot wake");
+  if (now->lower_bound > now->capacity && gemem_advice_is_doubled (advice))
+    return g_strdup_printf ("too little (%s in use at once, as PyTorch rounded it)",
+                            gemem_format_size (a, now->lower_bound));
+  if (now->lower_bound > now->capacity)
+    return g_strdup_printf ("truly too little (%s in use at once, whatever the settings)",
+                            gemem_format_size (a, now->lower_bound));
+  if (!oom->avoidable)
+    return g_strdup_printf (
+        "truly too little (%s in use, and with the request %s more than there is)",
+        gemem_format_size (a, oom->live), gemem_format_size (b, oom->missing));
+  if (oom->device_free >= oom->requested)
+    return limit_text (advice, oom);
+  if (oom->waiting)
+    return g_strdup (
+        "freed memory waits for its streams (once they are done, the same request fits)");
+  elsewhere = idle_elsewhere (now, oom);
+  if (elsewhere != NULL)
+    return elsewhere;
+  return g_strdup_printf ("fragmentation (%s of the %s held are not in use)",
+                          gemem_format_size (a, oom->reserved - MIN (oom->live, oom->reserved)),
+                          gemem_format_size (b, oom->reserved));
+}
+
+/* "request of 147.2 MiB fails at event 1671, by record.py:35 run" */
+static void
+append_failure (GString *out, const GememAdvice *advice)
+{
+  const GememResult *now = advice->now;
+  const GememOom *oom = gemem_result_first_oom (now);
+  char size[GEMEM_FORMAT_MAX];
+
+  g_string_append_printf (out, "a request of %s fails, event %" G_GUINT64_FORMAT,
+                          gemem_format_size (size, oom->requested), oom->seq);
+  if (oom->origin.known && oom->origin.by != NULL)
+    gemem_origin_append_by (out, oom->origin.by);
+  if (now->ooms > 1)
+    g_string_append_printf (out, ", and %" G_GUINT64_FORMAT " more", now->ooms - 1);
+  if (now->after_recorded_oom > 0 && gemem_result_new_ooms (now) == 0)
+    g_string_append (out, "; the program went on without");
+}
+
+char *
+gemem_advice_sentence (const GememAdvice *advice)
+{
+  const GememResult *now = advice->now;
+  GString *out = g_string_new (NULL);
+  char need[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX];
+  const char *with = advice->assumed || gemem_held_info (advice->held)->allocator == NULL
+                         ? "with default settings"
+                         : "with the settings it had";
+
+  const gboolean recorded = !advice->device_assumed && now->device_from != NULL;
+  const gboolean host = now->device_ordinal == GEMEM_DEVICE_HOST;
+  const char *whose = advice->device_assumed ? " (assumed; give --capacity)"
+                      : recorded             ? " (the recorded device)"
+                                             : "";
+
+  gemem_format_size (whole, now->capacity);
+  gemem_format_size (need, advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? advice->need
+                                                                        : now->peak_reserved);
+  if (advice->verdict == GEMEM_ADVICE_UNKNOWN && advice->doubt == NULL)
+    g_string_append_printf (
+        out,
+        "It needs %s%s %s. How large its device is was not recorded: --capacity "
+        "says whether it fits.",
+        need, host ? " of the host's memory" : "", with);
+  else if (advice->verdict == GEMEM_ADVICE_FITS)
+    g_string_append_printf (out, "It fits%s: it needs %s of %s%s %s.",
+                            advice->device != NULL && gemem_advice_is_middle (advice)
+                                ? ", from where the recording begins"
+                                : "",
+                            need, whole, whose, with);
+  else if (advice->verdict == GEMEM_ADVICE_UNKNOWN)
+    g_string_append_printf (out,
+                            "It cannot be told whether it fits: %s. As far as it goes it needs %s "
+                            "of %s%s.",
+                            advice->doubt, need, whole, whose);
+  else
+    {
+      g_autofree char *reason = gemem_advice_reason (advice);
+
+      if (advice->limited && recorded)
+        g_string_append_printf (
+            out, "It does not fit in the limit it was given (%s or more) %s: ", whole, with);
+      else if ((advice->device_assumed || recorded) && gemem_held_refused (advice->held) > 0)
+        g_string_append_printf (out, "It does not fit on the device it was recorded on%s%s%s %s: ",
+                                recorded ? " (" : "", recorded ? whole : "", recorded ? ")" : "",
+                                with);
+      else
+        g_string_append_printf (out, "It does not fit in %s%s %s: ", whole, whose, with);
+      append_failure (out, advice);
+      g_string_append_printf (out, ". Why: %s.", reason);
+      if (advice->need > 0)
+        g_string_append_printf (out, " It needs a %s of %s.", advice->limited ? "limit" : "device",
+                                need);
+    }
+  return g_string_free (out, FALSE);
+}
