@@ -119,10 +119,7 @@ gemem_graph_open_with (GememInput *input, const char *format, guint index, Gemem
   GememGraph *graph = found != NULL ? found->read (input, index, dims, error) : NULL;
 
   if (found == NULL && format == NULL)
-    {
-      g_autofree char *names = gemem_graph_format_names ();
-      gemem_fail_unrecognised (input, "graph", names, error);
-    }
+    gemem_fail_unrecognised (input, "graph", error);
   if (graph != NULL && gemem_graph_n_nodes (graph) == 0)
     {
       g_clear_pointer (&graph, gemem_graph_unref);

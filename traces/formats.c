@@ -96,9 +96,7 @@ path_extension (const char *path)
 static void
 fail_unrecognised (GememInput *input, const char *others, GError **error)
 {
-  g_autofree char *names = format_names (FALSE, others);
-
-  gemem_fail_unrecognised (input, others != NULL ? "trace or graph" : "trace", names, error);
+  gemem_fail_unrecognised (input, others != NULL ? "trace or graph" : "trace", error);
 }
 
 /* The format of @input; NULL with @error.  *@by_name: nothing but its name speaks for it. */

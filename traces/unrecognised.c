@@ -35,7 +35,7 @@ is_within (const guint8 *head, gsize size, const char *bytes)
 static char *
 find_foreign (const guint8 *head, gsize size)
 {
-  const GememMessageKind *message = gemem_message_find ((const char *) head, MIN (size, HEAD_SIZE));
+  const GememMessageKind *message = gemem_message_find ((const char *) head, size);
 
   for (guint i = 0; i < G_N_ELEMENTS (foreign); i++)
     {
@@ -60,12 +60,14 @@ gemem_is_foreign (const guint8 *head, gsize size)
 }
 
 void
-gemem_fail_unrecognised (GememInput *input, const char *what, const char *formats, GError **error)
+gemem_fail_unrecognised (GememInput *input, const char *what, GError **error)
 {
   const guint8 *head;
   gssize size = gemem_input_fill (input, HEAD_SIZE, &head, NULL);
   g_autofree char *known = NULL;
 
+  if (size == HEAD_SIZE && gemem_message_find ((const char *) head, (gsize) size) == NULL)
+    size = gemem_input_fill (input, GEMEM_MESSAGE_MAX, &head, NULL); /* the end of a log */
   if (size < 0) /* damaged: the bytes before the damage may tell more */
     size = gemem_input_fill (input, 1, &head, error);
   if (size < 0)
@@ -75,6 +77,7 @@ gemem_fail_unrecognised (GememInput *input, const char *what, const char *format
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT, "%s: %s", gemem_input_name (input), known);
   else
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
-                 "%s: not recognised as a %s; name its format if it is one of: %s",
-                 gemem_input_name (input), what, formats);
+                 "%s: not recognised as a %s; 'gemem-sim list formats' shows what is read, "
+                 "--trace-format=NAME names it; doc/recordings.md says what to record",
+                 gemem_input_name (input), what);
 }

@@ -1,5 +1,5 @@
 /* unrecognised.h - the error message for a file that no format recognises: the kind of file if
- * known, else the list of formats.
+ * known, else where the formats are listed.
  *
  * Used for traces and graphs.  What people paste is in messages/messages.def.
  */
@@ -13,7 +13,5 @@
  * paste. */
 gboolean gemem_is_foreign (const guint8 *head, gsize size);
 
-/* Sets GEMEM_ERROR_INPUT for @input, of which no byte was consumed.  @what: "trace", "graph"...;
- * @formats: their names, "a, b". */
-void gemem_fail_unrecognised (GememInput *input, const char *what, const char *formats,
-                              GError **error);
+/* Sets GEMEM_ERROR_INPUT for @input, of which no byte was consumed.  @what: "trace", "graph"... */
+void gemem_fail_unrecognised (GememInput *input, const char *what, GError **error);

@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 #include "dry/driver/areas.h"
@@ -36,6 +37,22 @@ gemem_dry_within (GememDryMaker maker, int change)
   static __thread int depths[GEMEM_DRY_N_MAKERS];
   depths[maker] += change;
   return depths[maker] > 0;
+}
+
+GememDryMaker
+gemem_dry_maker (gconstpointer code)
+{
+  static const char *const mathematics[] = { "/libcublas", "/libcudnn", "/libcufft", "/libcusolver",
+                                             "/libcusparse" };
+  Dl_info info;
+  const char *name = dladdr (code, &info) != 0 ? strrchr (info.dli_fname, '/') : NULL;
+
+  if (name != NULL && g_str_has_prefix (name, "/libtorch_cuda"))
+    return GEMEM_DRY_FRAMEWORK;
+  for (guint i = 0; name != NULL && i < G_N_ELEMENTS (mathematics); i++)
+    if (g_str_has_prefix (name, mathematics[i]))
+      return GEMEM_DRY_MATHEMATICS;
+  return GEMEM_DRY_N_MAKERS;
 }
 
 static gpointer

@@ -12,6 +12,9 @@ typedef enum
   GEMEM_DRY_N_MAKERS
 } GememDryMaker;
 
+/* Whose the host's code at @code is, by the name of its library; GEMEM_DRY_N_MAKERS: another's. */
+GememDryMaker gemem_dry_maker (gconstpointer code);
+
 /* Adds @change to the depth of @maker's libraries in this thread; TRUE if it is above 0: functions that are found are theirs. */
 gboolean gemem_dry_within (GememDryMaker maker, int change);
 

@@ -30,7 +30,7 @@ typedef struct
   int max_threads;     /* per block, by its launch bounds; 0: none given */
   int cluster[3];      /* blocks per cluster that it was compiled for; 0: none given */
   int binary_version, ptx_version; /* 10 * major + minor; 0: unknown */
-  GArray *parameters;              /* guint16: bytes of each; NULL: unknown */
+  GArray *parameters; /* guint16: bytes of each; NULL: unknown, as of PTX without a list of them */
 } GememDryKernel;
 
 typedef enum

@@ -259,7 +259,11 @@ plain_token (Ptx *ptx, const Token *token)
         ptx->kernel = NULL;
     }
   else if (is (token, "("))
-    ptx->parentheses++;
+    {
+      ptx->parentheses++;
+      if (ptx->kernel != NULL && ptx->depth == 0 && ptx->kernel->parameters == NULL)
+        ptx->kernel->parameters = g_array_new (FALSE, TRUE, sizeof (guint16));
+    }
   else if (is (token, ")"))
     ptx->parentheses -= ptx->parentheses > 0;
   else if (ptx->kernel != NULL && ptx->depth > 0 && is_word (token->start[0]))
@@ -303,7 +307,6 @@ one_token (Ptx *ptx, const Token *token, gboolean is_external)
       ptx->kernel->ptx_version = ptx->target;
       ptx->kernel->idle = TRUE;
       g_clear_pointer (&ptx->kernel->parameters, g_array_unref); /* declared before */
-      ptx->kernel->parameters = g_array_new (FALSE, TRUE, sizeof (guint16));
     }
   else if (is (token, ".func") && ptx->depth == 0)
     ptx->kernel = NULL;

@@ -138,10 +138,12 @@ function_name (const char *at)
   return NULL;
 }
 
+/* Without a list of parameters: the source says what they are, but not how large; a launch may write
+ * anywhere. */
 static void
 add_entry (GString *ptx, const char *name)
 {
-  g_string_append_printf (ptx, "\n.visible .entry %s()\n{\n\tret;\n}\n", name);
+  g_string_append_printf (ptx, "\n.visible .entry %s\n{\n\tret;\n}\n", name);
 }
 
 /* The name for an expression like "kernel<float, 4>": its characters that a name may have. */

@@ -68,7 +68,8 @@ _MOVED = "cat stack gather scatter scatter_add scatter_reduce index_select index
 _PRODUCTS = "mm bmm mv dot _cdist_forward _euclidean_dist".split()  # of numbers that are all known, if they are few
 _SIZED = "nonzero index index_put _index_put_impl _unsafe_index masked_select masked_scatter _unique _unique2 unique_dim unique_consecutive bincount repeat_interleave _coalesce histc"
 _SPARSE = "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _sparse_mm _sparse_sparse_matmul _to_dense"
-_STRUCTURED = "_coalesce _sparse_mm _sparse_sparse_matmul mm cat _to_dense".split()  # of sparse matrices, which are no others inside
+_STRUCTURED = "_coalesce _sparse_mm _sparse_sparse_matmul mm cat add _to_dense".split()  # of sparse matrices, which are no others inside
+_OF_SPARSE = "add index_select".split()  # read sizes of sparse tensors alone
 _READS = "_local_scalar_dense equal embedding"
 _OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _SHIFTS, _REDUCED, _ORDERED, _MOVED, _SIZED, _SPARSE, _READS)).split() + _RANDOM + _DRAWN + _UNDEFINED + _PRODUCTS
 _SELECT = ["nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_coalesce", "_local_scalar_dense"]
@@ -331,7 +332,8 @@ class Known(object):
         whole = self.call_whole(op)
 
         strided, nothing = self.torch.strided, contextlib.nullcontext()
-        reads = base == "_local_scalar_dense"
+        reads = {"_local_scalar_dense": 0, "_to_copy": 0, "copy": 1, "copy_": 1}.get(base)
+        of_sparse = base in _OF_SPARSE
         structured = base in _STRUCTURED and written is None
 
         def note(args, kwargs, result, state, values):
@@ -345,13 +347,13 @@ class Known(object):
 
         def call(keyset, *args, **kwargs):
             n, state, values = len(args), None, None
-            if random or ask:
+            if random or ask and not (of_sparse and args[0].layout is strided):
                 with guard(keys):
                     state = self.generator(args, kwargs) if random else None
                     values = self.ask(ask, args, kwargs) if ask else None
             self.threads.pending = values
-            if reads:
-                self.threads.whole = args[0].dtype in self.whole and args[0].dtype not in self.masks
+            if reads is not None:
+                self.threads.whole = args[reads].dtype in self.whole and args[reads].dtype not in self.masks
             if not values and n and getattr(args[0], "layout", strided) is not strided:
                 # operators of sparse tensors are made of others
                 result = below_all(*args, **kwargs) if n > 1 and type(args[1]) in _NUMBERS else redispatch(keyset & below, *args, **kwargs)
@@ -502,6 +504,8 @@ class Known(object):
         """OP made RESULT, a sparse tensor: the nodes of its indices, which follow from those of its arguments whatever their numbers are, and of its values."""
         if not result.is_cuda or self.torch.cuda.is_current_stream_capturing():
             return
+        if result.layout == self.torch.sparse_coo and op._schema.name == "aten::add":
+            return  # on the host it leaves out what both have
         _, names = self.parts(result)
         for name in names:
             part = getattr(result, name)()
@@ -968,6 +972,30 @@ class Known(object):
         return [Value(products, None, assumed), Value(None, torch.tensor([found, 0]), False), Value(0, None, False)]
 
     before_mm = before_sparse_sparse_matmul = before_sparse_mm
+
+    def before_add(self, args, kwargs):
+        """How many entries the sum of two matrices has, which cuSPARSE says; of tensors of coordinates PyTorch keeps them all."""
+        torch, assumed, keys = self.torch, False, []
+        if not args[0].is_cuda or any(getattr(one, "layout", None) != torch.sparse_csr for one in args[:2]):
+            return None
+        for one in args[:2]:
+            parts = [one.crow_indices(), one.col_indices()]
+            nodes = [self.node(part) for part in parts]
+            assumed |= any(node.assumed for node in nodes)
+            rows, columns = [self.view(self.evaluate(node), _meta(part)).long() for node, part in zip(nodes, parts)]
+            keys.append(torch.repeat_interleave(rows.diff()) * one.shape[1] + columns)
+        return [Value(torch.cat(keys).unique().numel(), None, assumed)]
+
+    def before_index_select(self, args, kwargs):
+        tensor, dim, index = args[:3]
+        if tensor.layout != self.torch.sparse_coo or not tensor.is_cuda or dim >= tensor.sparse_dim():
+            return None
+        of_index = self.node(index)
+        wanted = self.view(self.evaluate(of_index), _meta(index)).long()
+        return [
+            Value(one.number, None, one.assumed or of_index.assumed)
+            for one in self.sizes(tensor._indices(), lambda data: [data[dim].bincount(minlength=tensor.shape[dim])[wanted].sum()])
+        ]
 
     def before_embedding(self, args, kwargs):
         """Keeps which rows are looked up: they are the indices of the table's gradient, which PyTorch clones in the backward pass, where nobody looks."""

@@ -57,7 +57,8 @@ _EXPECTED = (
     (r"repeat_interleave_Tensor", (1,), "1", "repeat_interleave() finds no negative number"),
 )
 _ONE = re.compile(r"_?unique\w*|.*cupy/_manipulation/add_remove\.py:\d+ (_unique_1d|unique)")  # operators and lines that read how many there are, which is one at least
-_SIZED = re.compile(r"nonzero|nonzero_numpy|isin|_?unique|_unique2|unique_dim|unique_consecutive|bincount|one_hot|repeat_interleave.*|_coalesce|_to_sparse.*|_sparse_(sparse_mat|add)?mm(ul)?|mm")
+_CHECKS = re.compile(r"_?linalg_\w+|_?cholesky\w*|_?lu_\w+|geqrf\w*|triangular_solve\w*|lstsq\w*|svd|qr|eig\w*")  # read whether they succeeded
+_SIZED = re.compile(r"mode|nonzero|nonzero_numpy|isin|_?unique|_unique2|unique_dim|unique_consecutive|bincount|one_hot|repeat_interleave.*|_coalesce|_to_sparse.*|_sparse_(sparse_mat|add)?mm(ul)?|mm")
 
 
 class _Numbers(object):
@@ -395,13 +396,19 @@ class Values(object):
             _set(address, size, "1")
         if operator:
             return self.count("sized", stack, operator)
-        if kind is None and all(_MOVES.fullmatch(name) for name in operators):  # else an operator reads for itself
+        reader = next((name for name in operators if not _MOVES.fullmatch(name)), None)
+        if kind is None and (reader is None or self.decides(reader, operators, size)):
             kind = {1: "truth", 4: "number", 8: "number"}.get(size)
         place = self.count(kind or "value", stack)
         if kind == "number" and self.number != "0":
             _set(address, size, self.number, each)
         elif kind == "truth" and self.truths in ("everywhere", place):
             _set(address, size, "1", each)
+
+    def decides(self, reader, operators, size):
+        """Whether READER, an operator that reads for itself, may decide by it how much it requests: not by a real number."""
+        own = operators[0] == reader or self.known is not None and self.known.is_whole()
+        return size == 1 or own and not _CHECKS.fullmatch(reader)
 
     def expect(self, address, size, place, operators):
         """For a place of _EXPECTED: it reads what is written there.  False: it is none of them."""

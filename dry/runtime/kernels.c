@@ -14,9 +14,6 @@
  */
 #include "config.h"
 
-#include <dlfcn.h>
-#include <string.h>
-
 #include "dry/driver/foreign.h"
 #include "dry/driver/remembered.h"
 #include "dry/runtime/runtime.h"
@@ -177,27 +174,10 @@ load (Binary *binary)
   return (int) cuLibraryLoadData (&binary->library, binary->image, NULL, NULL, 0, NULL, NULL, 0);
 }
 
-/* Who registered @binary; GEMEM_DRY_N_MAKERS: another one. */
-static GememDryMaker
-maker (const Binary *binary)
-{
-  static const char *const mathematics[] = { "/libcublas", "/libcudnn", "/libcufft", "/libcusolver",
-                                             "/libcusparse" };
-  Dl_info info;
-  const char *name = dladdr (binary->caller, &info) != 0 ? strrchr (info.dli_fname, '/') : NULL;
-
-  if (name != NULL && g_str_has_prefix (name, "/libtorch_cuda"))
-    return GEMEM_DRY_FRAMEWORK;
-  for (guint i = 0; name != NULL && i < G_N_ELEMENTS (mathematics); i++)
-    if (g_str_has_prefix (name, mathematics[i]))
-      return GEMEM_DRY_MATHEMATICS;
-  return GEMEM_DRY_N_MAKERS;
-}
-
 static int
 find_kernel (Kernel *kernel)
 {
-  const GememDryMaker by = maker (kernel->binary);
+  const GememDryMaker by = gemem_dry_maker (kernel->binary->caller);
 
   if (by < GEMEM_DRY_N_MAKERS)
     gemem_dry_within (by, 1);

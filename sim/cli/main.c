@@ -51,7 +51,7 @@ put_candidates (int n, char **words, GError **error)
 static gboolean
 names_a_file (int argc, char **argv)
 {
-  gboolean any = FALSE;
+  gboolean any = argc > 2 && strcmp (argv[1], "--") == 0;
 
   for (int i = 1; i < argc; i++)
     {
@@ -64,6 +64,18 @@ names_a_file (int argc, char **argv)
         return strpbrk (argv[i], "/.#") != NULL || strcmp (argv[i], "-") == 0;
     }
   return any;
+}
+
+/* The command among words that begin with an option: none may stand before it; NULL. */
+static const GememCommand *
+command_behind (int argc, char **argv)
+{
+  const GememCommand *command = NULL;
+
+  for (int i = 2; argv[1][0] == '-' && i < argc && command == NULL; i++)
+    if (!g_file_test (argv[i], G_FILE_TEST_EXISTS))
+      command = gemem_command_find (argv[i], NULL);
+  return command;
 }
 
 static int
@@ -87,6 +99,15 @@ dispatch (int argc, char **argv, GError **error)
   const GememCommand *command = complete ? NULL : gemem_command_find (name, NULL);
   if (command == NULL && !complete && names_a_file (argc, argv))
     {
+      const GememCommand *behind = command_behind (argc, argv);
+
+      if (behind != NULL)
+        {
+          g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                       "%s stands before the command; write gemem-sim %s %s ...", name,
+                       behind->name, name);
+          return 2;
+        }
       command = gemem_command_find ("advise", NULL);
       before = 0;
     }

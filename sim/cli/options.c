@@ -206,7 +206,9 @@ suggest_option (const GememCommand *command, const GError *parse_error, GError *
       && dashes != NULL)
     {
       g_autofree char *word = g_strndup (dashes + 2, strcspn (dashes + 2, "= "));
-      const char *near = gemem_suggest (word, (const char *const *) names->pdata);
+      const char *near = strcmp (word, "gpu") == 0 /* as gemem-dry-run calls it */
+                             ? "device"
+                             : gemem_suggest (word, (const char *const *) names->pdata);
       if (near != NULL)
         {
           g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,

@@ -103,6 +103,8 @@ append_state (GString *out, const GememExplanation *explanation)
                                 figure_of (explanation, F (FLUSHES))->bytes);
       g_string_append_c (out, '.');
     }
+  else if (explanation->message.kind->plain)
+    g_string_append (out, "How much memory is in use is not in it.");
   else
     g_string_append (out, "Memory was refused; how much was asked for is not in it.");
 }

@@ -101,9 +101,13 @@ with torch.inference_mode():
     n.add_(3)
     n[1:3] = 9
     print("inference", n.tolist())
+n = torch.tensor(7, device="cuda")
+n.lcm_(torch.arange(1, 2, device="cuda")[0])  # a kernel that PyTorch compiles
+print("compiled", n.item(), int(torch.arange(5, device="cuda").max()))
 EOF
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" void.py
-says out '^places 0$'; says out '^data 0$'; says out '^foreach 0$'; says out '^inference \[3, 9, 9, 3, 3\]$'; says err '^  numbers +3 .*void\.py:10 .*void\.py:3 .*void\.py:6'
+says out '^compiled 0 4$'
+says out '^places 0$'; says out '^data 0$'; says out '^foreach 0$'; says out '^inference \[3, 9, 9, 3, 3\]$'; says err '^  numbers +4 .*void\.py:10 .*void\.py:17 .*void\.py:3 .*void\.py:6'
 
 # the generator's numbers: between ends, in other types, written in place
 cat >generator.py <<'EOF'
@@ -170,6 +174,54 @@ a = torch.sparse_coo_tensor(torch.stack((i // 2, (i * 7) % 50)), torch.ones(100)
 print("entries", torch.sparse.mm(a, a)._nnz(), torch.sparse.mm(a.cuda(), a.cuda())._nnz())
 EOF
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" product.py; says out '^entries ([0-9]+) \1$'; says err '^  computed +'; says err '^  h100 +fits:'
+
+# sums of sparse matrices, rows that are selected of one; what an operator reads for itself may decide how much it requests
+cat >sparse.py <<'EOF'
+import torch
+
+torch.manual_seed(1)
+a, b = ((torch.rand(40, 30) < 0.2).float() for _ in range(2))
+rows = torch.tensor([3, 3, 5, 1])
+
+
+def sizes(to):
+    c = a.to_sparse_csr().to(to) + b.to_sparse_csr().to(to)
+    return c._nnz(), (c + a.to_sparse_csr().to(to))._nnz(), *(a.to_sparse().to(to).index_select(dim, rows.to(to))._nnz() for dim in (0, 1, -1))
+
+
+print("sizes", sizes("cpu") == sizes("cuda"), sizes("cpu"))
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" sparse.py; says out '^sizes True '; says err '^  computed +'; says err '^  h100 +fits:'
+cat >reads.py <<'EOF'
+import sys
+import torch
+from torch import nn
+
+unknown = torch.rand(50, 5000, device="cuda").digamma()
+whole = torch.arange(50, device="cuda").lcm(torch.tensor(1, device="cuda"))
+eye = torch.eye(50).to_sparse()
+if sys.argv[1] == "mode":
+    torch.mode(unknown)
+elif sys.argv[1] == "sum":
+    torch.sparse_csr_tensor(whole, whole[1:], unknown[0, 1:50], (49, 50)) + torch.eye(49, 50).to_sparse_csr().cuda()
+elif sys.argv[1] == "rows":
+    eye.cuda().index_select(0, whole)
+elif sys.argv[1] == "softmax":
+    torch.sparse.softmax(eye.cuda(), 0)
+elif sys.argv[1] == "nested":
+    layers = nn.TransformerEncoder(nn.TransformerEncoderLayer(64, 4, 64, batch_first=True), 1).cuda().eval()
+    with torch.no_grad():
+        layers(torch.rand(50, 8, 64, device="cuda"), src_key_padding_mask=unknown[:, :8] > 0)
+EOF
+while read -r case row; do
+  run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" reads.py "$case"; says err "^  $row"; says err '^  h100 +fits only if'
+done <<'EOF'
+mode sizes .*\(mode\)
+sum numbers .*reads\.py:11
+rows sizes .*\(index_select\)
+softmax numbers .*reads\.py:15
+nested truths .*reads\.py:19
+EOF
 
 # what the user chose comes first
 echo 'import torch; n = torch.arange(64, device="cuda"); print(n.tolist()[5], int(n.max()))' >chosen.py

@@ -198,6 +198,8 @@ gemem-sim convert tests/data/ge/plan-log.txt "$GEMEM_TMP/plan-log.gmt"
 for file in tests/data/ge/plan-log.txt tests/data/ge/kernel-trace.txt tests/data/ge/with-log.txt "$GEMEM_TMP/plan-log.gmt"; do
   run 3 gemem-sim $file; says out 'does not name its allocator: ge is assumed'; lacks out 'PYTORCH'
 done
+printf 'Thread,Time,Action,Pointer,Size,Stream\n1,10:00:00.000001,allocate,0x100000000000,1000,0\n1,10:00:00.000002,free,0x100000000000,1000,0\n' >"$GEMEM_TMP/rmm.dev0.csv"
+run 3 gemem-sim "$GEMEM_TMP/rmm.dev0.csv"; says out 'does not name its allocator: rmm-pool is assumed'; lacks out 'PYTORCH'
 run 3 gemem-sim tests/data/onnx/mlp.onnx; says out 'does not name its allocator: ort-bfc is assumed'
 run 3 gemem-sim tests/data/paddle/mlp-train.json; says out 'does not name its allocator: paddle-auto-growth is assumed'; says out '  export FLAGS_'
 

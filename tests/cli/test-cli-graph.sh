@@ -135,7 +135,7 @@ for command in 'info' 'info --lower=eager' 'validate' 'plan' 'replay -a direct' 
 done
 check 'nothing was written' test ! -e x.json -a ! -e x.txt
 printf '\177ELF' > program
-refused 3 'program: not recognised as a trace or graph; name its format if it is one of: native, text, .*, gemem-graph, paddle-program, ' gemem-sim info program
+refused 3 'program: not recognised as a trace or graph; .*--trace-format=NAME names it' gemem-sim info program
 refused 2 'onxx: no such format of traces or graphs; did you mean onnx\? known formats: native, .*, gemem-graph, ' gemem-sim info program --trace-format onxx
 
 # ---- the lists

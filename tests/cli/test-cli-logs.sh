@@ -36,6 +36,6 @@ run 0 gemem-sim info late;    says out 'ge-runtime-log'
 run 0 gemem-sim info late;    says out 'paddle-log'
 # Without any prefix the format is named.
 { yes 'nothing to see' | head -n 400; cat "$ge"; } > late
-run 3 gemem-sim info late;    says err 'name its format'
+run 3 gemem-sim info late;    says err '--trace-format=NAME names it'
 run 0 gemem-sim info --trace-format=ge-runtime-log late
 done_testing

@@ -74,7 +74,7 @@ run 3 gemem-sim message.log; says out '^Its figures do not add up: 4\.000 GiB in
 explains 3 "$data/paddle-2.6.2.txt" untold "asked_bytes=$((2560 * M)) reserved_bytes=$((768 * M)) free_bytes=$((1280 * M))"
 explains 3 "$data/paddle-2.6.2-limit.txt" limit "asked_bytes=$((2560 * M)) allowed_bytes=$((1500 * M))"; lacks out free_bytes
 message '[  1234][08:00:00:000001][info  ] ----- RMM LOG BEGIN [PTDS DISABLED] -----' '[  1234][08:00:00:000002][error ] [A][Stream 0x1][Upstream 1048576B][FAILURE maximum pool size exceeded]'
-explains 3 message.log limit "asked_bytes=$M"; run 3 gemem-sim message.log; says out 'rmm\.enable_logging'
+explains 3 message.log untold "asked_bytes=$M"; run 3 gemem-sim message.log; says out 'rmm\.enable_logging'
 message 'load_tensors:        CUDA0 model buffer size =  5000.00 MiB' 'load_tensors:   CPU_Mapped model buffer size =   100.00 MiB' 'load_tensors:        CUDA1 model buffer size =  1000.00 MiB' \
   'llama_kv_cache_unified:      CUDA0 KV buffer size =   512.00 MiB' 'llama_context:      CUDA0 compute buffer size =   560.00 MiB'
 explains 3 message.log untold "model_bytes=$((6000 * M)) context_bytes=$((512 * M)) work_bytes=$((560 * M)) needed_bytes=$((7072 * M))"
@@ -84,6 +84,30 @@ explains 3 message.log untold 'asked_bytes=3221291008'
 message 'EL0004: Failed to allocate memory.'; run 3 gemem-sim message.log; says out 'EL0004'
 message 'BufferAssignment:' 'allocation 2: size 4096, preallocated-temp:' 'Total bytes used: 5136 (5.0KiB)'; explains 3 message.log untold 'needed_bytes=5136 work_bytes=4096'
 message 'jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 17179869184 bytes.'; explains 3 message.log untold 'asked_bytes=17179869184'
+message 'NVIDIA-SMI has failed because it couldn'\''t communicate with the NVIDIA driver.'; run 3 gemem-sim message.log; lacks out 'refused'
+# the plan of JAX 0.10.2 has no total; however long, its allocations are all of it
+{ echo BufferAssignment:; for i in $(seq 1000); do printf 'allocation %d: size 4000000, parameter %d, shape |f32[1000,1000]| at ShapeIndex {}:\n value: <3 a.1 @0> (size=4000000,offset=0): f32[1000,1000]{1,0}\n' "$i" "$i"; done; } >plan.txt
+explains 3 plan.txt untold 'needed_bytes=4000000000'
+message 'Memory Space: default (color=0)' 'Total bytes: 8004075 (7.63MiB)' '  cumulative_size;       size;       offset; used_by_n_values; shapes_list'; explains 3 message.log untold 'needed_bytes=8004075'
+# CuPy 14.2, RMM 24.12 and 26.10, ONNX Runtime 1.32, JAX 0.10.2, TensorFlow, numba-cuda 0.30.4, PyTorch 2.11: as their wheels said it in dry runs or on the host
+message 'cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 10,000,000,000 bytes (allocated so far: 1,000,000,000 bytes).'; explains 3 message.log untold 'asked_bytes=10000000000 reserved_bytes=1000000000'
+message 'cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 1,500,000,256 bytes (allocated so far: 1,000,000,000 bytes, limit set to: 2,000,000,000 bytes).'; explains 3 message.log limit 'asked_bytes=1500000256 reserved_bytes=1000000000 allowed_bytes=2000000000'
+message 'cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 10,000,000,000 bytes (allocated so far: 0 bytes, limit set to: 18,446,744,073,709,551,615 bytes).'; explains 3 message.log untold 'asked_bytes=10000000000'; lacks out allowed_bytes
+short='Not enough r''oom to grow, current/max/try size = 1024.000000 MiB, 2.000000 GiB, 2.793968 GiB'
+message "MemoryError: std::bad_alloc: out_of_memory: RMM failure at:/__w/rmm/rmm/cpp/src/mr/detail/pool_memory_resource_impl.cpp:73: Maximum pool size exceeded (failed to allocate 2.793968 GiB): $short"; explains 3 message.log limit "reserved_bytes=$G allowed_bytes=$((2 * G))"
+message "MemoryError: std::bad_alloc: out_of_memory: RMM failure at:/__w/a.cpp:73: Maximum pool size exceeded (failed to allocate 9.313226 GiB): std::bad_alloc: out_of_memory: CUDA error (failed to allocate 10000000000 bytes) at: /__w/b.cpp:26: cudaErrorMemoryAllocation out of memory"
+run 3 gemem-sim message.log; says out 'A request of 9\.313 GiB was refused; why cannot be told'; lacks out 'limit stops'
+message "[ 13149][18:11:01:717414][error ] [A][Stream 0x1][Upstream 3000000000B][FAILURE maximum pool size exceeded: $short]"; explains 3 message.log limit "asked_bytes=3000000000 allowed_bytes=$((2 * G))"
+message 'MemoryError: std::bad_alloc: out_of_memory: RMM failure at:/__w/c.cpp:61: Exceeded memory limit 1000000; Allocated bytes 0; Requested bytes 10000000'; explains 3 message.log limit 'asked_bytes=10000000 allowed_bytes=1000000'
+message "[ONNXRuntimeError] : 1 : FAIL : Non-zero status code returned while running ConstantOfShape node. Name:'big' Status Message: bfc_arena.cc:360 AllocateRawInternal(size_t, bool, onnxruntime::Stream*) Failed to allocate memory for requested buffer of size 17592186044416"; explains 3 message.log untold 'asked_bytes=17592186044416'
+message 'bfc_arena.cc:360 AllocateRawInternal(size_t, bool, onnxruntime::Stream*) Available memory of 67108864 is smaller than requested bytes of 1073741824'; explains 3 message.log limit "asked_bytes=$G"
+message 'jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 17592186044416 bytes.'; explains 3 message.log untold 'asked_bytes=17592186044416'; run 3 gemem-sim message.log; says out 'as JAX passes it on'
+message 'tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape[1048576,8192] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:RandomStandardNormal]'
+run 3 gemem-sim message.log; says out "^message.log: TensorFlow's error"; says out '2>run\.log'
+for text in 'torch.AcceleratorError: CUDA error: out of memory' 'cudaErrorMemoryAllocation: out of memory' 'CudaAPIError: [2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY'; do message "$text"; run 3 gemem-sim message.log; says out 'CUDA call that was refused memory'; done
+message "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 1099511627776 bytes. Error code 12 (Cannot allocate memory)"; explains 3 message.log untold 'asked_bytes=1099511627776'; run 3 gemem-sim message.log; says out "host's memory ran out"
+message "torch.OutOfMemoryError: XPU out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.11 GiB. $now 11.00 GiB is allocated by PyTorch, and 3.00 GiB is reserved by PyTorch but unallocated."; run 3 gemem-sim message.log; lacks out ALLOC_CONF
+
 message '| NVIDIA-SMI 550.54  Driver Version: 550.54  CUDA Version: 12.4 |' '| N/A   30C    P0   60W / 300W |   1552MiB / 16384MiB |  0%   Default |' '| N/A   30C    P0   60W / 300W |  15552MiB / 16384MiB |  0%   Default |'
 explains 3 message.log untold "used_bytes=$((15552 * M)) total_bytes=$((16384 * M)) free_bytes=$((832 * M))"
 

@@ -19,6 +19,15 @@ message rmm.log "RMM's debug log" '[  1234][08:00:00:000001][info  ] ----- RMM L
 message llama.log "llama\.cpp's lines about its buffers" 'load_tensors:        CUDA0 model buffer size =  5000.00 MiB'
 message hlo.txt "XLA's buffer assignment, a plan.*" 'BufferAssignment:'
 
+# at the end of a log, too; and a log whose lines begin with a bracket is no list
+{ yes '[rank0]: epoch 1 loss 0.3' | head -n 1000; echo '[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 62.00 MiB.'; } >rank.log
+run 3 gemem-sim compare rank.log; says err "^gemem-sim: error: rank.log: PyTorch's out-of-memory message, which holds no requests"
+echo '[1/2] NCCL INFO Bootstrap' >nccl.log; run 3 gemem-sim info nccl.log; says err 'nccl.log: not recognised'
+
+# PyTorch's numbers and segments as JSON are called by their names
+echo '[{"device": 0, "address": 1, "total_size": 2097152, "segment_type": "large", "blocks": []}]' >segments.json; run 3 gemem-sim segments.json; says err 'memory_snapshot\(\) as JSON; .*_dump_snapshot'
+echo '{"allocated_bytes.all.current": 1, "allocated_bytes.all.peak": 2}' >stats.json; run 3 gemem-sim stats.json; says err 'memory_stats\(\) holds no requests'
+
 # the words in a recording's own texts do not make it a message
 printf '# gemem-trace: 4\nalloc 1 size=1MiB tag="out of memory. Tried to allocate"\n# end: 1\n' >tagged.txt
 run 0 gemem-sim info tagged.txt

@@ -187,10 +187,12 @@ test_ptx (void)
       ".reqnctapercluster 2, 1, 1\n"
       "{ .pragma \"no{unroll\"; .shared .b32 x; { .shared .align 8 .f64 y[2]; }\n"
       "mov.u32 %r1, common; add.u32 %r2, common, 1; }\n"
-      ".entry second () { ret; }\n";
+      ".entry second () { ret; }\n"
+      ".entry third { ret; }\n";
   const void *image = gemem_dry_image_load (text, sizeof text, 90);
   const GememDryKernel *first = gemem_dry_kernel (image, "first", 90),
-                       *second = gemem_dry_kernel (image, "second", 90);
+                       *second = gemem_dry_kernel (image, "second", 90),
+                       *third = gemem_dry_kernel (image, "third", 90);
   guint64 size = 0;
 
   g_assert_nonnull (first);
@@ -199,6 +201,8 @@ test_ptx (void)
   g_assert_cmpuint (first->parameters->len, ==, 1);
   g_assert_cmpuint (g_array_index (first->parameters, guint16, 0), ==, 8);
   g_assert_cmpuint (second->parameters->len, ==, 0);
+  g_assert_nonnull (third);
+  g_assert_null (third->parameters); /* not told */
   g_assert_cmpint (first->cluster[0], ==, 2);
   g_assert_cmpint (first->static_shared, ==, 4 + 4 + 16 + 8 + 100); /* x, y at 8, common at 32 */
   g_assert_cmpint (first->ptx_version, ==, 90);

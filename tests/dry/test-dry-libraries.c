@@ -259,12 +259,12 @@ test_compiler (void)
   CALL (nvrtcGetPTX, (void *, char *), program, ptx);
   g_assert_cmpuint (strlen (ptx) + 1, ==, size);
   g_assert_nonnull (strstr (ptx, ".target sm_90"));
-  g_assert_nonnull (strstr (ptx, ".entry first()"));
-  g_assert_nonnull (strstr (ptx, ".entry second()"));
+  g_assert_nonnull (strstr (ptx, ".entry first\n"));
+  g_assert_nonnull (strstr (ptx, ".entry second\n"));
   g_assert_cmpint (CALL (nvrtcGetLoweredName, (void *, const char *, const char **), program,
                          "third<float>", &name),
                    ==, 0);
-  g_autofree char *entry = g_strdup_printf (".entry %s()", name);
+  g_autofree char *entry = g_strdup_printf (".entry %s\n", name);
   g_assert_nonnull (strstr (ptx, entry));
   g_assert_cmpint (
       CALL (nvrtcGetLoweredName, (void *, const char *, const char **), program, "fourth", &name),

@@ -643,8 +643,8 @@ test_recognition (void)
   g_autoptr (GError) error = NULL;
 
   g_assert_cmpstr (empty, ==, "g.json: the file is empty; name a recorded trace or a graph");
-  g_assert_true (g_str_has_prefix (other, "g.json: not recognised as a graph; name its format if "
-                                          "it is one of: gemem-graph, paddle-program"));
+  g_assert_true (g_str_has_prefix (other, "g.json: not recognised as a graph; 'gemem-sim list "
+                                          "formats' shows"));
   g_assert_null (test_graph_from_text ("{}", "gemem-grap", &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
   g_assert_cmpstr (error->message, ==,

@@ -497,7 +497,7 @@ test_formats (void)
   assert_open_fails ("\x7f"
                      "ELF\x02\x01",
                      6, NULL, GEMEM_ERROR_INPUT,
-                     "f: not recognised as a trace; name its format if it is one of: ");
+                     "f: not recognised as a trace; 'gemem-sim list formats' shows what is read");
   assert_open_fails ("\x1f\x8b\x08\x00\x00", 5, NULL, GEMEM_ERROR_INPUT,
                      "f: the gzip data stop in the middle");
   assert_open_fails ("a 1 2", 5, "opps", GEMEM_ERROR_USAGE,

@@ -90,6 +90,7 @@ typedef struct
   guint phase;          /* the next one to deliver */
   gint64 origin;        /* of the time */
   gboolean found;       /* the file has a list of trace events */
+  gboolean segments;    /* ... whose members are segments of a snapshot */
   GArray *gpus;         /* GememKinetoGpu */
   GememTraceEvent batch[BATCH];
 } Kineto;
@@ -329,6 +330,7 @@ read_event (Kineto *kineto, GError **error)
       else
         {
           gboolean cat = strcmp (key, "cat") == 0;
+          kineto->segments |= strcmp (key, "segment_type") == 0;
           if ((token = gemem_json_next (kineto->json, error)) < 0)
             return FALSE;
           if (cat && token == GEMEM_JSON_STRING)
@@ -405,7 +407,7 @@ static gboolean
 read_file (Kineto *kineto, GError **error)
 {
   int token = gemem_json_next (kineto->json, error);
-  gboolean snapshot = FALSE;
+  gboolean snapshot = FALSE, gpu_stats = FALSE;
 
   if (token == GEMEM_JSON_BEGIN_ARRAY)
     {
@@ -419,6 +421,7 @@ read_file (Kineto *kineto, GError **error)
           const gboolean events = strcmp (gemem_json_text (kineto->json), "traceEvents") == 0;
           const gboolean gpus = strcmp (gemem_json_text (kineto->json), "deviceProperties") == 0;
           snapshot |= strcmp (gemem_json_text (kineto->json), "device_traces") == 0;
+          gpu_stats |= strcmp (gemem_json_text (kineto->json), "allocated_bytes.all.peak") == 0;
           if ((token = gemem_json_next (kineto->json, error)) < 0)
             return FALSE;
           if (events && token == GEMEM_JSON_BEGIN_ARRAY ? !read_events (kineto, error)
@@ -438,7 +441,9 @@ read_file (Kineto *kineto, GError **error)
          || fail (kineto, error,
                   snapshot
                       ? "a snapshot as JSON; pickle.dump() it, or let _dump_snapshot() write it"
-                      : "no \"traceEvents\"; this is no trace of torch.profiler");
+                  : gpu_stats ? "torch.cuda.memory_stats() holds no requests; "
+                                "torch.cuda.memory._dump_snapshot() writes a snapshot"
+                              : "no \"traceEvents\"; this is no trace of torch.profiler");
 }
 
 /* ---- selection, order, ids */
@@ -718,6 +723,14 @@ load (Kineto *kineto, GError **error)
       g_propagate_error (error, g_steal_pointer (&damage));
       return FALSE;
     }
+  if (kineto->memory == 0 && kineto->segments)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
+                   "%s: segments of torch.cuda.memory_snapshot() as JSON; let "
+                   "torch.cuda.memory._dump_snapshot() write a file",
+                   gemem_input_name (kineto->input));
+      return FALSE;
+    }
   if (kineto->memory == 0)
     {
       g_set_error (
@@ -869,6 +882,18 @@ kineto_open (GememInput *input, const GememReadOptions *options, GError **error)
   return NULL;
 }
 
+/* TRUE if what stands behind the '[' can be a list of events, or one that is refused by its name, and no
+ * line of a log: "[rank0]: ", "[2026-11-29 10:00:00] ", "[1/2] ". */
+static gboolean
+begins_list (const guint8 *head, gsize size)
+{
+  gsize i = 0;
+
+  while (i < size && g_ascii_isspace ((char) head[i]))
+    i++;
+  return i == size || strchr ("[{]", head[i]) != NULL;
+}
+
 static int
 probe (const guint8 *head, gsize size)
 {
@@ -876,6 +901,8 @@ probe (const guint8 *head, gsize size)
   while (i < size && g_ascii_isspace ((char) head[i]))
     i++;
   if (i == size || (head[i] != '{' && head[i] != '['))
+    return 0;
+  if (head[i] == '[' && !begins_list (head + i + 1, size - i - 1))
     return 0;
   if (scan_contains (head, size, "\"traceEvents\"")
       || scan_contains (head, size, "\"schemaVersion\"")

@@ -88,19 +88,31 @@ count_signs (const GememMessageKind *kind, const char *first, const char *end)
   return n;
 }
 
-/* The message that begins at @sign as one line of single blanks; g_free(). */
+/* TRUE if the comma at @c groups the digits of a number: "10,000,000". */
+static gboolean
+groups_digits (const char *c, const char *begin, const char *end)
+{
+  return *c == ',' && c > begin && end - c > 3 && g_ascii_isdigit (c[-1]) && g_ascii_isdigit (c[1])
+         && g_ascii_isdigit (c[2]) && g_ascii_isdigit (c[3])
+         && (end - c == 4 || !g_ascii_isdigit (c[4]));
+}
+
+/* The message that begins at @sign as one line of single blanks, numbers without commas; g_free(). */
 static char *
 line_at (const GememMessageKind *kind, const char *text, gsize size, const char *sign)
 {
-  const char *begin = kind->lines ? sign - MIN (sign - text, GEMEM_MESSAGE_NEAR) : sign;
-  const char *end = sign + MIN (text + size - sign, GEMEM_MESSAGE_NEAR);
+  const gssize near = kind->whole ? (gssize) size : GEMEM_MESSAGE_NEAR;
+  const char *begin = kind->lines ? sign - MIN (sign - text, near) : sign;
+  const char *end = sign + MIN (text + size - sign, near);
   const char *again = kind->lines ? NULL : sign_in (kind, sign + 1, (gsize) (end - sign - 1));
   GString *line = g_string_sized_new ((gsize) (end - begin));
 
   if (again != NULL)
     end = again;
   for (const char *c = begin; c < end; c++)
-    if (*c != '\0' && !g_ascii_isspace (*c))
+    if (groups_digits (c, begin, end))
+      continue;
+    else if (*c != '\0' && !g_ascii_isspace (*c))
       g_string_append_c (line, *c);
     else if (line->len > 0 && line->str[line->len - 1] != ' ')
       g_string_append_c (line, ' ');
@@ -193,7 +205,7 @@ take_fact (GememMessage *message, const GememFact *fact, const char *line)
   g_autoptr (GMatchInfo) match = NULL;
   gboolean fits = TRUE;
 
-  if (fact->rule == GEMEM_FACT_FIRST && message->figures[fact->figure].known)
+  if (message->figures[fact->figure].known)
     return TRUE;
   for (gboolean found = g_regex_match (regex, line, 0, &match); found && fits;
        found = fact->rule != GEMEM_FACT_FIRST && g_match_info_next (match, NULL))
@@ -223,7 +235,9 @@ gemem_message_read (GememInput *input, GememMessage *message, GError **error)
   message->times = count_signs (message->kind, sign, text + size);
   g_autofree char *line = line_at (message->kind, text, (gsize) size, sign);
   for (const GememFact *fact = message->kind->facts; fact->pattern != NULL; fact++)
-    if (!take_fact (message, fact, line))
+    if (fact->rule == GEMEM_FACT_SUM && message->kind->whole && size == GEMEM_MESSAGE_MAX)
+      continue; /* the text may go on */
+    else if (!take_fact (message, fact, line))
       {
         g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                      "%s: a number in it is no amount of memory; was the message changed?",

@@ -5,7 +5,8 @@
  * them, figures.def of what a number can mean.
  *
  * Invariants: nothing is judged by the name of a file; at most GEMEM_MESSAGE_MAX bytes are looked at,
- * and GEMEM_MESSAGE_NEAR from the sign on, but never into the same message written once more; a
+ * and of most kinds GEMEM_MESSAGE_NEAR from the sign on, but never into the same message written once
+ * more; what is summed over a text that is cut off there is not known; a
  * number that does not fit into 64 bits is an error, never a figure.  Cost: O(bytes looked at).
  */
 #pragma once
@@ -59,6 +60,8 @@ typedef struct
   const char *record;    /* lines that record what the message does not say */
   const char *recording; /* the file that they make */
   gboolean lines;        /* the sign is in each of many lines, and others may stand before it */
+  gboolean whole;        /* all of the text belongs to it, however long */
+  gboolean plain;        /* it is there without a refusal, too */
   GememFact facts[20];
   GememGain gains[3];
 } GememMessageKind;

@@ -560,6 +560,8 @@ const GememTraceFormat gemem_format_rmm_csv = {
   .extensions = "csv",
   .summary = "log of RMM's logging_resource_adaptor",
   .origin = "peers.md 2.3",
+  .assumed =
+      "rmm-pool", /* whose requests a log is mostly of; which resource it is, it does not say */
   .probe = probe,
   .open = rmm_open,
 };
