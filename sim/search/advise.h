@@ -112,6 +112,9 @@ gboolean gemem_advice_is_doubled (const GememAdvice *advice);
 /* Whether what came before is not in the recording. */
 gboolean gemem_advice_is_middle (const GememAdvice *advice);
 
+/* Whether the replay on the recorded device decides in part otherwise than the recording: which request fails, and
+ * what would need less, may then not be the program's. */
+gboolean gemem_advice_parts (const GememAdvice *advice);
 /* Whether the sentence says already what is in use at once, whatever the settings. */
 gboolean gemem_advice_names_least (const GememAdvice *advice);
 

@@ -53,21 +53,18 @@ append_assumed (GString *out, const GememAdvice *advice)
                           strcmp (name, "pytorch-caching") == 0 ? "PyTorch's" : name);
 }
 
-/* "; replayed exactly", where the replay tells that it is the program's. */
+/* "; replayed exactly", or how much of it is the program's. */
 static void
 append_fidelity (GString *head, const GememAdvice *advice)
 {
   const guint64 equal = advice->now->fidelity.equal, compared = advice->now->fidelity.compared;
 
-  /* none equal: the segments lie elsewhere; on another device it may decide otherwise */
-  if (equal == 0 || advice->now->fidelity.parted != G_MAXUINT64)
-    return;
-  if (equal == compared)
-    g_string_append (head, "; replayed exactly");
-  else if (advice->device == NULL)
+  if (gemem_advice_parts (advice))
     g_string_append_printf (head,
                             "; %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " decisions replayed",
                             equal, compared);
+  else if (equal > 0 && equal == compared && advice->now->fidelity.parted == G_MAXUINT64)
+    g_string_append (head, "; replayed exactly");
 }
 
 static void
@@ -184,7 +181,9 @@ append_offers (GString *out, const GememAdvice *advice, guint lines)
                           middle             ? fails ? "It may fit" : "It may need less"
                           : all_fit (advice) ? refused ? "All that was recorded fits" : "It fits"
                                              : "It needs less",
-                          middle      ? ", as replays from what was alive at its beginning do"
+                          middle ? ", as replays from what was alive at its beginning do"
+                          : gemem_advice_parts (advice)
+                              ? ", by replays that are not exactly the recording"
                           : lines > 1 ? ", each proven by a replay"
                                       : ", proven by a replay");
   for (guint i = 0; i < lines; i++)

@@ -74,6 +74,15 @@ limit_text (const GememAdvice *advice, const GememOom *oom)
 }
 
 gboolean
+gemem_advice_parts (const GememAdvice *advice)
+{
+  const GememFidelity *fidelity = &advice->now->fidelity;
+
+  /* none equal: the segments lie elsewhere; on another device it may decide otherwise */
+  return advice->device == NULL && fidelity->equal > 0 && fidelity->equal < fidelity->compared;
+}
+
+gboolean
 gemem_advice_names_least (const GememAdvice *advice)
 {
   return advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && !advice->limited
@@ -126,6 +135,8 @@ append_failure (GString *out, const GememAdvice *advice)
   const GememOom *oom = gemem_result_first_oom (now);
   char size[GEMEM_FORMAT_MAX];
 
+  if (gemem_advice_parts (advice))
+    g_string_append (out, "in a replay that is not exactly the recording ");
   g_string_append_printf (out, "a request of %s fails, event %" G_GUINT64_FORMAT,
                           gemem_format_size (size, oom->requested), oom->seq);
   if (oom->origin.known && oom->origin.by != NULL)
