@@ -71,6 +71,9 @@ append_missing (GString *out, const GememTraceInfo *info, const GememDeviceSumma
     MISSING ("the end");
   if (info->flags & GEMEM_TRACE_BLOCK_SIZES)
     MISSING ("the sizes as requested (these are rounded ones)");
+  if ((info->flags & GEMEM_TRACE_BLOCK_SIZES) && s->device != GEMEM_DEVICE_HOST
+      && s->streams->len <= 1)
+    MISSING ("the streams (one is assumed)"); /* no format with rounded sizes names any */
   if (!(info->flags & GEMEM_TRACE_HAS_TIME))
     MISSING ("times");
   if (info->stacks == NULL)

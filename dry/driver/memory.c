@@ -28,8 +28,7 @@ allocate (CUdeviceptr *place, guint64 size)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
                                 "%" G_GUINT64_FORMAT " bytes, or no place for the result", size);
   gemem_driver_wait_as_device (device, GEMEM_CALL_MALLOC);
-  address = gemem_device_malloc (gemem_driver_enter_device (device), size, 0);
-  gemem_driver_leave_device (device);
+  address = gemem_driver_pools_malloc (device, size);
   if (address == 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
   gemem_driver_area_add (KIND_ALLOCATION, address, size, device, gemem_driver_bytes_new (size))

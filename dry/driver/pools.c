@@ -82,6 +82,38 @@ gemem_driver_pools_trim (DriverDevice *device)
       trim (value, ((DriverPool *) value)->threshold);
 }
 
+/* Releases what is unused in all pools of @device, whatever their thresholds; FALSE: nothing.  The
+ * memory of graphs is no pool's. */
+static gboolean
+give_up (DriverDevice *device)
+{
+  GHashTableIter iter;
+  gpointer value;
+  guint64 before = 0, after = 0;
+
+  g_hash_table_iter_init (&iter, gemem_driver.objects);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    if (((DriverObject *) value)->kind == KIND_POOL && ((DriverPool *) value)->device == device
+        && value != device->graph_pool)
+      {
+        before += ((DriverPool *) value)->reserved;
+        trim (value, 0);
+        after += ((DriverPool *) value)->reserved;
+      }
+  return after < before;
+}
+
+guint64
+gemem_driver_pools_malloc (DriverDevice *device, guint64 size)
+{
+  guint64 address = gemem_device_malloc (gemem_driver_enter_device (device), size, 0);
+
+  if (address == 0 && give_up (device))
+    address = gemem_device_malloc (gemem_driver_enter_device (device), size, 0);
+  gemem_driver_leave_device (device);
+  return address;
+}
+
 static void
 run_begin (DriverWork *work)
 {
@@ -161,13 +193,12 @@ new_block (DriverPool *pool, guint64 size)
     trim (pool, 0);
   if (pool->reserved + size <= limit)
     {
-      address = gemem_device_malloc (gemem_driver_enter_device (device), size, 0);
-      if (address == 0 && pool->unused->len > 0)
+      address = gemem_driver_pools_malloc (device, size);
+      if (address == 0 && pool == device->graph_pool && pool->unused->len > 0)
         {
           trim (pool, 0);
-          address = gemem_device_malloc (gemem_driver_enter_device (device), size, 0);
+          address = gemem_driver_pools_malloc (device, size);
         }
-      gemem_driver_leave_device (device);
     }
   if (address == 0)
     return NULL;

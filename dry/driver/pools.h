@@ -19,3 +19,6 @@ DriverPool *gemem_driver_graph_pool (DriverDevice *device);
 CUresult gemem_driver_pool_free (DriverArea *area, DriverStream *stream, gboolean ordered);
 /* Releases what pools of @device hold above their thresholds, as each synchronisation does. */
 void gemem_driver_pools_trim (DriverDevice *device);
+/* Device memory of @size bytes, 0: out of memory.  Before it refuses, CUDA takes what the pools of
+ * @device hold and do not use, as an H100 did. */
+guint64 gemem_driver_pools_malloc (DriverDevice *device, guint64 size);

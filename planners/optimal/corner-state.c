@@ -36,12 +36,12 @@ list_members (GememCornerState *state)
 }
 
 void
-gemem_corner_state_init (GememCornerState *state, const GememBoxes *boxes)
+gemem_corner_state_init (GememCornerState *state, const GememBoxes *boxes, const GememWalls *walls)
 {
   const gsize columns = (gsize) boxes->columns + 1;
   GememRng rng;
 
-  *state = (GememCornerState){ .boxes = boxes };
+  *state = (GememCornerState){ .boxes = boxes, .walls = walls };
   state->columns = g_new0 (GememCornerColumn, columns);
   state->states = g_new0 (GememCornerBox, (gsize) boxes->n + 1);
   state->keys = g_malloc_n ((gsize) boxes->n + 1, sizeof (*state->keys));
@@ -154,6 +154,18 @@ enqueue_box (GememCornerState *state, guint32 b)
     enqueue (state, c);
 }
 
+/* The lowest offset from @low on at which box @b shares no bytes with a wall. */
+static gint64
+lowest_free (GememCornerState *state, guint32 b, gint64 low)
+{
+  if (state->walls == NULL)
+    return low;
+  const GememBox *box = &state->boxes->boxes[b];
+
+  state->steps += box->last - box->first;
+  return gemem_walls_lowest (state->walls, box, low);
+}
+
 /* No box of the column lies below its floor, and one of them can lie on it. */
 static gboolean
 settle (GememCornerState *state, guint32 c)
@@ -171,8 +183,8 @@ settle (GememCornerState *state, guint32 c)
       if (box->low < floor)
         {
           remember_box (state, b, FALSE);
-          box->low = floor;
-          if (floor + state->boxes->boxes[b].size > state->capacity)
+          box->low = lowest_free (state, b, floor);
+          if (box->low + state->boxes->boxes[b].size > state->capacity)
             return FALSE;
           enqueue_box (state, b);
         }
@@ -187,7 +199,9 @@ settle (GememCornerState *state, guint32 c)
   GememCornerColumn *column = change_column (state, c);
   column->floor = column->open > 0 ? lowest : state->capacity;
   column->ready = ready;
-  return column->floor + column->rest <= state->capacity;
+  if (state->walls != NULL)
+    column->walled = gemem_walls_above (state->walls, c, column->floor);
+  return gemem_corner_slack (state, c) >= 0;
 }
 
 static gboolean
@@ -222,7 +236,7 @@ gemem_corner_begin (GememCornerState *state, gint64 capacity)
     {
       const GememBox *box = &boxes->boxes[b];
 
-      state->states[b] = (GememCornerBox){ 0, 0, FALSE };
+      state->states[b] = (GememCornerBox){ lowest_free (state, b, 0), 0, FALSE };
       for (guint k = 0; k < 2; k++)
         state->columns[box->first].set[k] ^= state->keys[b][k];
       for (guint32 c = box->first; c < box->last; c++)
@@ -231,7 +245,7 @@ gemem_corner_begin (GememCornerState *state, gint64 capacity)
           state->columns[c].open++;
         }
       cross (state, b, 1);
-      if (box->size > capacity)
+      if (state->states[b].low + box->size > capacity)
         return FALSE;
     }
   for (guint32 c = 0; c < boxes->columns; c++)

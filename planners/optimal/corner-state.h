@@ -3,15 +3,20 @@
  *
  * Every change is put on a trail; gemem_corner_undo() takes it back to a mark.  A column is put
  * there once per decision (`stamp`).
+ *
+ * Walls are what lies in a column already: no box shares bytes with them, so a box is as low as its
+ * columns' floors and walls allow.
  */
 #pragma once
 
 #include "planners/boxes.h"
+#include "planners/optimal/walls.h"
 
 typedef struct
 {
   gint64 floor;   /* nothing can be placed below; the capacity once all boxes are placed */
   gint64 rest;    /* sizes of the boxes to be placed */
+  gint64 walled;  /* sizes of the walls above the floor */
   guint64 set[2]; /* hash of the boxes that begin here and are to be placed */
   guint64 stamp;
   guint32 open, ready; /* boxes to be placed; those that could lie on the floor */
@@ -45,6 +50,7 @@ typedef struct
 typedef struct
 {
   const GememBoxes *boxes;
+  const GememWalls *walls; /* NULL: none */
   gint64 capacity;
   GememCornerColumn *columns;
   GememCornerBox *states; /* by box */
@@ -60,6 +66,15 @@ typedef struct
   guint64 stamp, steps;
 } GememCornerState;
 
+/* What is neither below the floor of @column, nor needed above it. */
+static inline gint64
+gemem_corner_slack (const GememCornerState *state, guint32 column)
+{
+  const GememCornerColumn *own = &state->columns[column];
+
+  return state->capacity - own->floor - own->rest - own->walled;
+}
+
 /* Behind the members of @column that are to be placed. */
 static inline guint32
 gemem_corner_end (const GememCornerState *state, guint32 column)
@@ -67,7 +82,8 @@ gemem_corner_end (const GememCornerState *state, guint32 column)
   return state->starts[column] + state->columns[column].open;
 }
 
-void gemem_corner_state_init (GememCornerState *state, const GememBoxes *boxes);
+void gemem_corner_state_init (GememCornerState *state, const GememBoxes *boxes,
+                              const GememWalls *walls);
 void gemem_corner_state_clear (GememCornerState *state);
 /* Nothing is placed; FALSE if it cannot fit under @capacity. */
 gboolean gemem_corner_begin (GememCornerState *state, gint64 capacity);

@@ -17,7 +17,8 @@ struct _GememCorner
 {
   GememCornerState state;
   GememBoxes *boxes;
-  int branch; /* -1: in turn */
+  guint64 seed; /* 0: the orders themselves come first */
+  int branch;   /* -1: in turn */
   GememBranch now;
   guint64 (*failed)[2]; /* hashes of states from which nothing fits */
   gsize n_failed;       /* places for them, a power of two */
@@ -30,9 +31,16 @@ struct _GememCorner
 GememCorner *
 gemem_corner_new (GememBoxes *boxes)
 {
+  return gemem_corner_new_between (boxes, NULL, 0);
+}
+
+GememCorner *
+gemem_corner_new_between (GememBoxes *boxes, const GememWalls *walls, guint64 seed)
+{
   GememCorner *corner = g_new0 (GememCorner, 1);
 
-  gemem_corner_state_init (&corner->state, boxes);
+  gemem_corner_state_init (&corner->state, boxes, walls);
+  corner->seed = seed;
   corner->boxes = boxes;
   corner->branch = -1;
   for (corner->n_failed = 64; corner->n_failed < 32 * (gsize) boxes->n;)
@@ -135,7 +143,7 @@ static void
 consider (const GememCorner *corner, guint32 c, Pick *best)
 {
   const GememCornerColumn *column = &corner->state.columns[c];
-  const gboolean loose = column->floor + column->rest < corner->state.capacity;
+  const gboolean loose = gemem_corner_slack (&corner->state, c) > 0;
   Pick pick = { column->floor, loose, column->ready + loose, c };
 
   if (column->open == 0)
@@ -221,7 +229,8 @@ is_repeated (const GememCorner *corner, guint32 from, guint32 i)
   return FALSE;
 }
 
-/* The lowest end of a box that @b could rest on and that is not in column @c, at most @least. */
+/* The lowest end of a box that @b could rest on and that is not in column @c, at most @least.  No wall keeps @b up: it could lie
+ * on the floor. */
 static gint64
 lowest_support (GememCorner *corner, guint32 b, guint32 c, gint64 least)
 {
@@ -295,7 +304,7 @@ try_gap (GememCorner *corner, guint32 c, guint32 low, guint32 high)
   const gint64 most = state->capacity - state->columns[c].rest;
   GememCornerAnswer answer = GEMEM_CORNER_NEVER;
 
-  if (state->columns[c].floor >= most)
+  if (gemem_corner_slack (state, c) <= 0)
     return GEMEM_CORNER_NEVER;
   const gint64 floor = next_floor (corner, c);
   if (floor <= most && gemem_corner_lift (state, c, floor))
@@ -405,13 +414,13 @@ disturb (GememBoxes *boxes, guint64 noise, GememRng *rng)
 static void
 prepare (GememCorner *corner, guint64 restart, GememRng *rng)
 {
-  const guint64 cycle = GEMEM_DIVE_ORDERS * GEMEM_BRANCH_SOUND;
+  const guint64 cycle = GEMEM_DIVE_ORDERS * GEMEM_BRANCH_SOUND, turn = restart + corner->seed;
 
   corner->now = corner->branch >= 0 ? (GememBranch) corner->branch
-                                    : (GememBranch) (restart % GEMEM_BRANCH_SOUND);
-  gemem_dive_rank (corner->boxes, (guint) (restart / GEMEM_BRANCH_SOUND % GEMEM_DIVE_ORDERS));
-  if (restart >= cycle)
-    disturb (corner->boxes, 1 + corner->boxes->n * (2 + restart % 15) / 100, rng);
+                                    : (GememBranch) (turn % GEMEM_BRANCH_SOUND);
+  gemem_dive_rank (corner->boxes, (guint) (turn / GEMEM_BRANCH_SOUND % GEMEM_DIVE_ORDERS));
+  if (restart >= cycle || corner->seed > 0)
+    disturb (corner->boxes, 1 + corner->boxes->n * (2 + turn % 15) / 100, rng);
   corner->nodes = 0;
   corner->max_nodes = 4 * corner->boxes->n * luby (restart);
   corner->depth = 0;
@@ -424,7 +433,7 @@ gemem_corner_run (GememCorner *corner, gint64 capacity, guint64 *steps, const Ge
   GememCornerAnswer answer = GEMEM_CORNER_UNKNOWN;
   GememRng rng;
 
-  gemem_rng_init (&rng, (guint64) capacity, "corner");
+  gemem_rng_init (&rng, (guint64) capacity ^ corner->seed, "corner");
   corner->state.steps = 0;
   corner->max_steps = *steps;
   corner->stop = stop;

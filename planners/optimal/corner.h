@@ -21,6 +21,7 @@
 
 #include "planners/boxes.h"
 #include "planners/optimal/effort.h"
+#include "planners/optimal/walls.h"
 
 GEMEM_BEGIN_DECLS
 
@@ -44,6 +45,8 @@ typedef struct _GememCorner GememCorner;
 
 /* For @boxes, all of unit 1, sorted by first column; their ranks are changed by searches. */
 GememCorner *gemem_corner_new (GememBoxes *boxes);
+/* The same where @walls, which are not copied, are in the way; another @seed above 0, another order of search. */
+GememCorner *gemem_corner_new_between (GememBoxes *boxes, const GememWalls *walls, guint64 seed);
 void gemem_corner_free (GememCorner *corner);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememCorner, gemem_corner_free)
 

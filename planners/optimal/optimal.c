@@ -2,7 +2,7 @@
  * the plan may be.
  *
  * Stages, each only where those before did not reach the lower bound: parts.h cuts what can be
- * placed apart; dives (dive.h) in several orders; corner search (corner.h); local search (local.c); and the
+ * placed apart; dives (dive.h) in several orders; corner search (corner.h); window search (window.c); local search (local.c); and the
  * planners of fit.c where the input is small, so that no plan of theirs is smaller.  What has gaps or places, or mixed
  * alignments, is searched by shapes.h, from a plan that fills the gaps where there is one.
  *
@@ -58,8 +58,9 @@ static const GememParam params_optimal[] = {
 /* Up to here shapes are searched at once, beyond it dives are changed first where they can be. */
 #define FEW 500
 
-static const char *const stage_names[GEMEM_STAGE_COUNT] = { "stack", "dive", "local-search",
-                                                            "corner-search", "fit" };
+static const char *const stage_names[GEMEM_STAGE_COUNT] = { "stack",         "dive",
+                                                            "local-search",  "corner-search",
+                                                            "window-search", "fit" };
 
 /* ---- a space */
 
@@ -99,7 +100,7 @@ place_shapes (Search *search, GememBoxes boxes, gint64 top, gint64 *bound)
   gemem_boxes_sort (&boxes, gemem_box_by_begin, NULL);
   while (boxes.n > 0)
     {
-      GememPart part = { .boxes = gemem_boxes_take_part (&boxes) };
+      GememPart part = { .boxes = gemem_boxes_take_part (&boxes), .grain = 1 };
 
       part.top = placed ? gemem_boxes_top (&part.boxes) : G_MAXINT64;
       g_array_append_val (parts, part);

@@ -23,6 +23,7 @@ typedef enum
   GEMEM_STAGE_DIVE,
   GEMEM_STAGE_LOCAL,
   GEMEM_STAGE_CORNER,
+  GEMEM_STAGE_WINDOW,
   GEMEM_STAGE_FIT, /* another planner's plan was smaller */
   GEMEM_STAGE_COUNT
 } GememStage;
@@ -31,6 +32,7 @@ typedef struct
 {
   GememBoxes boxes;
   gint64 base, bound, top;
+  gint64 grain;     /* divides all sizes, and so the least top */
   GememStage stage; /* that found `top` */
   guint kind;       /* of the dive that found the least top */
 } GememPart;
@@ -67,5 +69,9 @@ void gemem_part_descend (GememPart *part, gint64 goal, GememDecide decide, gpoin
 /* local.c: changes the order of dives until the top of @part, which has been dived, is at most @goal, or @effort has no steps for
  * another dive. */
 void gemem_part_improve (GememPart *part, gint64 goal, GememEffort *effort);
+
+/* window.c: places the boxes of one window after another anew until the top of @part, which has a placement, is at most
+ * @goal, or @effort has no steps left. */
+void gemem_part_rearrange (GememPart *part, gint64 goal, GememEffort *effort);
 
 GEMEM_END_DECLS

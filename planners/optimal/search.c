@@ -1,5 +1,5 @@
-/* search.c - the search for the parts that dives left above the bound; see parts.h.  Local search (local.c) is for those that are too
- * large for corner search.
+/* search.c - the search for the parts that dives left above the bound; see parts.h.  Window search (window.c) goes on where corner
+ * search ended, local search (local.c) is for the parts that are too large for it.
  *
  * The bound itself is tried, or capacities between it and what was found, nearer to what was
  * found each time that the steps did not suffice.  A capacity at which nothing fits is a better
@@ -71,7 +71,7 @@ descend (const Descent *descent, gint64 goal, gint64 top)
       const gint64 capacity = top - MAX (1, (top - MAX (goal, part->bound)) / divisor);
 
       if (try_capacity (descent, capacity, MAX (effort->steps / 4, 1)) == GEMEM_CORNER_UNKNOWN)
-        divisor *= 2;
+        divisor = top - capacity > part->grain ? 2 * divisor : G_MAXINT64; /* nothing is between */
     }
 }
 
@@ -95,6 +95,21 @@ search_part (GememPart *part, gint64 goal, gint64 top, GememSearchKind kind, Gem
     try_capacity (&descent, goal, effort->steps);
   else
     descend (&descent, goal, top);
+}
+
+/* Corner search gets far at once, and what it leaves of the steps goes into windows, which get further.  What is too large for
+ * it has local search alone. */
+static void
+search_less (GememPart *part, gint64 goal, gint64 top, GememEffort *effort)
+{
+  if (!is_searchable (part) || effort->steps == 0)
+    {
+      gemem_part_improve (part, MAX (goal, part->bound), effort);
+      return;
+    }
+  search_part (part, goal, top, GEMEM_SEARCH_LESS, effort);
+  gemem_part_rearrange (part, MAX (goal, part->bound), effort);
+  gemem_part_improve (part, MAX (goal, part->bound), effort);
 }
 
 static guint
@@ -124,10 +139,10 @@ gemem_parts_search (GArray *parts, gint64 least, gint64 top, GememSearchKind kin
       if (part->top <= goal - part->base)
         continue;
       open--;
-      if (is_searchable (part) && given > 0)
-        search_part (part, goal - part->base, top - part->base, kind, &own);
       if (kind == GEMEM_SEARCH_LESS)
-        gemem_part_improve (part, MAX (goal - part->base, part->bound), &own);
+        search_less (part, goal - part->base, top - part->base, &own);
+      else if (is_searchable (part) && given > 0)
+        search_part (part, goal - part->base, top - part->base, kind, &own);
       effort->steps -= given - own.steps;
     }
 }

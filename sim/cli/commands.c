@@ -41,7 +41,9 @@ gemem_command_find (const char *name, GError **error)
                  name, near);
   else
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
-                 "unknown command '%s', and no such file; 'gemem-sim help' lists the commands",
+                 *name == '-' ? "unknown option '%s'; 'gemem-sim help' lists the commands"
+                              : "unknown command '%s', and no such file; 'gemem-sim help' lists "
+                                "the commands",
                  name);
   return NULL;
 }

@@ -51,7 +51,7 @@ put_candidates (int n, char **words, GError **error)
 static gboolean
 names_a_file (int argc, char **argv)
 {
-  gboolean any = FALSE;
+  gboolean any = argc > 2 && strcmp (argv[1], "--") == 0;
 
   for (int i = 1; i < argc; i++)
     {

@@ -19,6 +19,7 @@ typedef struct
 {
   GememProbe base;
   gsize unpaid; /* spans and blocks of the last check that no event has paid for yet */
+  GArray *spans, *rows, *live; /* of the last check; kept, as events are many */
 } Checks;
 
 G_GNUC_PRINTF (3, 4)
@@ -92,23 +93,21 @@ compare_users (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* The LIVE spans, sorted by the address that the program sees. */
-static GArray *
-live_spans (const GArray *spans)
+/* Makes @live the LIVE ones of @spans, sorted by the address that the program sees. */
+static void
+take_live (GArray *live, const GArray *spans)
 {
-  GArray *live = g_array_new (FALSE, FALSE, sizeof (GememSpan));
+  g_array_set_size (live, 0);
   for (guint i = 0; i < spans->len; i++)
     if (g_array_index (spans, GememSpan, i).state == GEMEM_SPAN_LIVE)
       g_array_append_vals (live, &g_array_index (spans, GememSpan, i), 1);
   g_array_sort (live, compare_users);
-  return live;
 }
 
 static gboolean
-check_blocks (const GememRun *run, const GArray *spans, const GArray *rows, GError **error)
+check_blocks (const GememRun *run, const GArray *live, const GArray *rows, GError **error)
 {
   GememAllocator *allocator = run->allocator;
-  g_autoptr (GArray) live = live_spans (spans);
   guint s = 0;
 
   for (guint r = 0; r < rows->len; r++)
@@ -178,20 +177,23 @@ is_all_held (const GememDevice *device, guint64 physical)
 }
 
 static gboolean
-verify (const GememRun *run, gsize *cost, GError **error)
+verify (Checks *checks, const GememRun *run, GError **error)
 {
   GememAllocator *allocator = run->allocator;
-  g_autoptr (GArray) spans = gemem_spans_of (allocator);
-  g_autoptr (GArray) rows = gemem_live_rows (&run->live, FALSE);
-  guint64 physical = sum_physical (spans);
+  const GArray *spans = checks->spans, *rows = checks->rows;
+  guint64 physical;
 
-  *cost = (gsize) spans->len + rows->len;
+  gemem_spans_into (checks->spans, allocator);
+  gemem_live_rows_into (checks->rows, &run->live, FALSE);
+  take_live (checks->live, spans);
+  physical = sum_physical (spans);
+  checks->unpaid = (gsize) spans->len + rows->len;
   if (!is_all_held (allocator->device, physical))
     return broken (error, allocator,
                    "walk adds up to %" G_GUINT64_FORMAT
                    " bytes, the device holds %" G_GUINT64_FORMAT,
                    physical, allocator->device->held);
-  return check_tiling (allocator, spans, error) && check_blocks (run, spans, rows, error)
+  return check_tiling (allocator, spans, error) && check_blocks (run, checks->live, rows, error)
          && check_accounts (allocator, rows, &run->accounts, error)
          && allocator->klass->check (allocator, error);
 }
@@ -220,12 +222,35 @@ after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **
   (void) event;
   if (run->allocator->refusal != NULL)
     probe->done = TRUE; /* a refused free: the engine has dropped a block that is still there */
-  if (probe->done || passed_over (checks, run) || verify (run, &checks->unpaid, error))
+  if (probe->done || passed_over (checks, run) || verify (checks, run, error))
     return TRUE;
   g_prefix_error (error, "%s:event %" G_GUINT64_FORMAT ": ", run->name, run->seq);
   return FALSE;
 }
 
-const GememProbeClass gemem_checks_probe = { .size = sizeof (Checks),
-                                             .wanted = wanted,
-                                             .after = after };
+static gboolean
+attach (GememProbe *probe, GememRun *run, GError **error)
+{
+  Checks *checks = (Checks *) probe;
+
+  (void) run, (void) error;
+  checks->spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
+  checks->rows = g_array_new (FALSE, FALSE, sizeof (GememLiveRow));
+  checks->live = g_array_new (FALSE, FALSE, sizeof (GememSpan));
+  return TRUE;
+}
+
+static void
+clear (GememProbe *probe, GememRun *run)
+{
+  Checks *checks = (Checks *) probe;
+
+  (void) run;
+  g_array_unref (checks->spans);
+  g_array_unref (checks->rows);
+  g_array_unref (checks->live);
+}
+
+const GememProbeClass gemem_checks_probe = {
+  .size = sizeof (Checks), .wanted = wanted, .attach = attach, .after = after, .clear = clear
+};

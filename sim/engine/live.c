@@ -130,11 +130,10 @@ gemem_live_count (const GememLiveTable *table)
   return n;
 }
 
-GArray *
-gemem_live_rows (const GememLiveTable *table, gboolean by_id)
+void
+gemem_live_rows_into (GArray *rows, const GememLiveTable *table, gboolean by_id)
 {
-  GArray *rows = g_array_new (FALSE, FALSE, sizeof (GememLiveRow));
-
+  g_array_set_size (rows, 0);
   for (const GememLive *live = NULL; (live = gemem_live_next (table, live)) != NULL;)
     {
       const GememLiveRow row = { live->block.address, live->id, live };
@@ -143,6 +142,14 @@ gemem_live_rows (const GememLiveTable *table, gboolean by_id)
         g_array_append_val (rows, row);
     }
   g_array_sort (rows, by_id ? compare_ids : compare_addresses);
+}
+
+GArray *
+gemem_live_rows (const GememLiveTable *table, gboolean by_id)
+{
+  GArray *rows = g_array_new (FALSE, FALSE, sizeof (GememLiveRow));
+
+  gemem_live_rows_into (rows, table, by_id);
   return rows;
 }
 
@@ -169,10 +176,18 @@ add_span (const GememSpan *span, gpointer data)
   g_array_append_vals (data, span, 1);
 }
 
+void
+gemem_spans_into (GArray *spans, GememAllocator *allocator)
+{
+  g_array_set_size (spans, 0);
+  allocator->klass->walk (allocator, add_span, spans);
+}
+
 GArray *
 gemem_spans_of (GememAllocator *allocator)
 {
   GArray *spans = g_array_new (FALSE, FALSE, sizeof (GememSpan));
-  allocator->klass->walk (allocator, add_span, spans);
+
+  gemem_spans_into (spans, allocator);
   return spans;
 }

@@ -176,6 +176,9 @@ typedef struct
  * changes. */
 GArray *gemem_live_rows (const GememLiveTable *table, gboolean by_id);
 
+/* The same in place of what @rows holds. */
+void gemem_live_rows_into (GArray *rows, const GememLiveTable *table, gboolean by_id);
+
 /* How many these are. */
 guint gemem_live_count (const GememLiveTable *table);
 
@@ -184,6 +187,9 @@ const GememLiveRow *gemem_live_row_from (const GArray *rows, guint64 address);
 
 /* Every span of @allocator: GArray of GememSpan. */
 GArray *gemem_spans_of (GememAllocator *allocator);
+
+/* The same in place of what @spans holds. */
+void gemem_spans_into (GArray *spans, GememAllocator *allocator);
 
 /* The address of the block of @span as the program sees it. */
 static inline guint64

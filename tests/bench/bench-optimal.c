@@ -60,11 +60,10 @@ add_layer (GememLifetimes *lifetimes, GememRng *rng, guint64 i, guint64 layers)
     }
   for (guint k = 0; k < 3; k++) /* temporaries */
     {
-      const guint64 size[2] = { gemem_rng_range (rng, 1, 32768) * 512,
-                                gemem_rng_range (rng, 1, 32768) * 512 };
-
-      gemem_lifetimes_add (lifetimes, forward + k, forward + k + 1, size[0]);
-      gemem_lifetimes_add (lifetimes, backward + k, backward + k + 2, size[1]);
+      gemem_lifetimes_add (lifetimes, forward + k, forward + k + 1,
+                           gemem_rng_range (rng, 1, 32768) * 512);
+      gemem_lifetimes_add (lifetimes, backward + k, backward + k + 2,
+                           gemem_rng_range (rng, 1, 32768) * 512);
     }
   gemem_lifetimes_add (lifetimes, forward, MIN (forward + 32, end), 8192 * 512);
   gemem_lifetimes_add (lifetimes, backward, end, sizes[i % 4] * 512);

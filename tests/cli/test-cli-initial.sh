@@ -15,6 +15,7 @@ says out "before: device 0: 81203200 bytes .* one block 'before the recording'"
 says out 'live at the start .*\(93207552 bytes\) in 3 blocks'
 says out 'peak live .*\(217211392 bytes\)'
 says out 'peak reserved, recorded .*\(247463936 bytes\)'
+says out '^in short, device 0: .*, the streams \(one is assumed\)'
 run 0 gemem-sim replay -v "$file"
 says out 'peak reserved .* 247463936 bytes'
 says out 'peak live .* 217211392 bytes'

@@ -121,6 +121,8 @@ check 'host memory has no device number' sh -c 'gemem-sim compare "$GEMEM_SRCDIR
 run 2 gemem-sim
 run 2 gemem-sim -d rtx4090 replay small.ops;          says err '^gemem-sim: error: -d stands before the command; write gemem-sim replay -d \.\.\.$'
 run 2 gemem-sim replay small.ops --gpu rtx4090;       says err 'unknown option --gpu; did you mean --device'
+run 2 gemem-sim --colour;                             says err "unknown option '--colour'"
+cp small.ops -- -small.ops; run 3 gemem-sim -- -small.ops; says out '^-small\.ops: ops'
 run 2 gemem-sim snapshot;                             says err "unknown command 'snapshot', and no such file"
 run 2 gemem-sim replya small.ops;                     says err "unknown command 'replya'; did you mean 'replay'"
 run 2 gemem-sim replay;                               says err 'TRACE... is missing'

@@ -10,7 +10,7 @@ if is_sanitized; then
 fi
 
 # CUDA's context is counted on an H100; here it is left out of the figures, but where one asks for it.
-mkdir bin; printf '#!/bin/sh\nexec "%s/gemem-dry-run" --context 0 "$@"\n' "$GEMEM_BUILDDIR" >bin/gemem-dry-run; chmod +x bin/gemem-dry-run; PATH=$PWD/bin:$PATH
+mkdir bin; printf '#!/bin/sh\nexec "%s" --context 0 "$@"\n' "$(command -v gemem-dry-run)" >bin/gemem-dry-run; chmod +x bin/gemem-dry-run; PATH=$PWD/bin:$PATH
 
 # events FILE: its events without times and addresses, joined by ";".
 events () {

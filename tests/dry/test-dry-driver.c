@@ -30,6 +30,7 @@
   F (cuMemAllocManaged) F (cuMemHostAlloc) F (cuMemFreeHost) F (cuMemcpyHtoD) F (cuMemcpyDtoH) \
   F (cuMemcpyDtoD) F (cuMemcpy) F (cuMemcpy2D) F (cuMemcpyPeer) F (cuMemsetD8) F (cuMemsetD32) \
   F (cuMemAllocAsync) F (cuMemFreeAsync) F (cuDeviceGetDefaultMemPool) F (cuMemPoolSetAttribute) \
+  F (cuMemPoolCreate) F (cuMemAllocFromPoolAsync) \
   F (cuDeviceGetGraphMemAttribute) F (cuDeviceGraphMemTrim) \
   F (cuMemAddressReserve) F (cuMemCreate) F (cuMemMap) F (cuMemSetAccess) F (cuMemUnmap) F (cuMemRelease) \
   F (cuMemExportToShareableHandle) F (cuMemImportFromShareableHandle) F (cuIpcGetMemHandle) \
@@ -442,6 +443,37 @@ scenario_pools (void)
   OK (cu.cuMemPoolSetAttribute (pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
 }
 
+/* What a pool keeps is taken before another pool, or a plain request, is refused; what it has in use is not. */
+static void
+scenario_full (void)
+{
+  const CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                      .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+  CUdeviceptr kept, block, small;
+  CUmemoryPool pool, other;
+  cuuint64_t keep = G_MAXUINT64;
+
+  begin ();
+  OK (cu.cuDeviceGetDefaultMemPool (&pool, 0));
+  OK (cu.cuMemPoolSetAttribute (pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+  OK (cu.cuMemPoolCreate (&other, &properties));
+  OK (cu.cuMemPoolSetAttribute (other, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep));
+  OK (cu.cuMemAllocAsync (&kept, 60 * GIB, NULL));
+  OK (cu.cuMemAllocAsync (&small, GIB, NULL));
+  REFUSED (CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAllocFromPoolAsync (&block, 60 * GIB, other, NULL));
+  OK (cu.cuMemFreeAsync (kept, NULL));
+  OK (cu.cuCtxSynchronize ());
+  g_assert_cmpuint (used (), ==, 61 * GIB);
+  OK (cu.cuMemAllocFromPoolAsync (&block, 60 * GIB, other, NULL));
+  g_assert_cmpuint (used (), ==, 61 * GIB);
+  OK (cu.cuMemFreeAsync (block, NULL));
+  OK (cu.cuCtxSynchronize ());
+  OK (cu.cuMemAlloc (&block, 60 * GIB));
+  g_assert_cmpuint (used (), ==, 61 * GIB);
+  REFUSED (CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAlloc (&kept, 60 * GIB));
+  OK (cu.cuMemFree (block));
+}
+
 /* A page of another process has addresses and takes nothing. */
 static void
 scenario_shared (void)
@@ -696,6 +728,7 @@ static const struct
   { "devices", scenario_devices, "a100-40", "2", "asked " },
   { "late", scenario_late, NULL, NULL, "" },
   { "pools", scenario_pools, NULL, "2", " 1 3221225472\n" },
+  { "full", scenario_full, NULL, NULL, "" },
   { "shared", scenario_shared, NULL, NULL, "" },
   { "absent", scenario_absent, NULL, NULL,
     "missing cuTexObjectCreate libcuda.so.1\nmissing nvmlDeviceGetTopologyCommonAncestor "

@@ -196,7 +196,10 @@ test_damaged (void)
       g_autofree char *copy = g_memdup2 (bytes, size);
       const gsize most = i % 2 == 0 ? MIN (size, 1024) : size;
       for (guint j = 0; j < 8; j++)
-        copy[g_rand_int_range (random, 0, (gint32) most)] = (char) g_rand_int (random);
+        {
+          const gint32 at = g_rand_int_range (random, 0, (gint32) most);
+          copy[at] = (char) g_rand_int (random);
+        }
       write_file ("cut.so", copy, size);
       wanted_of (whole);
     }

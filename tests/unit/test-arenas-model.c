@@ -274,7 +274,9 @@ typedef struct
 static guint64
 draw_size (GememRng *rng)
 {
-  return 1 + (gemem_rng_below (rng, 128 * GEMEM_MIB) >> gemem_rng_below (rng, 24));
+  const guint64 size = gemem_rng_below (rng, 128 * GEMEM_MIB);
+
+  return 1 + (size >> gemem_rng_below (rng, 24));
 }
 
 static void

@@ -221,7 +221,8 @@ test_random (void)
           address[i] = 0;
           continue;
         }
-      size[i] = 1 + (gemem_rng_below (&rng, MIB (64)) >> gemem_rng_below (&rng, 20));
+      size[i] = gemem_rng_below (&rng, MIB (64));
+      size[i] = 1 + (size[i] >> gemem_rng_below (&rng, 20));
       address[i] = take (device, size[i]);
       for (guint k = 0; k < G_N_ELEMENTS (address) && address[i] != 0; k++)
         g_assert_true (k == i || address[k] == 0 || address[k] + size[k] <= address[i]

@@ -439,8 +439,9 @@ random_load (Session *s, guint id)
 
   for (guint i = 0; i < n; i++)
     {
-      segments[i] = (GememGraphSegment){ need, (1 + gemem_rng_below (&s->rng, 6 * MIB / 512)) * 512,
-                                         s->flags[gemem_rng_below (&s->rng, 4)] };
+      const guint64 size = (1 + gemem_rng_below (&s->rng, 6 * MIB / 512)) * 512;
+
+      segments[i] = (GememGraphSegment){ need, size, s->flags[gemem_rng_below (&s->rng, 4)] };
       need += segments[i].size;
       s->sum += (segments[i].size + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
     }

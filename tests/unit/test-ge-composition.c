@@ -164,6 +164,26 @@ test_walk_of_a_graph (void)
   test_allocator_destroy (a);
 }
 
+static void
+note_p2p (const char *name, G_GNUC_UNUSED guint64 value, G_GNUC_UNUSED const char *unit,
+          gpointer found)
+{
+  *(gboolean *) found |= g_str_has_prefix (name, "p2p.");
+}
+
+/* Memory of other types makes no pools of P2P. */
+static void
+test_no_p2p (void)
+{
+  GememAllocator *a = test_allocator_new ("ge:memory_types=[2=host,3=weight]",
+                                          "sim:capacity=64GiB");
+  gboolean found = FALSE;
+
+  a->klass->report.stats (a, note_p2p, &found);
+  g_assert_false (found);
+  test_allocator_destroy (a);
+}
+
 /* HBM and P2P have pools of their own, each weight a device call, host memory no device memory. */
 static void
 test_memory_types (void)
@@ -377,6 +397,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge/subgraph-refused", test_subgraph_refused);
   g_test_add_func ("/ge/walk-of-a-graph", test_walk_of_a_graph);
   g_test_add_func ("/ge/memory-types", test_memory_types);
+  g_test_add_func ("/ge/no-p2p", test_no_p2p);
   g_test_add_func ("/ge/rdma", test_rdma);
   g_test_add_func ("/ge/variables", test_variables);
   g_test_add_func ("/ge/huge-variables", test_huge_variables);

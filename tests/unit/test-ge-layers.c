@@ -52,7 +52,8 @@ draw (GememRng *rng, guint64 capacity)
 
   if (part < 70 || gemem_rng_below (rng, 2) == 0)
     return (guint32) gemem_rng_below (rng, MIN (capacity, 10000));
-  return (guint32) (gemem_rng_below (rng, 97) * part + gemem_rng_below (rng, 70));
+  part *= gemem_rng_below (rng, 97);
+  return (guint32) (part + gemem_rng_below (rng, 70));
 }
 
 static void

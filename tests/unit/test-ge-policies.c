@@ -312,8 +312,10 @@ random_load (Session *s, guint id)
 
   for (guint i = 0; i < n; i++)
     {
-      segments[i] = (GememGraphSegment){ end, 1 + gemem_rng_below (&s->rng, 9 * MIB),
-                                         flags[gemem_rng_below (&s->rng, G_N_ELEMENTS (flags))] };
+      const guint64 size = 1 + gemem_rng_below (&s->rng, 9 * MIB);
+      const guint flag = (guint) gemem_rng_below (&s->rng, G_N_ELEMENTS (flags));
+
+      segments[i] = (GememGraphSegment){ end, size, flags[flag] };
       end += segments[i].size;
     }
   s->loaded[id] = s->a->klass->graphs.load (s->a, id, gemem_rng_below (&s->rng, 3), segments, n,

@@ -149,7 +149,7 @@ add_plain (Maker *maker)
 {
   const guint n = maker->tensors->len, n_inputs = 1 + below (maker, 2),
               n_outputs = maker->cascades ? 1 : 1 + below (maker, 2);
-  const guint64 sizes[] = { draw_size (maker), draw_size (maker) };
+  const guint64 size = draw_size (maker), sizes[] = { size, draw_size (maker) };
 
   begin_node (maker, "Some");
   for (guint i = 0; i < n_inputs && n > 0; i++)
@@ -243,7 +243,7 @@ add_split (Maker *maker)
 static void
 add_cleared (Maker *maker)
 {
-  const guint64 sizes[] = { draw_size (maker), draw_size (maker) };
+  const guint64 size = draw_size (maker), sizes[] = { size, draw_size (maker) };
 
   begin_node (maker, "Some");
   g_string_append_printf (maker->lines,

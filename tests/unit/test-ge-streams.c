@@ -600,6 +600,22 @@ test_64_streams (void)
   recycles (&rig, 0, 64, 0);
   finish_execution (&rig);
   recycles (&rig, 1, 64, 0);
+  equal (rig.allocator->klass->largest_free (rig.allocator, 169), 0); /* though pages are idle */
+  g_assert_cmpuint (rig.allocator->klass->largest_free (rig.allocator, 100), >=, MIB);
+  rig_done (&rig);
+}
+
+/* A stream that never asked may have what lies idle in L1. */
+static void
+test_idle_for_new_stream (void)
+{
+  Rig rig = rig_new ("ge-streams", "sim:capacity=1GiB");
+
+  equal (rig.allocator->klass->largest_free (rig.allocator, 2), 0);
+  get (&rig, 0, MIB, 1);
+  put (&rig, 0);
+  finish_execution (&rig);
+  g_assert_cmpuint (rig.allocator->klass->largest_free (rig.allocator, 2), >=, MIB);
   rig_done (&rig);
 }
 
@@ -756,6 +772,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ge/streams/failed-sync", test_failed_sync);
   g_test_add_func ("/ge/streams/single", test_single);
   g_test_add_func ("/ge/streams/64-streams", test_64_streams);
+  g_test_add_func ("/ge/streams/idle-for-new-stream", test_idle_for_new_stream);
   g_test_add_func ("/ge/streams/65th-stream", test_65th_stream);
   g_test_add_func ("/ge/streams/holders", test_holders);
   return g_test_run ();

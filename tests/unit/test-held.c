@@ -16,17 +16,19 @@ events_new (gsize n)
   g_autoptr (GRand) rand = g_rand_new_with_seed (7);
 
   for (gsize i = 0; i < n; i++)
-    events[i] = (GememTraceEvent){
-      .kind = (guint8) g_rand_int_range (rand, 1, GEMEM_EVENT_KIND_COUNT),
-      .time = i * 1000 + g_rand_int (rand) % 900,
-      .device = (guint16) (g_rand_int (rand) % 3),
-      .id = (guint64) g_rand_int (rand) << 20,
-      .size = (guint64) g_rand_int (rand) << (i % 30),
-      .address = (guint64) g_rand_int (rand) * 512,
-      .stream = g_rand_int (rand) % 7,
-      .tag = g_rand_int (rand),
-      .stack = g_rand_int (rand),
-    };
+    {
+      GememTraceEvent *event = &events[i];
+
+      event->kind = (guint8) g_rand_int_range (rand, 1, GEMEM_EVENT_KIND_COUNT);
+      event->time = i * 1000 + g_rand_int (rand) % 900;
+      event->device = (guint16) (g_rand_int (rand) % 3);
+      event->id = (guint64) g_rand_int (rand) << 20;
+      event->size = (guint64) g_rand_int (rand) << (i % 30);
+      event->address = (guint64) g_rand_int (rand) * 512;
+      event->stream = g_rand_int (rand) % 7;
+      event->tag = g_rand_int (rand);
+      event->stack = g_rand_int (rand);
+    }
   return events;
 }
 

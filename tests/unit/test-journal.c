@@ -914,16 +914,22 @@ test_random (void)
           call = journal_slots_after (&kind) > 0 ? JOURNAL_ALLOC : call;
           if (gemem_rng_below (&rng, 100) == 0)
             draft_block (&draft);
-          CALL (.call = call, .p = gemem_rng_below (&rng, 12), .q = gemem_rng_below (&rng, 20),
-                .r = gemem_rng_below (&rng, 4), .s = gemem_rng_below (&rng, 4),
-                .device = (guint16) gemem_rng_below (&rng, 3),
-                .below = (guint16) gemem_rng_below (&rng, 2),
-                .thread = 1 + (guint32) gemem_rng_below (&rng, 3),
-                .stack = (guint32) gemem_rng_below (&rng, 2));
+          JournalRecord record = { .call = call };
+          record.p = gemem_rng_below (&rng, 12);
+          record.q = gemem_rng_below (&rng, 20);
+          record.r = gemem_rng_below (&rng, 4);
+          record.s = gemem_rng_below (&rng, 4);
+          record.device = (guint16) gemem_rng_below (&rng, 3);
+          record.below = (guint16) gemem_rng_below (&rng, 2);
+          record.thread = 1 + (guint32) gemem_rng_below (&rng, 3);
+          record.stack = (guint32) gemem_rng_below (&rng, 2);
+          draft_record (&draft, record);
         }
       if (round % 4 == 0) /* damaged somewhere in the used part */
-        draft.bytes->data[JOURNAL_BLOCK + gemem_rng_below (&rng, 50 * JOURNAL_SLOT)] ^=
-            (guint8) (1 + gemem_rng_below (&rng, 255));
+        {
+          const guint64 at = JOURNAL_BLOCK + gemem_rng_below (&rng, 50 * JOURNAL_SLOT);
+          draft.bytes->data[at] ^= (guint8) (1 + gemem_rng_below (&rng, 255));
+        }
       read_random (&draft);
       g_byte_array_unref (draft.bytes);
     }

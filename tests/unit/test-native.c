@@ -201,16 +201,14 @@ test_columns (void)
       for (guint i = 0; i < (bits % 16 == 0 ? 150000 : 3000); i++)
         {
           walk += (gemem_rng_next (&rng) & mask) - mask / 2;
-          GememTraceEvent event = { .time = i * 3,
-                                    .id = i,
-                                    .size = gemem_rng_next (&rng) & mask,
-                                    .address = walk,
-                                    .stream = (gemem_rng_below (&rng, 256)) << 40,
-                                    .aux = gemem_rng_below (&rng, 257) << 20,
-                                    .pool = (guint32) (gemem_rng_next (&rng) & mask),
-                                    .device = (guint16) (gemem_rng_next (&rng) & mask),
-                                    .kind = (guint8) (1 + gemem_rng_below (&rng, 1 + bits % 3)),
-                                    .flags = (guint8) (gemem_rng_next (&rng) & mask) };
+          GememTraceEvent event = { .time = i * 3, .id = i, .address = walk };
+          event.size = gemem_rng_next (&rng) & mask;
+          event.stream = (gemem_rng_below (&rng, 256)) << 40;
+          event.aux = gemem_rng_below (&rng, 257) << 20;
+          event.pool = (guint32) (gemem_rng_next (&rng) & mask);
+          event.device = (guint16) (gemem_rng_next (&rng) & mask);
+          event.kind = (guint8) (1 + gemem_rng_below (&rng, 1 + bits % 3));
+          event.flags = (guint8) (gemem_rng_next (&rng) & mask);
           g_array_append_val (events, event);
         }
       assert_round_trip (events, &info, NATIVE_CHUNK_EVENTS);
@@ -531,10 +529,15 @@ test_hostile_chunks (void)
           guint32 stored = native_get32 (copy + place + 4);
           guint changes = (guint) gemem_rng_below (&rng, 3);
           for (guint i = 0; i < changes; i++)
-            copy[place + NATIVE_BLOCK_HEADER_SIZE + gemem_rng_below (&rng, stored)] = (guint8)
-                gemem_rng_next (&rng);
+            {
+              const gsize at = place + NATIVE_BLOCK_HEADER_SIZE + gemem_rng_below (&rng, stored);
+              copy[at] = (guint8) gemem_rng_next (&rng);
+            }
           if (gemem_rng_below (&rng, 8) == 0)
-            copy[place + 8 + gemem_rng_below (&rng, 16)] = (guint8) gemem_rng_next (&rng);
+            {
+              const gsize at = place + 8 + gemem_rng_below (&rng, 16);
+              copy[at] = (guint8) gemem_rng_next (&rng);
+            }
           native_put64 (copy + place + 24,
                         gemem_checksum (copy + place + NATIVE_BLOCK_HEADER_SIZE, stored,
                                         gemem_checksum (copy + place, 24, 0)));

@@ -138,10 +138,9 @@ check_round (guint64 seed)
   gemem_rng_init (&rng, seed, "lives");
   for (guint i = 0; i < n; i++)
     {
-      const guint64 begin = gemem_rng_below (&rng, 30);
+      const guint64 begin = gemem_rng_below (&rng, 30), more = gemem_rng_below (&rng, 10);
 
-      gemem_lifetimes_add (lives, begin, begin + 1 + gemem_rng_below (&rng, 10),
-                           1 + gemem_rng_below (&rng, 1000));
+      gemem_lifetimes_add (lives, begin, begin + 1 + more, 1 + gemem_rng_below (&rng, 1000));
     }
   graph = gemem_graph_from_lifetimes (lives, &order, &error);
   g_assert_no_error (error);

@@ -328,8 +328,10 @@ test_mutations (void)
       g_autoptr (GError) error = NULL;
 
       for (guint64 n = gemem_rng_range (&rng, 1, 3); n > 0; n--)
-        text[gemem_rng_below (&rng, strlen (texts[kind]))] =
-            interesting[gemem_rng_below (&rng, sizeof interesting - 1)];
+        {
+          const guint64 at = gemem_rng_below (&rng, strlen (texts[kind]));
+          text[at] = interesting[gemem_rng_below (&rng, sizeof interesting - 1)];
+        }
       path = save ("mutated", text);
       read = gemem_plan_load (path, &inputs[kind == 1], &error);
       g_assert_true ((read != NULL) != (error != NULL));

@@ -996,8 +996,9 @@ random_step (Fixture *f, GememRng *rng, Slot *slots, guint n)
     }
   else
     {
-      const GememRequest request = { gemem_rng_log_uniform (rng, 1, 64 * MIB),
-                                     gemem_rng_below (rng, 3), dice < 10 ? (guint32) dice % 3 : 0 };
+      const guint64 size = gemem_rng_log_uniform (rng, 1, 64 * MIB);
+      const GememRequest request = { size, gemem_rng_below (rng, 3),
+                                     dice < 10 ? (guint32) dice % 3 : 0 };
 
       slot->live = f->a->klass->alloc (f->a, &request, &slot->block);
     }

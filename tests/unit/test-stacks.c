@@ -195,9 +195,9 @@ make_random (GememTraceInfo *info, GArray *events, guint n, guint64 seed)
 
       for (guint k = 0; k < depth; k++)
         {
-          const GememFrame frame = { .name = (guint32) gemem_rng_below (&rng, 41),
-                                     .file = (guint32) gemem_rng_below (&rng, 41),
-                                     .line = (guint32) gemem_rng_below (&rng, 3) };
+          GememFrame frame = { .name = (guint32) gemem_rng_below (&rng, 41) };
+          frame.file = (guint32) gemem_rng_below (&rng, 41);
+          frame.line = (guint32) gemem_rng_below (&rng, 3);
           frames[k] = gemem_call_stacks_frame (stacks, &frame);
         }
       event.stack = gemem_rng_below (&rng, 3) == 0

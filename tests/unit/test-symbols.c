@@ -204,8 +204,11 @@ test_damaged (void)
       g_autofree char *copy = g_memdup2 (data, size);
       for (guint i = 0; i < 20; i++) /* the header, and the table of sections at the end */
         if (round > 0)
-          copy[i % 2 == 0 ? gemem_rng_below (&rng, 64) : size - 1 - gemem_rng_below (&rng, 3000)] ^=
-              (char) gemem_rng_below (&rng, 256);
+          {
+            const gsize at = i % 2 == 0 ? gemem_rng_below (&rng, 64)
+                                        : size - 1 - gemem_rng_below (&rng, 3000);
+            copy[at] ^= (char) gemem_rng_below (&rng, 256);
+          }
       memcpy (copy, data, 6); /* else it is not read at all */
       g_assert_true (g_file_set_contents (path, copy, (gssize) length, NULL));
       SymbolsElf *elf = gemem_symbols_elf_open (path);

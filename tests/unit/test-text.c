@@ -176,18 +176,26 @@ test_random_round_trip (void)
       char raw[9] = { 0 };
       for (guint k = 0; k < 8; k++)
         raw[k] = (char) gemem_rng_below (&rng, 256); /* a NUL ends it earlier */
-      GememTraceEvent event = { gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
-                                gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
-                                gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
-                                gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
-                                gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
-                                gemem_rng_next (&rng) >> gemem_rng_below (&rng, 64),
-                                (guint32) (gemem_rng_next (&rng)
-                                           >> (32 + gemem_rng_below (&rng, 32))),
+      guint64 wide[7];
+      for (guint k = 0; k < G_N_ELEMENTS (wide); k++)
+        {
+          wide[k] = gemem_rng_next (&rng);
+          wide[k] >>= gemem_rng_below (&rng, 64);
+        }
+      const guint16 device = (guint16) gemem_rng_below (&rng, 65536);
+      const guint8 kind = (guint8) (1 + gemem_rng_below (&rng, GEMEM_EVENT_KIND_COUNT - 1)),
+                   flags = (guint8) gemem_rng_below (&rng, 256);
+      GememTraceEvent event = { wide[0],
+                                wide[1],
+                                wide[2],
+                                wide[3],
+                                wide[4],
+                                wide[5],
+                                (guint32) wide[6],
                                 gemem_trace_info_intern (&info, raw),
-                                (guint16) gemem_rng_below (&rng, 65536),
-                                (guint8) (1 + gemem_rng_below (&rng, GEMEM_EVENT_KIND_COUNT - 1)),
-                                (guint8) gemem_rng_below (&rng, 256),
+                                device,
+                                kind,
+                                flags,
                                 0 };
       g_assert_true (writer->write (writer, &event, 1, &error));
     }
@@ -361,8 +369,10 @@ test_noise (void)
       g_autofree char *copy = g_memdup2 (sample, sizeof sample - 1);
       GError *error = NULL;
       for (guint i = 0; i < 5; i++)
-        copy[sizeof HEAD + gemem_rng_below (&rng, sizeof sample - 1 - sizeof HEAD)] = (char)
-            gemem_rng_next (&rng);
+        {
+          const gsize at = sizeof HEAD + gemem_rng_below (&rng, sizeof sample - 1 - sizeof HEAD);
+          copy[at] = (char) gemem_rng_next (&rng);
+        }
       GememTraceReader *reader = open_text (copy, sizeof sample - 1, FALSE, &error);
       g_assert_no_error (error);
       g_autoptr (GArray) events = test_read_all (reader, &error);

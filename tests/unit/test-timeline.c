@@ -20,13 +20,14 @@ random_walk (guint64 seed, guint n)
   gemem_rng_init (&rng, seed, "timeline");
   for (guint i = 0; i < n; i++)
     {
-      live = MAX (live + gemem_rng_below (&rng, 200), 100) - gemem_rng_below (&rng, 100);
+      live += gemem_rng_below (&rng, 200);
+      live = MAX (live, 100) - gemem_rng_below (&rng, 100);
       if (gemem_rng_below (&rng, 50) == 0)
         live += 100000; /* a spike of one event */
       else if (live > 100000)
         live -= 100000;
-      states[i] = (State){ live, live + gemem_rng_below (&rng, 64),
-                           live + 64 + gemem_rng_below (&rng, 1000) };
+      const guint64 rounding = gemem_rng_below (&rng, 64);
+      states[i] = (State){ live, live + rounding, live + 64 + gemem_rng_below (&rng, 1000) };
     }
   return states;
 }

@@ -156,9 +156,9 @@ thread_work (gpointer number)
   gemem_rng_init (&rng, GPOINTER_TO_UINT (number), "thread");
   for (guint i = 0; i < STEPS; i++)
     {
-      Tensor tensor = { .size = 1 + gemem_rng_below (&rng, 4 * MIB),
-                        .device = (int) gemem_rng_below (&rng, 2) };
+      Tensor tensor = { .size = 1 + gemem_rng_below (&rng, 4 * MIB) };
 
+      tensor.device = (int) gemem_rng_below (&rng, 2);
       tensor.stream = streams[tensor.device][gemem_rng_below (&rng, STREAMS)];
       tensor.pointer = torch.malloc ((ssize_t) tensor.size, tensor.device, tensor.stream);
       g_assert_nonnull (tensor.pointer);

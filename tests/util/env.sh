@@ -7,7 +7,7 @@ GEMEM_SRCDIR=$(cd "${GEMEM_SRCDIR:-.}" && pwd)
 GEMEM_BUILDDIR=$(cd "${GEMEM_BUILDDIR:-.}" && pwd)
 GEMEM_SHARED=${GEMEM_SHARED:-$GEMEM_SRCDIR/../shared}
 GEMEM_PROFILES=$GEMEM_SRCDIR/devices/profiles
-PATH=$GEMEM_BUILDDIR:$PATH
+PATH=$GEMEM_BUILDDIR/tests/started:$GEMEM_BUILDDIR:$PATH
 LC_ALL=C TZ=UTC0 COLUMNS=120
 unset GEMEM_PLUGIN_PATH G_MESSAGES_DEBUG || :
 # What a program's environment says about its allocator: gemem-sim would note it.

@@ -68,8 +68,8 @@ try_settings (GememRng *rng, GememGraph *graph)
       rng, gemem_params_find (gemem_lower_paddle_params, "preset")->choices);
 
   *strchrnul (preset, '/') = '\0';
-  g_string_printf (settings, "steps=%u,preset=%s,executor=%s", 1 + below (rng, 3), preset,
-                   below (rng, 2) ? "plain" : "parallel");
+  g_string_printf (settings, "steps=%u,preset=%s", 1 + below (rng, 3), preset);
+  g_string_append_printf (settings, ",executor=%s", below (rng, 2) ? "plain" : "parallel");
   if (below (rng, 2))
     g_string_append (settings, ",eager_delete_tensor_gb=1e-5");
   g_assert_true (test_lowering_check (graph, settings->str));

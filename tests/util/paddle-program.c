@@ -202,9 +202,12 @@ test_paddle_random (guint64 seed, guint operators, guint variables, gboolean aga
   gemem_rng_init (&rng, seed, "paddle program");
   variables = MAX (variables, 3);
   for (guint v = 0; v < variables; v++)
-    g_string_append_printf (text, "%sv%u%s%s", v > 0 ? " " : "", v,
-                            shapes[gemem_rng_below (&rng, G_N_ELEMENTS (shapes))],
-                            gemem_rng_below (&rng, 8) == 0 ? "!" : "");
+    {
+      const char *shape = shapes[gemem_rng_below (&rng, G_N_ELEMENTS (shapes))];
+      const char *kept = gemem_rng_below (&rng, 8) == 0 ? "!" : "";
+
+      g_string_append_printf (text, "%sv%u%s%s", v > 0 ? " " : "", v, shape, kept);
+    }
   g_string_append_c (text, '\n');
   next = 1 + (guint) gemem_rng_below (&rng, variables / 4 + 1);
   for (guint i = 0; i < operators && next < variables; i++)

@@ -97,10 +97,17 @@ add_alloc (Maker *m)
 {
   const guint32 pool = m->mix->pools > 1 && draw (m, 4) == 0 ? (guint32) draw (m, m->mix->pools)
                                                              : 0;
+  const guint64 size = draw_size (m);
 
-  add (m, TEST_ALLOC, m->next_id, draw_size (m), draw (m, m->mix->streams), pool);
+  add (m, TEST_ALLOC, m->next_id, size, draw (m, m->mix->streams), pool);
   g_array_append_val (m->live, m->next_id);
   m->next_id++;
+}
+
+static guint32
+draw_live (Maker *m)
+{
+  return g_array_index (m->live, guint32, draw (m, m->live->len));
 }
 
 /* TRUE: an operation that concerns streams was added. */
@@ -108,12 +115,15 @@ static gboolean
 add_stream_work (Maker *m)
 {
   const guint64 die = draw (m, 100);
+  guint32 id;
 
   if (!m->mix->uses || die >= 15)
     return FALSE;
   if (die < 6 && m->live->len > 0)
-    add (m, TEST_USE, g_array_index (m->live, guint32, draw (m, m->live->len)), 0,
-         draw (m, m->mix->streams + 1), 0);
+    {
+      id = draw_live (m);
+      add (m, TEST_USE, id, 0, draw (m, m->mix->streams + 1), 0);
+    }
   else if (die < 13 && m->owed->len > 0)
     add (m, TEST_COMPLETE, take (m, m->owed), 0, 0, 0);
   else if (die == 13)
@@ -129,15 +139,25 @@ static gboolean
 add_event_work (Maker *m)
 {
   const guint64 die = m->mix->events ? draw (m, 100) : 100, streams = m->mix->streams + 1;
+  guint64 of;
+  guint32 id;
 
   if (die < 9 && m->live->len > 0)
-    add (m, TEST_LET, g_array_index (m->live, guint32, draw (m, m->live->len)), 0,
-         draw (m, streams), 0);
+    {
+      id = draw_live (m);
+      add (m, TEST_LET, id, 0, draw (m, streams), 0);
+    }
   else if (die < 17)
-    add (m, TEST_RECORD, (guint32) draw (m, 6), draw (m, 3) == 0 ? 0 : 1 + draw (m, streams),
-         draw (m, streams), 0);
+    {
+      id = (guint32) draw (m, 6);
+      of = draw (m, 3) == 0 ? 0 : 1 + draw (m, streams);
+      add (m, TEST_RECORD, id, of, draw (m, streams), 0);
+    }
   else if (die < 27)
-    add (m, TEST_WAIT, (guint32) draw (m, 6), 0, draw (m, streams), 0);
+    {
+      id = (guint32) draw (m, 6);
+      add (m, TEST_WAIT, id, 0, draw (m, streams), 0);
+    }
   else
     return FALSE;
   return TRUE;
@@ -148,14 +168,25 @@ static gboolean
 add_order (Maker *m)
 {
   const guint64 die = m->mix->order ? draw (m, 100) : 100, streams = m->mix->streams + 1;
+  guint64 of;
+  guint32 id;
 
   if (die < 8)
-    add (m, TEST_RECORD, (guint32) draw (m, 6), draw (m, 4) == 0 ? 1 + draw (m, streams) : 0,
-         draw (m, streams), 0);
+    {
+      id = (guint32) draw (m, 6);
+      of = draw (m, 4) == 0 ? 1 + draw (m, streams) : 0;
+      add (m, TEST_RECORD, id, of, draw (m, streams), 0);
+    }
   else if (die < 18)
-    add (m, TEST_WAIT, (guint32) draw (m, 6), 0, draw (m, streams), 0);
+    {
+      id = (guint32) draw (m, 6);
+      add (m, TEST_WAIT, id, 0, draw (m, streams), 0);
+    }
   else if (die < 24)
-    add (m, TEST_WORK, (guint32) draw (m, 5), 0, draw (m, streams), 0);
+    {
+      id = (guint32) draw (m, 5);
+      add (m, TEST_WORK, id, 0, draw (m, streams), 0);
+    }
   else if (die < 30)
     add (m, TEST_WORK_DONE, 1 + (guint32) draw (m, 4), 0, 0, 0);
   else if (die < 32)
@@ -176,9 +207,10 @@ add_graph_work (Maker *m)
 
   if (die < 2 && m->graphs->len < m->mix->graphs)
     {
+      const guint64 size = draw_size (m) % (2 * largest) + 1;
+
       g_array_append_val (m->graphs, m->next_id);
-      add (m, TEST_GRAPH_LOAD, m->next_id++, draw_size (m) % (2 * largest) + 1, stream,
-           (guint32) draw (m, 1 << 20) | mark);
+      add (m, TEST_GRAPH_LOAD, m->next_id++, size, stream, (guint32) draw (m, 1 << 20) | mark);
       return TRUE;
     }
   if (die >= 12 || m->graphs->len == 0)

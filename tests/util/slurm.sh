@@ -69,11 +69,14 @@ slurm_begin () {
   return 1
 }
 
+# A controller that is too busy to answer does not say that a job is over.
+slurm_queued () { squeue -h -j "$1" 2>&1 | grep -qv 'Invalid job id'; }
+
 slurm_wait () {
   slurm_second=0
-  while squeue -h -j "$1" 2>/dev/null | grep -q . && [ $slurm_second -lt "$2" ]; do
+  while slurm_queued "$1" && [ $slurm_second -lt "$2" ]; do
     scontrol update jobid="$1" starttime=now 2>/dev/null # what was put back waits two minutes otherwise
     sleep 1; slurm_second=$((slurm_second + 1))
   done
-  ! squeue -h -j "$1" 2>/dev/null | grep -q .
+  ! slurm_queued "$1"
 }

@@ -30,6 +30,14 @@ has_cuda () { grep -q '^#define HAVE_CUDA 1' "$GEMEM_BUILDDIR/config.h"; }
 # TRUE if this build is instrumented: a sanitizer wants terabytes of addresses, several times the memory, and to be loaded first.
 is_sanitized () { grep -q '^SANITIZER_FLAGS = .\|-fsanitize' "$GEMEM_BUILDDIR/Makefile"; }
 
+# What has nothing to tell a sanitizer: tests of the tree, its texts and its makefiles, of scripts that no program of ours reads, and of figures
+# that programs without instrumentation made.  The same tests run in every other build.
+case ${0#"${0%/*/*}"/} in
+build/test-install.sh) ;; # its first part: the examples
+build/test-*.sh | mutants/test-*.sh | bench/test-bench.sh)
+  ! is_sanitized || { echo '1..0 # SKIP it runs no code of ours that other tests do not run (tests/util/tap.sh)'; exit 0; } ;;
+esac
+
 # shared FOLDER: TRUE if the shared data has it; where GEMEM_REQUIRE=shared, missing data is a failure.
 shared () {
   [ ! -d "$GEMEM_SHARED/$1" ] || return 0
