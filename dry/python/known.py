@@ -352,11 +352,10 @@ class Known(object):
                     state = self.generator(args, kwargs) if random else None
                     values = self.ask(ask, args, kwargs) if ask else None
             self.threads.pending = values
-            if reads is not None:
-                self.threads.whole = args[reads].dtype in self.whole and args[reads].dtype not in self.masks
+            self.threads.whole = reads is not None and args[reads].dtype in self.whole and args[reads].dtype not in self.masks
             if not values and n and getattr(args[0], "layout", strided) is not strided:
                 # operators of sparse tensors are made of others
-                result = below_all(*args, **kwargs) if n > 1 and type(args[1]) in _NUMBERS else redispatch(keyset & below, *args, **kwargs)
+                result = below_all(*args, **kwargs) if 1 in tensors and n > 1 and type(args[1]) in _NUMBERS else redispatch(keyset & below, *args, **kwargs)
                 if structured and (base == "_to_dense" or result.layout is not strided):
                     with guard(keys):
                         note(args, kwargs, result, None, None)

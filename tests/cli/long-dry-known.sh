@@ -218,7 +218,7 @@ while read -r case row; do
 done <<'EOF'
 mode sizes .*\(mode\)
 sum numbers .*reads\.py:11
-rows sizes .*\(index_select\)
+rows (numbers|sizes) .*reads\.py:13
 softmax numbers .*reads\.py:15
 nested truths .*reads\.py:19
 EOF

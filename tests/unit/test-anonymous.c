@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/io/input.h"
 #include "base/rng.h"
@@ -442,7 +443,8 @@ test_long (void)
     {
       GememRedactor *redactor = gemem_redactor_new ();
       g_autoptr (GString) text = g_string_new (NULL), out = g_string_new (NULL);
-      const gint64 start = g_get_monotonic_time ();
+      const clock_t start = clock (); /* the processor's time: other programs run too */
+      double seconds;
 
       while (text->len < 1 << 17)
         g_string_append (text, parts[i]);
@@ -452,8 +454,9 @@ test_long (void)
       gemem_redactor_append (redactor, out, text->str, GEMEM_TEXT_FREE);
       gemem_redactor_append_file (redactor, out, text->str);
       gemem_redactor_free (redactor);
-      g_test_message ("%s: %.3f s", parts[i], (double) (g_get_monotonic_time () - start) / 1e6);
-      g_assert_cmpint (g_get_monotonic_time () - start, <, 5 * G_USEC_PER_SEC);
+      seconds = (double) (clock () - start) / CLOCKS_PER_SEC;
+      g_test_message ("%s: %.3f s", parts[i], seconds);
+      g_assert_cmpfloat (seconds, <, 5);
     }
 }
 
