@@ -223,9 +223,9 @@ run 3 gemem-sim advise middle.txt -f json; says out 'begins in the middle, and w
 
 # a profile: its replay is not exact, so what it is refused on the device where the program ran through says nothing
 gemem-sim convert -q tests/data/kineto/train-2.15.0.json.gz profile.txt
-sed 's/^# device: .*/# device: "capacity=100663296"/' profile.txt >small.txt
-run 3 gemem-sim small.txt; says out 'the replay does not follow the recording, in which every request$'; says out '; [0-9]+ of 356 decisions replayed$'
-run 4 gemem-sim small.txt --capacity 90MiB; says out '^It does not fit in 90\.00 MiB'
+sed 's/^# device: .*/# device: "capacity=100663296"/' profile.txt >own.txt
+run 3 gemem-sim own.txt; says out 'the replay does not follow the recording, in which every request$'; says out '; [0-9]+ of 356 decisions replayed$'
+run 4 gemem-sim own.txt --capacity 90MiB; says out '^It does not fit in 90\.00 MiB'
 
 # ---- nothing to say, and wrong words
 printf '# gemem-trace: 2\n# end: 0\n' >empty.txt
