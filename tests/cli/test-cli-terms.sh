@@ -9,7 +9,7 @@ found () { # NAME PATTERN: NAME is explained, the explanation has a line that ma
   run 0 gemem-sim help "$1"
   says out "$2"
   sed -n '/train\.out\| FILE\| -d cuda/d; s/^ *Try: //p' "$out" >"$GEMEM_TMP/try"
-  is_sanitized || check "$1: the commands run" sh -c "test -s '$GEMEM_TMP/try' && sh -e '$GEMEM_TMP/try' >'$GEMEM_TMP/tried' 2>&1"
+  is_sanitized || check "$1: the commands run" sh -c "test -s '$GEMEM_TMP/try' && { sh -ex '$GEMEM_TMP/try' >'$GEMEM_TMP/tried' 2>&1 || { tail -n 5 '$GEMEM_TMP/tried'; exit 1; }; }"
 }
 
 # ---- the names of the real systems
