@@ -39,18 +39,25 @@ gemem_driver_bytes_unref (DriverBytes *bytes)
   g_free (bytes);
 }
 
-guint8 *
-gemem_driver_bytes_data (DriverBytes *bytes)
+gboolean
+gemem_driver_bytes_try (DriverBytes *bytes)
 {
   if (bytes->data == NULL && bytes->size < MAP_FROM)
     bytes->data = g_malloc0 (bytes->size);
   else if (bytes->data == NULL)
     {
-      bytes->data = mmap (NULL, bytes->size, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (bytes->data == MAP_FAILED)
-        g_error ("stand-in libcuda: this machine has no %" G_GUINT64_FORMAT " bytes", bytes->size);
+      gpointer data = mmap (NULL, bytes->size, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      bytes->data = data != MAP_FAILED ? data : NULL;
     }
+  return bytes->data != NULL;
+}
+
+guint8 *
+gemem_driver_bytes_data (DriverBytes *bytes)
+{
+  if (!gemem_driver_bytes_try (bytes))
+    g_error ("stand-in libcuda: this machine has no %" G_GUINT64_FORMAT " bytes", bytes->size);
   return bytes->data;
 }
 

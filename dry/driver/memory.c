@@ -95,15 +95,22 @@ cuMemGetInfo_v2 (size_t *free, size_t *total)
 
 /* ---- host memory that devices use at the same address */
 
-static DriverArea *
-host_memory (DriverKind kind, guint64 size, guint flags)
+static CUresult
+host_memory (DriverKind kind, guint64 size, guint flags, CUdeviceptr *address)
 {
   DriverBytes *bytes = gemem_driver_bytes_new (size);
-  DriverArea *area = gemem_driver_area_add (kind, (guintptr) gemem_driver_bytes_data (bytes), size,
-                                            NULL, bytes);
+  DriverArea *area;
+
+  if (!gemem_driver_bytes_try (bytes))
+    {
+      gemem_driver_bytes_unref (bytes);
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+  *address = (guintptr) gemem_driver_bytes_data (bytes);
+  area = gemem_driver_area_add (kind, *address, size, NULL, bytes);
   area->context = gemem_driver_context ();
   area->flags = flags;
-  return area;
+  return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI
@@ -114,7 +121,9 @@ cuMemAllocManaged (CUdeviceptr *address, size_t size, unsigned int flags)
       || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE,
                                 "%zu bytes, flags 0x%x, or no place for the result", size, flags);
-  *address = host_memory (KIND_MANAGED, size, flags)->node.address;
+  const CUresult result = host_memory (KIND_MANAGED, size, flags, address);
+  if (result != CUDA_SUCCESS)
+    return result;
   g_autofree char *text = g_strdup_printf ("%zu bytes", size);
   gemem_driver.mode->note (GEMEM_DRY_NOTE_MANAGED, text);
   return CUDA_SUCCESS;
@@ -127,8 +136,12 @@ allocate_host (void **place, guint64 size, guint flags)
     return gemem_driver_misuse (
         CUDA_ERROR_INVALID_VALUE,
         "%" G_GUINT64_FORMAT " bytes, flags 0x%x, or no place for the result", size, flags);
-  *place = (gpointer) (guintptr) host_memory (KIND_HOST, size, flags)->node.address;
-  return CUDA_SUCCESS;
+  CUdeviceptr address;
+  const CUresult result = host_memory (KIND_HOST, size, flags, &address);
+
+  if (result == CUDA_SUCCESS)
+    *place = (gpointer) (guintptr) address;
+  return result;
 }
 
 CUresult CUDAAPI

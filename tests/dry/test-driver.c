@@ -173,6 +173,9 @@ scenario_clean (void)
   OK (cu.cuMemsetD32 (memory, 0x01020304, 2));
   OK (cu.cuMemcpyDtoH (back, memory + 1, 5));
   g_assert_cmpmem (back, 5, ((guint8[]){ 3, 2, 1, 4, 3 }), 5);
+  /* no machine maps so much: refused, as more than the host has */
+  g_assert_cmpint (cu.cuMemAllocManaged (&managed, (size_t) 1 << 50, CU_MEM_ATTACH_GLOBAL), ==,
+                   CUDA_ERROR_OUT_OF_MEMORY);
   OK (cu.cuMemAllocManaged (&managed, 100, CU_MEM_ATTACH_GLOBAL));
   OK (cu.cuMemsetD8 (managed, 7, 100));
   OK (cu.cuStreamSynchronize (NULL));
