@@ -33,6 +33,19 @@ append_allocator (GString *out, const GememAdvice *advice)
     g_string_append_printf (out, " %s", version);
 }
 
+/* Whether the version of the allocator is the newest because the recording names none. */
+static gboolean
+guesses_version (const GememAdvice *advice)
+{
+  const char *settings = gemem_held_info (advice->held)->settings;
+
+  return advice->versions == NULL
+         && gemem_settings_value (advice->now->parameters, "version") != NULL
+         && (settings == NULL
+             || !(g_str_has_prefix (settings, "version=")
+                  || strstr (settings, ",version=") != NULL));
+}
+
 static char *
 percent (char *buffer, guint64 part, guint64 whole)
 {
@@ -79,6 +92,8 @@ append_head (GString *out, const GememAdvice *advice)
 
   g_string_append_printf (head, "%s: %s, ", name, info->format);
   append_allocator (head, advice);
+  if (guesses_version (advice))
+    g_string_append (head, " (version not recorded)");
   g_string_append_printf (head, ", %" G_GUINT64_FORMAT " event%s", gemem_held_events (advice->held),
                           gemem_plural (gemem_held_events (advice->held)));
   if (steps > 0)

@@ -70,7 +70,7 @@ Next: gemem-sim replay traces/recorded/llama-train.gmt -d sim:capacity=4.1GiB
       shows the failed request, and what stands in its way
 END
 screen 14 4 gemem-sim --capacity=2.7GiB workloads/sessions/dynamic-shapes.gmt <<'END'
-dynamic-shapes.gmt: native, pytorch-caching 2.15, 8306 events in 100 steps
+dynamic-shapes.gmt: native, pytorch-caching 2.15 (version not recorded), 8306 events in 100 steps
 The recording does not name its allocator: PyTorch's is assumed; --for chooses another.
 
 It does not fit in 2.700 GiB with default settings: a request of 196.6 MiB fails, event 5350. Why:
@@ -84,7 +84,7 @@ Nothing needs less than the 2.147 GiB in use at once.
 With --details: 1 more line to paste, what was tried, who holds it, what lies idle.
 END
 screen 25 4 gemem-sim --capacity=2.7GiB workloads/sessions/dynamic-shapes.gmt --details <<'END'
-dynamic-shapes.gmt: native, pytorch-caching 2.15, 8306 events in 100 steps
+dynamic-shapes.gmt: native, pytorch-caching 2.15 (version not recorded), 8306 events in 100 steps
 The recording does not name its allocator: PyTorch's is assumed; --for chooses another.
 
 It does not fit in 2.700 GiB with default settings: a request of 196.6 MiB fails, event 5350. Why:
