@@ -71,9 +71,9 @@ real () { env GEMEM_DRIVER_REAL_TIME=1 GEMEM_DRIVER="sim:capacity=2GiB,profile=$
 # be no line: then each of them.
 near () { # GROUP KEY LEAST MOST
   got=$(awk -v group="[$1]" -v key="$2" -F = '$0 == group { on = 1; next } /^\[/ { on = 0 } on && $1 == key { print $2 }
-    on && key == "base_ns" && $1 == "sizes" { n = split ($2, a, " "); for (i = 1; i <= n; i++) { sub (/.*:/, "", a[i]); print a[i] } }' found.ini | sort -n)
-  least=$(echo "$got" | head -n 1) most=$(echo "$got" | tail -n 1)
-  $how "$1 has $2=$(echo $got), from $3 to $4" test "${least:-0}" -ge "$3" -a "${most:-0}" -le "$4"
+    on && key == "base_ns" && $1 == "sizes" { n = split ($2, a, " "); for (i = 1; i <= n; i++) { sub (/.*:/, "", a[i]); print a[i] } }' found.ini | sort -n | paste -s -d " " -)
+  least=${got%% *} most=${got##* }
+  $how "$1 has $2=$got, from $3 to $4" test "${least:-0}" -ge "$3" -a "${most:-0}" -le "$4"
 }
 only () { shift; "$@" || missed=yes; }
 costs () { # HOW: check, or only, which sets $missed
