@@ -145,78 +145,20 @@ SHAPE (HOST_FUNCTION, Handle stream, Handle function, void *data)
   return leave_work (real (stream, function, data), stream, hook->per_thread);
 }
 
-SHAPE (CALLBACK, Handle stream, Handle function, void *data, unsigned flags)
+/* ---- copies, fills, graphs and others, of which only the stream matters: what else they take are words in registers, and on
+ * the stack words, too */
+
+SHAPE (STREAM_WORDS_3, Handle stream, uint64_t a, uint64_t b, uint64_t c)
 {
-  REAL ((Handle, Handle, void *, unsigned), stream, function, data, flags);
-  return leave_work (real (stream, function, data, flags), stream, hook->per_thread);
+  REAL ((Handle, uint64_t, uint64_t, uint64_t), stream, a, b, c);
+  return leave_work (real (stream, a, b, c), stream, hook->per_thread);
 }
 
-SHAPE (GRAPH, Handle executable, Handle stream)
+SHAPE (WORDS_1, uint64_t a, Handle stream)
 {
-  REAL ((Handle, Handle), executable, stream);
-  return leave_work (real (executable, stream), stream, hook->per_thread);
+  REAL ((uint64_t, Handle), a, stream);
+  return leave_work (real (a, stream), stream, hook->per_thread);
 }
-
-/* The stream waits until memory has a value (of 4 or 8 bytes, in a register in any case). */
-SHAPE (WAIT_VALUE, Handle stream, Address address, unsigned long long value, unsigned flags)
-{
-  REAL ((Handle, Address, unsigned long long, unsigned), stream, address, value, flags);
-  return leave_work (real (stream, address, value, flags), stream, hook->per_thread);
-}
-
-/* ---- copies and fills */
-
-SHAPE (COPY, Address to, Address from, size_t size, Handle stream)
-{
-  REAL ((Address, Address, size_t, Handle), to, from, size, stream);
-  return leave_work (real (to, from, size, stream), stream, hook->per_thread);
-}
-
-SHAPE (COPY_RUNTIME, Address to, Address from, size_t size, int kind, Handle stream)
-{
-  REAL ((Address, Address, size_t, int, Handle), to, from, size, kind, stream);
-  return leave_work (real (to, from, size, kind, stream), stream, hook->per_thread);
-}
-
-/* Between devices: contexts for the driver, numbers for the runtime. */
-SHAPE (COPY_PEER, Address to, Handle to_where, Address from, Handle from_where, size_t size,
-       Handle stream)
-{
-  REAL ((Address, Handle, Address, Handle, size_t, Handle), to, to_where, from, from_where, size,
-        stream);
-  return leave_work (real (to, to_where, from, from_where, size, stream), stream, hook->per_thread);
-}
-
-SHAPE (COPY_ARRAY, const void *description, Handle stream)
-{
-  REAL ((const void *, Handle), description, stream);
-  return leave_work (real (description, stream), stream, hook->per_thread);
-}
-
-SHAPE (COPY_ROWS, Address to, size_t to_pitch, Address from, size_t from_pitch, size_t width,
-       size_t height, int kind, Handle stream)
-{
-  REAL ((Address, size_t, Address, size_t, size_t, size_t, int, Handle), to, to_pitch, from,
-        from_pitch, width, height, kind, stream);
-  return leave_work (real (to, to_pitch, from, from_pitch, width, height, kind, stream), stream,
-                     hook->per_thread);
-}
-
-SHAPE (FILL, Address to, unsigned value, size_t count, Handle stream)
-{
-  REAL ((Address, unsigned, size_t, Handle), to, value, count, stream);
-  return leave_work (real (to, value, count, stream), stream, hook->per_thread);
-}
-
-SHAPE (FILL_ROWS, Address to, size_t pitch, unsigned value, size_t width, size_t height,
-       Handle stream)
-{
-  REAL ((Address, size_t, unsigned, size_t, size_t, Handle), to, pitch, value, width, height,
-        stream);
-  return leave_work (real (to, pitch, value, width, height, stream), stream, hook->per_thread);
-}
-
-/* ---- other calls, of which only the stream matters: words in registers, and on the stack the same */
 
 SHAPE (WORDS_3, uint64_t a, uint64_t b, uint64_t c, Handle stream)
 {
@@ -228,6 +170,12 @@ SHAPE (WORDS_4, uint64_t a, uint64_t b, uint64_t c, uint64_t d, Handle stream)
 {
   REAL ((uint64_t, uint64_t, uint64_t, uint64_t, Handle), a, b, c, d, stream);
   return leave_work (real (a, b, c, d, stream), stream, hook->per_thread);
+}
+
+SHAPE (WORDS_5, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, Handle stream)
+{
+  REAL ((uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, Handle), a, b, c, d, e, stream);
+  return leave_work (real (a, b, c, d, e, stream), stream, hook->per_thread);
 }
 
 SHAPE (WORDS_7, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g,

@@ -109,30 +109,15 @@ int gemem_recorder_call_LAUNCH_RUNTIME_EX (Hook *hook, const void *caller, const
                                            const void *function, void **parameters);
 int gemem_recorder_call_HOST_FUNCTION (Hook *hook, const void *caller, Handle stream,
                                        Handle function, void *data);
-int gemem_recorder_call_CALLBACK (Hook *hook, const void *caller, Handle stream, Handle function,
-                                  void *data, unsigned flags);
-int gemem_recorder_call_GRAPH (Hook *hook, const void *caller, Handle executable, Handle stream);
-int gemem_recorder_call_WAIT_VALUE (Hook *hook, const void *caller, Handle stream, Address address,
-                                    unsigned long long value, unsigned flags);
-int gemem_recorder_call_COPY (Hook *hook, const void *caller, Address to, Address from, size_t size,
-                              Handle stream);
-int gemem_recorder_call_COPY_RUNTIME (Hook *hook, const void *caller, Address to, Address from,
-                                      size_t size, int kind, Handle stream);
-int gemem_recorder_call_COPY_PEER (Hook *hook, const void *caller, Address to, Handle to_where,
-                                   Address from, Handle from_where, size_t size, Handle stream);
-int gemem_recorder_call_COPY_ARRAY (Hook *hook, const void *caller, const void *description,
-                                    Handle stream);
-int gemem_recorder_call_COPY_ROWS (Hook *hook, const void *caller, Address to, size_t to_pitch,
-                                   Address from, size_t from_pitch, size_t width, size_t height,
-                                   int kind, Handle stream);
-int gemem_recorder_call_FILL (Hook *hook, const void *caller, Address to, unsigned value,
-                              size_t count, Handle stream);
-int gemem_recorder_call_FILL_ROWS (Hook *hook, const void *caller, Address to, size_t pitch,
-                                   unsigned value, size_t width, size_t height, Handle stream);
+int gemem_recorder_call_STREAM_WORDS_3 (Hook *hook, const void *caller, Handle stream, uint64_t a,
+                                        uint64_t b, uint64_t c);
+int gemem_recorder_call_WORDS_1 (Hook *hook, const void *caller, uint64_t a, Handle stream);
 int gemem_recorder_call_WORDS_3 (Hook *hook, const void *caller, uint64_t a, uint64_t b, uint64_t c,
                                  Handle stream);
 int gemem_recorder_call_WORDS_4 (Hook *hook, const void *caller, uint64_t a, uint64_t b, uint64_t c,
                                  uint64_t d, Handle stream);
+int gemem_recorder_call_WORDS_5 (Hook *hook, const void *caller, uint64_t a, uint64_t b, uint64_t c,
+                                 uint64_t d, uint64_t e, Handle stream);
 int gemem_recorder_call_WORDS_7 (Hook *hook, const void *caller, uint64_t a, uint64_t b, uint64_t c,
                                  uint64_t d, uint64_t e, uint64_t f, uint64_t g, Handle stream);
 int gemem_recorder_call_WORDS_8 (Hook *hook, const void *caller, uint64_t a, uint64_t b, uint64_t c,

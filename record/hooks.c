@@ -169,49 +169,24 @@ enum
           parameters)
 #define HOST_FUNCTION_AS(name) \
   DEFINE (name, HOST_FUNCTION, (Handle stream, Handle function, void *data), stream, function, data)
-#define CALLBACK_AS(name) \
-  DEFINE (name, CALLBACK, (Handle stream, Handle function, void *data, unsigned flags), stream, \
-          function, data, flags)
-#define GRAPH_AS(name) DEFINE (name, GRAPH, (Handle executable, Handle stream), executable, stream)
-#define WAIT_VALUE_AS(name) \
-  DEFINE (name, WAIT_VALUE, \
-          (Handle stream, Address address, unsigned long long value, unsigned flags), stream, \
-          address, value, flags)
-#define COPY_AS(name) \
-  DEFINE (name, COPY, (Address to, Address from, size_t size, Handle stream), to, from, size, \
-          stream)
-#define COPY_RUNTIME_AS(name) \
-  DEFINE (name, COPY_RUNTIME, (Address to, Address from, size_t size, int kind, Handle stream), \
-          to, from, size, kind, stream)
-#define COPY_PEER_AS(name) \
-  DEFINE ( \
-      name, COPY_PEER, \
-      (Address to, Handle to_where, Address from, Handle from_where, size_t size, Handle stream), \
-      to, to_where, from, from_where, size, stream)
-#define COPY_ARRAY_AS(name) \
-  DEFINE (name, COPY_ARRAY, (const void *description, Handle stream), description, stream)
-#define COPY_ROWS_AS(name) \
-  DEFINE (name, COPY_ROWS, \
-          (Address to, size_t to_pitch, Address from, size_t from_pitch, size_t width, \
-           size_t height, int kind, Handle stream), \
-          to, to_pitch, from, from_pitch, width, height, kind, stream)
-#define FILL_AS(name) \
-  DEFINE (name, FILL, (Address to, unsigned value, size_t count, Handle stream), to, value, count, \
-          stream)
-#define FILL_ROWS_AS(name) \
-  DEFINE (name, FILL_ROWS, \
-          (Address to, size_t pitch, unsigned value, size_t width, size_t height, Handle stream), \
-          to, pitch, value, width, height, stream)
 #define COPY_TO_HOST_AS(name) \
   DEFINE (name, COPY_TO_HOST, (Address to, Address from, size_t size), to, from, size)
 #define COPY_NOW_AS(name) \
   DEFINE (name, COPY_NOW, (Address to, Address from, size_t size, int kind), to, from, size, kind)
 
+#define STREAM_WORDS_3_AS(name) \
+  DEFINE (name, STREAM_WORDS_3, (Handle stream, uint64_t a, uint64_t b, uint64_t c), stream, a, b, \
+          c)
+#define WORDS_1_AS(name) DEFINE (name, WORDS_1, (uint64_t a, Handle stream), a, stream)
 #define WORDS_3_AS(name) \
   DEFINE (name, WORDS_3, (uint64_t a, uint64_t b, uint64_t c, Handle stream), a, b, c, stream)
 #define WORDS_4_AS(name) \
   DEFINE (name, WORDS_4, (uint64_t a, uint64_t b, uint64_t c, uint64_t d, Handle stream), a, b, c, \
           d, stream)
+#define WORDS_5_AS(name) \
+  DEFINE (name, WORDS_5, \
+          (uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, Handle stream), a, b, c, d, \
+          e, stream)
 #define WORDS_7_AS(name) \
   DEFINE (name, WORDS_7, \
           (uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g, \
