@@ -110,20 +110,23 @@ draw_live (Maker *m)
   return g_array_index (m->live, guint32, draw (m, m->live->len));
 }
 
+/* Draws one of @streams after @id, which is an argument and so drawn before. */
+static void
+add_on_stream (Maker *m, TestOpKind kind, guint32 id, guint64 streams)
+{
+  add (m, kind, id, 0, draw (m, streams), 0);
+}
+
 /* TRUE: an operation that concerns streams was added. */
 static gboolean
 add_stream_work (Maker *m)
 {
   const guint64 die = draw (m, 100);
-  guint32 id;
 
   if (!m->mix->uses || die >= 15)
     return FALSE;
   if (die < 6 && m->live->len > 0)
-    {
-      id = draw_live (m);
-      add (m, TEST_USE, id, 0, draw (m, m->mix->streams + 1), 0);
-    }
+    add_on_stream (m, TEST_USE, draw_live (m), m->mix->streams + 1);
   else if (die < 13 && m->owed->len > 0)
     add (m, TEST_COMPLETE, take (m, m->owed), 0, 0, 0);
   else if (die == 13)
@@ -139,25 +142,18 @@ static gboolean
 add_event_work (Maker *m)
 {
   const guint64 die = m->mix->events ? draw (m, 100) : 100, streams = m->mix->streams + 1;
-  guint64 of;
-  guint32 id;
 
   if (die < 9 && m->live->len > 0)
-    {
-      id = draw_live (m);
-      add (m, TEST_LET, id, 0, draw (m, streams), 0);
-    }
+    add_on_stream (m, TEST_LET, draw_live (m), streams);
   else if (die < 17)
     {
-      id = (guint32) draw (m, 6);
-      of = draw (m, 3) == 0 ? 0 : 1 + draw (m, streams);
+      const guint32 id = (guint32) draw (m, 6);
+      const guint64 of = draw (m, 3) == 0 ? 0 : 1 + draw (m, streams);
+
       add (m, TEST_RECORD, id, of, draw (m, streams), 0);
     }
   else if (die < 27)
-    {
-      id = (guint32) draw (m, 6);
-      add (m, TEST_WAIT, id, 0, draw (m, streams), 0);
-    }
+    add_on_stream (m, TEST_WAIT, (guint32) draw (m, 6), streams);
   else
     return FALSE;
   return TRUE;
@@ -168,25 +164,18 @@ static gboolean
 add_order (Maker *m)
 {
   const guint64 die = m->mix->order ? draw (m, 100) : 100, streams = m->mix->streams + 1;
-  guint64 of;
-  guint32 id;
 
   if (die < 8)
     {
-      id = (guint32) draw (m, 6);
-      of = draw (m, 4) == 0 ? 1 + draw (m, streams) : 0;
+      const guint32 id = (guint32) draw (m, 6);
+      const guint64 of = draw (m, 4) == 0 ? 1 + draw (m, streams) : 0;
+
       add (m, TEST_RECORD, id, of, draw (m, streams), 0);
     }
   else if (die < 18)
-    {
-      id = (guint32) draw (m, 6);
-      add (m, TEST_WAIT, id, 0, draw (m, streams), 0);
-    }
+    add_on_stream (m, TEST_WAIT, (guint32) draw (m, 6), streams);
   else if (die < 24)
-    {
-      id = (guint32) draw (m, 5);
-      add (m, TEST_WORK, id, 0, draw (m, streams), 0);
-    }
+    add_on_stream (m, TEST_WORK, (guint32) draw (m, 5), streams);
   else if (die < 30)
     add (m, TEST_WORK_DONE, 1 + (guint32) draw (m, 4), 0, 0, 0);
   else if (die < 32)
