@@ -106,7 +106,7 @@ host_memory (DriverKind kind, guint64 size, guint flags, CUdeviceptr *address)
       gemem_driver_bytes_unref (bytes);
       return CUDA_ERROR_OUT_OF_MEMORY;
     }
-  *address = (guintptr) gemem_driver_bytes_data (bytes);
+  *address = (guintptr) bytes->data;
   area = gemem_driver_area_add (kind, *address, size, NULL, bytes);
   area->context = gemem_driver_context ();
   area->flags = flags;

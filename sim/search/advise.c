@@ -200,18 +200,15 @@ doubt_replay (GememAdvice *advice, const GememAdviceQuestion *question)
     return;
   if (gemem_advice_parts (advice) && advice->now->ooms > 0
       && gemem_held_refused (advice->held) == 0)
-    {
-      advice->doubt = g_strdup ("the replay does not follow the recording, in which every request "
-                                "was served");
-      advice->need = advice->now->peak_reserved;
-      advice->verdict = GEMEM_ADVICE_UNKNOWN;
-      return;
-    }
-  if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT || follows_recording (advice, question))
+    advice->doubt = g_strdup ("the replay does not follow the recording, in which every request "
+                              "was served");
+  else if (advice->verdict != GEMEM_ADVICE_DOES_NOT_FIT && !follows_recording (advice, question))
+    advice->doubt = g_strdup_printf (
+        "the replay does not follow the recording, in which %s were held",
+        gemem_format_size (held, advice->now->fidelity.recorded_peak));
+  if (advice->doubt == NULL)
     return;
-  gemem_format_size (held, advice->now->fidelity.recorded_peak);
-  advice->doubt = g_strdup_printf (
-      "the replay does not follow the recording, in which %s were held", held);
+  advice->need = advice->now->peak_reserved;
   advice->verdict = GEMEM_ADVICE_UNKNOWN;
 }
 

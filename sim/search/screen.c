@@ -38,12 +38,11 @@ static gboolean
 guesses_version (const GememAdvice *advice)
 {
   const char *settings = gemem_held_info (advice->held)->settings;
+  g_autoptr (GPtrArray) recorded = settings != NULL ? gemem_settings_parse (settings, NULL) : NULL;
 
   return advice->versions == NULL
          && gemem_settings_value (advice->now->parameters, "version") != NULL
-         && (settings == NULL
-             || !(g_str_has_prefix (settings, "version=")
-                  || strstr (settings, ",version=") != NULL));
+         && gemem_settings_value (recorded, "version") == NULL;
 }
 
 static char *

@@ -1,6 +1,6 @@
 /* sentence.c - the verdict of an advice in words: whether it fits, which request fails, and why.
  *
- * Why apart: the screen, its JSON, the page, gate and the ranks of a run all close with this sentence.
+ * Why apart: the screen and its JSON, which the page shows too, say the same.
  *
  * Invariants: no figure is computed here, and no guess is stated: what was assumed says so.
  */
@@ -82,11 +82,18 @@ gemem_advice_parts (const GememAdvice *advice)
   return advice->device == NULL && fidelity->equal > 0 && fidelity->equal < fidelity->compared;
 }
 
+/* More is in use at once than there is. */
+static gboolean
+is_too_much (const GememResult *now)
+{
+  return now->lower_bound > now->capacity;
+}
+
 gboolean
 gemem_advice_names_least (const GememAdvice *advice)
 {
   return advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && !advice->limited
-         && advice->now->lower_bound > advice->now->capacity;
+         && is_too_much (advice->now);
 }
 
 char *
@@ -104,10 +111,10 @@ gemem_advice_reason (const GememAdvice *advice)
     return g_strdup ("the allocator did not get what it takes at the beginning");
   if (oom->wake)
     return g_strdup ("memory that slept cannot wake");
-  if (now->lower_bound > now->capacity && gemem_advice_is_doubled (advice))
+  if (is_too_much (now) && gemem_advice_is_doubled (advice))
     return g_strdup_printf ("too little (%s in use at once, as PyTorch rounded it)",
                             gemem_format_size (a, now->lower_bound));
-  if (now->lower_bound > now->capacity)
+  if (is_too_much (now))
     return g_strdup_printf ("truly too little (%s in use at once, whatever the settings)",
                             gemem_format_size (a, now->lower_bound));
   if (!oom->avoidable)
@@ -127,7 +134,7 @@ gemem_advice_reason (const GememAdvice *advice)
                           gemem_format_size (b, oom->reserved));
 }
 
-/* "request of 147.2 MiB fails at event 1671, by record.py:35 run" */
+/* "a request of 147.2 MiB fails, event 1668 by record.py:35 run, and 3 more" */
 static void
 append_failure (GString *out, const GememAdvice *advice)
 {
