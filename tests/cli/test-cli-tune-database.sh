@@ -78,7 +78,7 @@ own () {
 }
 same () { own "$@"; check "$own_name: nothing is taken" sh -c '! grep -q taken with.err'; }
 small='pytorch-caching:max_split_size_mb=20..40,expandable_segments=*'
-same 'other settings' r.gmt -a "$small"
+own 'other settings, some of which the first search replayed with the same bounds' r.gmt -a "$small"
 same 'the least capacity' r.gmt -a "$small" --objective least_capacity
 same 'a smaller device' r.gmt -a "$small" --capacity 4500MiB
 same 'a device on which nothing fits' r.gmt -a 'pytorch-caching:max_split_size_mb=20..22' --capacity 1GiB
