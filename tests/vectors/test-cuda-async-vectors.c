@@ -43,8 +43,7 @@
 static const struct
 {
   const char *name;
-  guint allocs,
-      graph_lines; /* of e12: 333 gattr, 31 upload, 72 launch, 35 gtrim, 35 endcap, 137 info */
+  guint allocs, graph_lines; /* 35 endcap, 31 upload, 72 launch, 35 gtrim, 333 gattr, 137 info */
 } files[] = {
   { "e01-sizes", 769 },
   { "e02-growth", 4660 },
