@@ -114,6 +114,7 @@ pool_of (JournalState *state, const JournalRecord *record)
                                                        state->current_pool[record->device]);
       if (current != NULL)
         pool = *current;
+      pool.device = record->device;
     }
   return pool;
 }
