@@ -80,7 +80,7 @@ typedef struct
         GEMEM_CUDA_POOL_FIELD (Type, member, max_size), \
         .help = "Most bytes that the pool may hold, rounded up to whole chunks; 0: all of the " \
                 "device.  A real pool on a full device also takes what lies idle in another one, " \
-                "and graphs hold memory of their own; neither is modelled." }, \
+                "and graphs hold memory of their own; no replay has either." }, \
   { \
     .name = "growth", .type = GEMEM_PARAM_SIZE, .default_text = "32MiB", .min = "64KiB", \
     .max = "1TiB", GEMEM_CUDA_POOL_FIELD (Type, member, growth), \

@@ -101,8 +101,17 @@ class Advice(Answer):
 
     def __repr__(self):
         lines = [item["sentence"] for item in self.json]
-        lines += [f"{row['paste']}    # {size_text(row['needed_bytes'])}, {size_text(row['saved_bytes'])} less" for row in self if row["paste"]]
-        return "\n".join(lines)
+        return "\n".join(lines + [self._line(item, line) for item in self.json for line in item["lines"]])
+
+    @staticmethod
+    def _line(item, line):
+        """LINE to paste, and what speaks against it."""
+        text = f"{line['paste']}    # {size_text(line['needed_bytes'])}, {size_text(line['saved_bytes'])} less"
+        if line["refused_by_oldest_version"]:
+            text += f"; version {item['versions'].split()[0]} refuses it"
+        kinds = [kind for kind in line.get("histories", {}).values() if isinstance(kind, dict)]
+        failed = sum(kind["failed"] for kind in kinds)
+        return f"{text}; fails in {failed} of {sum(kind['runs'] for kind in kinds)} other histories" if failed else text
 
 
 class Facts(Answer):

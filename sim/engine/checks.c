@@ -12,8 +12,8 @@
 
 #include "sim/engine/engine-private.h"
 
-#define FIRST 1000   /* events that are all checked */
-#define PER_EVENT 16 /* spans and blocks that a later event pays for */
+#define FIRST 100   /* events that are all checked */
+#define PER_EVENT 4 /* spans and blocks that a later event pays for */
 
 typedef struct
 {

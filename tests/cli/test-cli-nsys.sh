@@ -13,7 +13,7 @@ fi
 run 3 gemem-sim info short.sqlite; says err 'short.sqlite: SQLite: .*; the database is damaged or not whole, export it again$'
 command -v python3 >/dev/null && python3 -c 'import sqlite3' || { skip 'exports' "python3 with sqlite3 writes them"; done_testing; exit; }
 make () { python3 "$GEMEM_SRCDIR/tests/util/nsys.py" "$1.sqlite" "$1"; }
-for kind in plain pools waits order bad-wait bad-work host old none foreign view bad-size bad-text bad-column; do make $kind; done
+for kind in plain pools waits order bad-wait bad-work host old none foreign view bad-size bad-text bad-column view-waits long; do make $kind; done
 
 # ---- the GPUs' memory, by time
 run 0 gemem-sim info plain.sqlite
@@ -93,6 +93,13 @@ if make virtual 2>/dev/null; then run 3 gemem-sim info virtual.sqlite; says err 
 run 3 gemem-sim info bad-column.sqlite; says err 'has no column memKind, so this version of nsys is not known'
 run 3 gemem-sim info bad-size.sqlite; says err 'row 14 by time: bytes is -5, which cannot be'
 run 3 gemem-sim info bad-text.sqlite; says err 'address is no whole number'
+run 0 gemem-sim info view-waits.sqlite; says out 'note: events of streams are not in the export'
+run 0 gemem-sim convert long.sqlite long.txt; check 'a long name is cut' grep -q 'tag="x\{1000\}"' long.txt
+is_sanitized || check 'rows are sorted without their long texts' python3 -c 'import resource, subprocess
+assert subprocess.run(["gemem-sim", "info", "long.sqlite"], stdout=subprocess.DEVNULL).returncode == 0
+used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print(used, "KiB")
+assert used < 32768'
 run 3 gemem-sim info --allow-partial bad-size.sqlite; says out 'partial: .*bytes is -5'
 head -c 9000 plain.sqlite >cut.sqlite; run 3 gemem-sim info cut.sqlite; says err 'SQLite: '
 done_testing

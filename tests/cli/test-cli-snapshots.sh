@@ -93,4 +93,12 @@ done
 for file in hostile/refused-*.pickle; do
   run 3 timeout 10 gemem-sim info $file; says err '^gemem-sim: error: .*: byte [0-9]+: .*; '
 done
+# phases that all ended before the first event, the first one first: not one pass for each (seconds of the processor)
+awk -v n=300000 'BEGIN { print "# gemem-trace: 1"; for (i = 0; i < n; i++) printf "phase 0 tag=\"p%d\" t=%d\n", i, 1000 * i
+  for (i = 0; i < n; i++) printf "phase-end 0 tag=\"p%d\" t=%d\n", i, 1000 * (n + i)
+  printf "phase 0 tag=\"open\" t=%d\nphase 0 tag=\"open\" t=%d\nphase-end 0 tag=\"open\" t=%d\n", 2000 * n, 2000 * n, 2000 * n + 1000
+  printf "alloc 1 size=512 addr=0x7f0000000000 t=%d\nfree 1 t=%d\n# end: %d\n", 3000 * n, 3000 * n + 1, 2 * n + 5 }' >phases.txt
+run 0 gemem-sim convert -q phases.txt phases.pickle
+run 0 sh -c 'ulimit -t 20; exec gemem-sim convert -q phases.pickle phases-again.txt'
+check 'of two of a name one is still open' test "$(grep -c '^phase' phases-again.txt) $(grep -c '^phase.*open' phases-again.txt)" = '1 1'
 done_testing

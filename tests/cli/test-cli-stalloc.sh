@@ -41,6 +41,19 @@ run 0 gemem-sim info gpt2.txt; says out 'format +stalloc$'
 check 'the same requests, and as much live' test "$(requests gpt2.txt)" = "$(requests "$recorded/gpt2-train.gmt")"
 run 0 gemem-sim convert gpt2.txt again.txt -f stalloc; check 'twice the same' cmp gpt2.txt again.txt
 
+# a name that would be read as something else is no layer's
+cat >names.txt <<'END'
+# gemem-trace: 1
+phase 0 tag="a->b\n1 0x1000 512 0\nc-> F"
+phase 0 tag="1 a->b F"
+phase 0 tag="Iteration Index :7 a->b F"
+phase 0 tag="a->b F"
+alloc 1 size=512
+# end: 5
+END
+run 0 gemem-sim convert names.txt names.log -f stalloc
+check 'names stay names' sh -c "printf '%s\n' 'a->b Layer : F-start' '1 0x7e0000000000 512 0' | diff - names.log"
+
 # ---- the plan of a step
 run 0 gemem-sim plan "$recorded/gpt2-train.gmt" -p optimal --step-plan step.txt
 says err 'step\.txt holds a step planned by optimal: [0-9]* requests before it, [0-9]* in it, '

@@ -34,7 +34,7 @@ gemem-sim compare train.gmt -a direct -a ge -a rmm-fixed-size -f json -o compare
 gemem-sim advise train.gmt --capacity=4200MiB -f json -q >advise.json 2>/dev/null
 gemem-sim info train.gmt -f json -q >info.json 2>/dev/null
 cat >answers.py <<'END'
-import json, pathlib, gemem
+import json, os, pathlib, gemem
 same = lambda name: json.load(open(name))
 rows = gemem.compare("train.gmt", allocator=["direct", "ge", "rmm-fixed-size"])
 assert rows.json == same("compare.json")
@@ -50,6 +50,11 @@ assert [row["paste"] for row in advice] == [None] + [line["paste"] for line in a
 assert gemem.advise("train.gmt", capacity="80GiB").verdict == "fits"
 assert gemem.advise(["train.gmt", "train.gmt"], capacity="4200MiB").verdict == "does-not-fit"
 print(advice)
+decode = gemem.advise(os.path.join(os.environ["GEMEM_SRCDIR"], "traces/recorded/llama-decode.gmt"), capacity="1GiB")
+refused = {line["paste"]: line["refused_by_oldest_version"] for line in decode.json[0]["lines"]}
+assert set(refused.values()) == {False, True}, refused
+for line in repr(decode).splitlines()[1:]:
+    assert line.endswith("; version 2.10 refuses it") == refused[line.partition("    #")[0]], line
 facts = gemem.info("train.gmt")
 assert facts.json == [same("info.json")] and facts[0]["peak_live"] == 4330252288 and facts[0]["sizes_p50"] == 802815
 assert len(gemem.info(["train.gmt", "train.gmt"])) == 2

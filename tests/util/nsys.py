@@ -2,7 +2,8 @@
 """nsys.py OUT KIND - writes an export of Nsight Systems by the schema that NVIDIA documents; nsys itself was not at hand.
 
 KIND: plain (cudaMalloc, host memory, two processes), pools (cudaMallocAsync), waits (the same, and the host waits), bad-wait, order (and the work of streams, their events), bad-work, host (host memory alone), old (without the columns that
-came later), none (nothing of memory was recorded), foreign (another program's), view, virtual, bad-size, bad-text, bad-column.
+came later), none (nothing of memory was recorded), foreign (another program's), view, view-waits, virtual, bad-size, bad-text, bad-column, long (texts for numbers, and a
+long name).
 """
 import os, sqlite3, sys
 
@@ -116,6 +117,13 @@ def write(path, kind, page=4096):
         now += 2000
         wait(1, 0, 9)
         wait(3, 14, None)
+    if kind == "view-waits":                  # each row is a MB
+        row(A + 1024 * M, 10 * M, stream=13, pool=P, held=32 * M)
+        base.execute("CREATE VIEW CUPTI_ACTIVITY_KIND_SYNCHRONIZATION AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000) SELECT i AS start, i AS end, 3 AS syncType, zeroblob (1000000) AS streamId, 0 AS deviceId FROM n")
+    if kind == "long":
+        row(A + 4096 * M, 5, name="x" * 500000)
+        for i in range(40):
+            row(A + (4097 + i) * M, 5, memory=77, pool="p" * 1000000)
     if kind == "bad-size":
         row(A + 4096 * M, -5)
     if kind == "bad-text":

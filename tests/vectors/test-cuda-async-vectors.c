@@ -3,7 +3,8 @@
  *
  * A pool has a simulated device of its own, whose events are complete unless a gate is closed that
  * their stream is behind; what a stream waits for is told to all pools.  In e12 each capture is a
- * pool that never hears of the device.
+ * pool that never hears of the device, and what it placed becomes a graph: every upload, launch and
+ * trim has the log's result, and every attribute of graph memory, and the free memory, its value.
  *
  * What each pool is told is written as a trace, too (has-order), and that file is replayed by the
  * engine like any other: every address must be the recorded one, and every refusal a refusal.
@@ -21,7 +22,9 @@
 #include <string.h>
 
 #include "allocators/cuda/async.h"
+#include "allocators/cuda/graph-memory.h"
 #include "sim/engine/replay.h"
+#include "tests/util/device-contract.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
 #include "traces/journal/format.h"
@@ -40,7 +43,7 @@
 static const struct
 {
   const char *name;
-  guint allocs;
+  guint allocs, graph_lines; /* 35 endcap, 31 upload, 72 launch, 35 gtrim, 333 gattr, 137 info */
 } files[] = {
   { "e01-sizes", 769 },
   { "e02-growth", 4660 },
@@ -52,7 +55,7 @@ static const struct
   { "e08-remap", 2806 },
   { "e09-limit", 431 },
   { "e10-full", 117 },
-  { "e12-graphs", 319 },
+  { "e12-graphs", 319, 643 },
   { "t01-training-1", 9740 },
   { "t03-serving-1", 3244 },
   { "t05-large-1", 1518 },
@@ -84,7 +87,16 @@ typedef struct
 {
   guint pool;
   GememBlock block; /* handle NULL: freed, failed, or of 0 bytes */
+  guint graph;      /* of `graphs`, from 1; 0: none */
+  guint in_graph;   /* which of its blocks */
 } Block;
+
+typedef struct
+{
+  GememCudaGraph *graph;
+  guint64 base, end; /* its addresses */
+  gboolean destroyed;
+} Graph;
 
 typedef struct
 {
@@ -95,6 +107,14 @@ typedef struct
   guint line, allocs;
   guint64 works[STREAMS];             /* id of the work that a closed gate is; 0: it is open */
   guint64 last_work, replayed, empty; /* empty: requests of 0 bytes, which no trace compares */
+  GememDevice *device;                /* of graphs */
+  GememCudaGraphMemory *memory;
+  GArray *captured;                   /* GememCudaGraphBlock */
+  GArray *graphs;                     /* Graph, all of them */
+  guint graph_of[POOLS], exec[POOLS]; /* numbers of the file -> of `graphs`, from 1 */
+  gboolean frees[POOLS];              /* executables with auto-free */
+  guint64 free_at_first;
+  guint graph_lines;
 } Replay;
 
 /* ---- the device: streams behind gates */
@@ -137,6 +157,14 @@ pool_of (const Replay *replay, guint number)
   return (GememCudaPool *) replay->pools[number].allocator;
 }
 
+static void
+compare (const Replay *replay, const char *what, guint64 got, guint64 expected)
+{
+  if (got != expected)
+    g_error ("line %u: %s is %" G_GUINT64_FORMAT ", not %" G_GUINT64_FORMAT, replay->line, what,
+             got, expected);
+}
+
 /* ---- the same as a trace */
 
 /* ---- the same as a journal */
@@ -160,7 +188,7 @@ add_call (Pool *pool, JournalRecord record)
 }
 
 static void
-begin_journal (Pool *pool)
+begin_journal (Pool *pool, guint64 max)
 {
   const JournalHeader header = {
     .magic = JOURNAL_MAGIC, .version = JOURNAL_VERSION, .slot_size = JOURNAL_SLOT, .attributes = 1
@@ -171,7 +199,7 @@ begin_journal (Pool *pool)
   g_byte_array_set_size (pool->journal, JOURNAL_BLOCK);
   memset (pool->journal->data + sizeof header, 0, JOURNAL_BLOCK - sizeof header);
   pool->places = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
-  add_call (pool, (JournalRecord){ .call = JOURNAL_POOL_CREATE, .p = OWN_POOL });
+  add_call (pool, (JournalRecord){ .call = JOURNAL_POOL_CREATE, .p = OWN_POOL, .q = max });
 }
 
 static void
@@ -244,12 +272,13 @@ call_of (Pool *pool, const GememTraceEvent *event)
   add_call (pool, record);
 }
 
-/* The journal as a trace, in place of the other one. */
+/* The journal as a trace, in place of the other one; its calls tell the limit of the pool. */
 static void
 convert_journal (Pool *pool)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *path = g_build_filename (test_tmpdir (), "pool.gmj", NULL);
+  const char *others = strchr (pool->info.settings, ',');
   GememTraceReader *reader;
   GememTraceWriter *writer;
   const GememTraceEvent *events;
@@ -264,7 +293,7 @@ convert_journal (Pool *pool)
   g_assert_cmpuint (reader->info.flags & (GEMEM_TRACE_HAS_ORDER | GEMEM_TRACE_HAS_SETTINGS), ==,
                     GEMEM_TRACE_HAS_ORDER | GEMEM_TRACE_HAS_SETTINGS);
   reader->info.allocator = g_strdup (pool->info.allocator);
-  reader->info.settings = g_strdup (pool->info.settings);
+  reader->info.settings = g_strdup (others != NULL ? others + 1 : "");
   reader->info.flags |= GEMEM_TRACE_IS_VECTOR;
   writer = gemem_trace_create (pool->path, NULL, &reader->info, &error);
   g_assert_no_error (error);
@@ -326,7 +355,7 @@ write_gates (const Replay *replay, Pool *pool)
 }
 
 static void
-begin_trace (const Replay *replay, Pool *pool, const char *spec, const char *device)
+begin_trace (const Replay *replay, Pool *pool, guint64 max, const char *spec, const char *device)
 {
   g_autoptr (GError) error = NULL;
 
@@ -340,7 +369,7 @@ begin_trace (const Replay *replay, Pool *pool, const char *spec, const char *dev
   pool->info.settings = g_strdup (strchr (spec, ':') + 1);
   pool->trace = gemem_trace_create (pool->path, NULL, &pool->info, &error);
   g_assert_no_error (error);
-  begin_journal (pool);
+  begin_journal (pool, max);
   add_attributes (pool, &((GememCudaPool *) pool->allocator)->params);
   write_gates (replay, pool);
 }
@@ -467,7 +496,7 @@ make_pool (Replay *replay, guint number, guint64 max, const char *settings)
   klass.event_record = record_gated;
   klass.event_query = query_gated;
   pool->allocator->device->klass = &klass;
-  begin_trace (replay, pool, spec, device);
+  begin_trace (replay, pool, max, spec, device);
   for (guint i = 0; i < 2; i++) /* two streams: the pool records an event with every free */
     pool->allocator->klass->streams.record (pool->allocator, JOIN_ID, i, G_MAXUINT64);
 }
@@ -582,7 +611,9 @@ run_alloc (Replay *replay, char **words, const char *said)
   const guint64 expected = *said == 'E' ? FAILED : g_ascii_strtoull (said, NULL, 16);
   guint64 got = FAILED;
 
-  *block = (Block){ .pool = number_of_pool };
+  *block = (Block){ .pool = number_of_pool,
+                    .graph = number_of_pool == CAPTURE ? replay->graphs->len + 1 : 0,
+                    .in_graph = replay->captured->len };
   replay->allocs++;
   replay->empty += request.size == 0;
   if (gemem_cuda_pool_alloc (pool->allocator, &request, &block->block))
@@ -590,11 +621,29 @@ run_alloc (Replay *replay, char **words, const char *said)
   if (pool->base == 0 && expected != FAILED && expected != 0)
     pool->base = expected;
   write_alloc (pool, number (words[1]), &request, expected);
+  if (number_of_pool == CAPTURE)
+    {
+      const GememCudaGraphBlock captured = { .offset = expected - pool->base,
+                                             .size = request.size,
+                                             .stays = TRUE };
+      g_array_append_val (replay->captured, captured);
+    }
   if (got != FAILED && got != 0)
     got = got - pool_of (replay, number_of_pool)->range + pool->base;
   if (got != expected)
     g_error ("line %u: block at 0x%" G_GINT64_MODIFIER "x, not 0x%" G_GINT64_MODIFIER "x",
              replay->line, got, expected);
+}
+
+/* While the graph is captured, the graph frees the block; afterwards the program does. */
+static void
+free_in_graph (Replay *replay, const Block *block)
+{
+  if (block->graph > replay->graphs->len)
+    g_array_index (replay->captured, GememCudaGraphBlock, block->in_graph).stays = FALSE;
+  else if (block->graph > 0)
+    g_assert_true (gemem_cuda_graph_free_block (
+        g_array_index (replay->graphs, Graph, block->graph - 1).graph, block->in_graph));
 }
 
 static void
@@ -610,6 +659,7 @@ run_free (Replay *replay, char **words)
   if (block->block.handle != NULL)
     gemem_cuda_pool_free_on (replay->pools[block->pool].allocator, &block->block, stream);
   block->block.handle = NULL;
+  free_in_graph (replay, block);
 }
 
 static void
@@ -728,6 +778,124 @@ run_open (Replay *replay, guint stream)
                   (JournalRecord){ .call = JOURNAL_STREAM_SYNC, .q = 1, .r = s + 100 });
 }
 
+/* ---- graphs */
+
+/* A graph lies behind those that exist, or have a block that is not freed. */
+static void
+end_capture (Replay *replay, guint graph)
+{
+  Graph new = { .base = replay->pools[CAPTURE].base };
+  guint64 behind_all = 0;
+
+  end_pool (replay, CAPTURE);
+  new.end = new.base;
+  for (guint i = 0; i < replay->captured->len; i++)
+    {
+      const GememCudaGraphBlock *block = &g_array_index (replay->captured, GememCudaGraphBlock, i);
+      const guint64 chunks = (block->offset + block->size + GEMEM_CUDA_GRAPH_CHUNK - 1)
+                             / GEMEM_CUDA_GRAPH_CHUNK;
+      new.end = MAX (new.end, new.base + chunks *GEMEM_CUDA_GRAPH_CHUNK);
+    }
+  for (guint i = 0; i < replay->graphs->len; i++)
+    {
+      const Graph *other = &g_array_index (replay->graphs, Graph, i);
+
+      if (!other->destroyed || gemem_cuda_graph_unfreed (other->graph) > 0)
+        behind_all = MAX (behind_all, other->end);
+    }
+  if (behind_all == 0 && replay->graphs->len > 0)
+    behind_all = g_array_index (replay->graphs, Graph, 0).base;
+  compare (replay, "base of the graph", new.base, behind_all == 0 ? new.base : behind_all);
+  new.graph = gemem_cuda_graph_new (replay->memory, (gpointer) replay->captured->data,
+                                    replay->captured->len);
+  g_array_append_val (replay->graphs, new);
+  replay->graph_of[graph] = replay->graphs->len;
+  g_array_set_size (replay->captured, 0);
+}
+
+static void
+end_launches (Replay *replay)
+{
+  for (guint i = 0; i < STREAMS; i++)
+    if (behind[i] == 0)
+      gemem_cuda_graph_memory_done (replay->memory, i);
+}
+
+static void
+run_launch (Replay *replay, char **words, const char *said)
+{
+  const guint number_of_exec = (guint) number (words[1]);
+  const guint stream = work_on (replay, words[2]);
+  const guint of = replay->exec[number_of_exec];
+  GememCudaGraph *graph = g_array_index (replay->graphs, Graph, of - 1).graph;
+  GememCudaGraphResult result;
+
+  if (words[0][0] == 'u')
+    result = gemem_cuda_graph_upload (graph, stream);
+  else
+    result = gemem_cuda_graph_launch (graph, stream, replay->frees[number_of_exec]);
+  g_assert_cmpint (result, !=, GEMEM_CUDA_GRAPH_NO_MEMORY);
+  g_assert_cmpstr (result == GEMEM_CUDA_GRAPH_OK ? "ok" : "E1", ==, said);
+}
+
+static void
+check_free (Replay *replay)
+{
+  guint64 held = replay->memory->reserved;
+
+  if (replay->free_at_first == 0)
+    replay->free_at_first = replay->free;
+  for (guint i = 0; i < POOLS; i++)
+    if (replay->pools[i].allocator != NULL && i != CAPTURE)
+      held += pool_of (replay, i)->reserved;
+  compare (replay, "free", replay->free_at_first - held, replay->free);
+}
+
+static void
+check_graph_memory (const Replay *replay, char **said)
+{
+  static const char *const names[] = { "used=", "usedhigh=", "reserved=", "reservedhigh=" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_assert_true (g_str_has_prefix (said[i + 1], names[i]));
+      compare (replay, names[i],
+               i % 2 == 0 ? replay->memory->reserved : replay->memory->reserved_high,
+               number (said[i + 1] + strlen (names[i])));
+    }
+}
+
+/* Of e12, whose lines are all checked; `free` of the line is noted. */
+static void
+run_graph_line (Replay *replay, char **words, char **said)
+{
+  const char *op = words[0];
+  guint number_of_graph;
+
+  replay->graph_lines++;
+  end_launches (replay);
+  if (strcmp (op, "upload") == 0 || strcmp (op, "launch") == 0)
+    run_launch (replay, words, said[1]);
+  else if (strcmp (op, "gattr") == 0)
+    check_graph_memory (replay, said);
+  else if (strcmp (op, "info") == 0)
+    check_free (replay);
+  else if (strcmp (op, "gtrim") == 0)
+    gemem_cuda_graph_memory_trim (replay->memory);
+  else if (strcmp (op, "endcap") == 0)
+    end_capture (replay, (guint) number (words[1]));
+  else
+    replay->graph_lines--;
+  if (strcmp (op, "inst") == 0)
+    {
+      number_of_graph = (guint) number (words[words[2] != NULL ? 2 : 1]);
+      replay->exec[number (words[1])] = replay->graph_of[number_of_graph];
+      replay->frees[number (words[1])] = words[2] != NULL && number (words[3]) == 1;
+    }
+  else if (strcmp (op, "grdestroy") == 0)
+    g_array_index (replay->graphs, Graph, replay->graph_of[number (words[1])] - 1).destroyed = TRUE;
+}
+
 static void
 run_line (Replay *replay, char **words, const char *said)
 {
@@ -770,8 +938,6 @@ run_line (Replay *replay, char **words, const char *said)
   else if (strcmp (op, "cap") == 0)
     make_pool (replay, CAPTURE, 0,
                ",reuse_allow_opportunistic=no,reuse_allow_internal_dependencies=no");
-  else if (strcmp (op, "endcap") == 0)
-    end_pool (replay, CAPTURE);
 }
 
 /* ---- attributes */
@@ -793,14 +959,6 @@ note_attributes (Replay *replay, char **said)
           : **said == 'R' ? &pool->reserved_high
                           : &pool->used_high) = value;
       }
-}
-
-static void
-compare (const Replay *replay, const char *what, guint64 got, guint64 expected)
-{
-  if (got != expected)
-    g_error ("line %u: %s is %" G_GUINT64_FORMAT ", not %" G_GUINT64_FORMAT, replay->line, what,
-             got, expected);
 }
 
 static void
@@ -847,9 +1005,31 @@ replay_lines (Replay *replay, char **ops, char **log)
       said = g_strsplit (*log, " ", -1);
       run_line (replay, words, said[0] != NULL && said[1] != NULL ? said[1] : "");
       note_attributes (replay, said);
+      if (replay->memory != NULL)
+        run_graph_line (replay, words, said);
       if (replay->attributes)
         compare_attributes (replay);
     }
+}
+
+static void
+begin_graphs (Replay *replay)
+{
+  g_autofree char *capacity = g_strdup_printf ("capacity=%" G_GUINT64_FORMAT "B", TOTAL);
+
+  replay->device = test_device_new ("sim", capacity);
+  replay->memory = gemem_cuda_graph_memory_new (replay->device);
+}
+
+static void
+end_graphs (Replay *replay)
+{
+  for (guint i = 0; i < replay->graphs->len; i++)
+    gemem_cuda_graph_free (g_array_index (replay->graphs, Graph, i).graph);
+  g_assert_cmpuint (replay->device->held, ==, replay->memory->reserved);
+  gemem_cuda_graph_memory_free (replay->memory);
+  g_assert_cmpuint (replay->device->held, ==, 0);
+  gemem_device_destroy (replay->device);
 }
 
 static void
@@ -866,15 +1046,24 @@ test_file (gconstpointer data)
   marks = g_array_new (FALSE, TRUE, sizeof (guint32));
   recorded = g_array_new (FALSE, TRUE, sizeof (guint32));
   replay.blocks = g_array_new (FALSE, TRUE, sizeof (Block));
+  replay.captured = g_array_new (FALSE, TRUE, sizeof (GememCudaGraphBlock));
+  replay.graphs = g_array_new (FALSE, TRUE, sizeof (Graph));
+  if (files[i].graph_lines > 0)
+    begin_graphs (&replay);
   replay_lines (&replay, ops, log);
   for (guint p = 0; p < POOLS; p++)
     if (replay.pools[p].allocator != NULL)
       end_pool (&replay, p);
   g_assert_cmpuint (replay.allocs, ==, files[i].allocs);
   g_assert_cmpuint (replay.replayed, ==, replay.allocs - replay.empty);
+  g_assert_cmpuint (replay.graph_lines, ==, files[i].graph_lines);
+  if (replay.memory != NULL)
+    end_graphs (&replay);
   g_array_unref (marks);
   g_array_unref (recorded);
   g_array_unref (replay.blocks);
+  g_array_unref (replay.captured);
+  g_array_unref (replay.graphs);
 }
 
 int

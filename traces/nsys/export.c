@@ -41,6 +41,7 @@ extern const GememTraceFormat gemem_format_nsys;
 #define MAX_ADDRESS_BITS 56 /* the number of the process is above */
 #define MAX_PROCESSES 256u
 #define MAX_POOLS 65536u
+#define LONGEST_NAME 1000u
 
 typedef enum
 {
@@ -456,13 +457,27 @@ refuse (const Nsys *self, GError **error)
   return FALSE;
 }
 
+/* FALSE of a view too: what it computes is no export's, and may be of any size. */
 static gboolean
 has_columns (const Nsys *self, const char *table, const char *const *names)
 {
+  if (!gemem_nsys_database_has_table (self->database, table))
+    return FALSE;
   for (; *names != NULL; names++)
     if (!gemem_nsys_database_has_column (self->database, table, *names))
       return FALSE;
   return TRUE;
+}
+
+/* Adds @column to @query; what is no whole number is a short text.  In a damaged file all rows may have one long text,
+ * and SQLite keeps each of them. */
+static void
+append_number (GString *query, const char *column)
+{
+  g_string_append_printf (query,
+                          "CASE typeof (%s) WHEN 'integer' THEN %s WHEN 'null' THEN NULL ELSE '' "
+                          "END",
+                          column, column);
 }
 
 /* Adds rows of another table to @query: @start, @id (for ADDRESS) and @row are expressions, @from is what
@@ -472,11 +487,13 @@ append_rows (GString *query, const char *start, const char *id, const char *row,
 {
   g_string_append_printf (query, " UNION ALL SELECT %s", start);
   for (guint i = 1; i < COLUMNS; i++)
-    g_string_append_printf (query, ", %s",
-                            i == ADDRESS  ? id
-                            : i == DEVICE ? "t.deviceId"
-                            : i == STREAM ? "t.streamId"
-                                          : "NULL");
+    {
+      g_string_append (query, ", ");
+      if (i == DEVICE || i == STREAM)
+        append_number (query, i == DEVICE ? "t.deviceId" : "t.streamId");
+      else
+        g_string_append (query, i == ADDRESS ? id : "NULL");
+    }
   g_string_append_printf (query, ", %s, t.rowid FROM %s", row, from);
 }
 
@@ -484,7 +501,8 @@ append_rows (GString *query, const char *start, const char *id, const char *row,
 #define WITH_CALLS \
   " t LEFT JOIN (SELECT correlationId, globalTid >> 24 AS process, min (start) AS start " \
   "FROM " CALLS \
-  " GROUP BY 1, 2) c ON c.correlationId = t.correlationId AND c.process = t.globalPid >> 24"
+  " WHERE typeof (correlationId) = 'integer' AND typeof (start) = 'integer' GROUP BY 1, 2) c ON " \
+  "c.correlationId = t.correlationId AND c.process = t.globalPid >> 24"
 
 #define OF_EVENT "ifnull (t.contextId, 0) * 4294967296 + t.eventId"
 
@@ -567,7 +585,13 @@ make_query (Nsys *self, GError **error)
                        gemem_input_name (self->input), columns[i]);
           return NULL;
         }
-      g_string_append_printf (query, "%s %s", i > 0 ? "," : "", has ? columns[i] : "NULL");
+      g_string_append (query, i > 0 ? ", " : " ");
+      if (!has)
+        g_string_append (query, "NULL");
+      else if (i == NAME)
+        g_string_append_printf (query, "substr (%s, 1, %u)", columns[i], LONGEST_NAME);
+      else
+        append_number (query, columns[i]);
     }
   g_string_append (query, ", 0, rowid FROM " MEMORY);
   if (self->ordered)

@@ -12,8 +12,8 @@
 
 typedef struct
 {
-  guint64 address, size;
-  guint64 blocks; /* in use */
+  GememTreeNode node; /* by address; group: whether a block is in use */
+  guint64 size, blocks;
 } Segment;
 
 void
@@ -24,7 +24,7 @@ gemem_pytorch_releases_init (GememPytorchReleases *releases)
   releases->pools = g_array_new (FALSE, FALSE, sizeof (guint32));
   releases->requests = g_byte_array_new ();
   releases->misses = g_array_new (FALSE, FALSE, sizeof (gint64));
-  releases->segments = g_array_new (FALSE, FALSE, sizeof (Segment));
+  gemem_slab_init (&releases->slab, sizeof (Segment));
   releases->strays = g_array_new (FALSE, FALSE, sizeof (GememPytorchStray));
   releases->kept = g_array_new (FALSE, FALSE, sizeof (GememPytorchKept));
   gemem_idset_init (&releases->known);
@@ -37,7 +37,8 @@ gemem_pytorch_releases_clear (GememPytorchReleases *releases)
   g_clear_pointer (&releases->pools, g_array_unref);
   g_clear_pointer (&releases->requests, g_byte_array_unref);
   g_clear_pointer (&releases->misses, g_array_unref);
-  g_clear_pointer (&releases->segments, g_array_unref);
+  gemem_tree_clear (&releases->segments);
+  gemem_slab_clear (&releases->slab);
   g_clear_pointer (&releases->strays, g_array_unref);
   g_clear_pointer (&releases->kept, g_array_unref);
   gemem_idset_clear (&releases->known);
@@ -89,65 +90,89 @@ look_at_stack (GememPytorchReleases *releases, const GememTraceEvent *event, gui
 
 /* ---- segments without a block in use */
 
-/* How many segments start at or below @address. */
-static guint
-count_below (const GememPytorchReleases *releases, guint64 address)
+/* The segment with the highest start at or below @address among those that are in use (or not); NULL: none. */
+static Segment *
+segment_below (const GememPytorchReleases *releases, guint64 in_use, guint64 address)
 {
-  guint low = 0, high = releases->segments->len;
+  GememTreeNode *node = gemem_tree_before (&releases->segments, in_use, address == G_MAXUINT64,
+                                           address + 1);
 
-  while (low < high)
-    {
-      const guint middle = low + (high - low) / 2;
-      if (g_array_index (releases->segments, Segment, middle).address <= address)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-  return low;
+  return node != NULL && node->group == in_use ? GEMEM_TREE_ENTRY (node, Segment, node) : NULL;
+}
+
+static Segment *
+segment_at (const GememPytorchReleases *releases, guint64 address)
+{
+  Segment *used = segment_below (releases, 1, address),
+          *unused = segment_below (releases, 0, address);
+
+  return used == NULL || (unused != NULL && unused->node.address > used->node.address) ? unused
+                                                                                       : used;
+}
+
+static void
+set_blocks (GememPytorchReleases *releases, Segment *segment, guint64 blocks)
+{
+  const guint64 in_use = blocks > 0;
+
+  segment->blocks = blocks;
+  if (segment->node.group == in_use)
+    return;
+  gemem_tree_remove (&releases->segments, &segment->node);
+  segment->node.group = in_use;
+  gemem_tree_insert (&releases->segments, &segment->node);
 }
 
 /* Follows which segments have blocks in use. */
 static void
 follow_segments (GememPytorchReleases *releases, const GememTraceEvent *event)
 {
-  const guint below = count_below (releases, event->address);
-  Segment *segment = below > 0 ? &g_array_index (releases->segments, Segment, below - 1) : NULL;
+  Segment *segment = segment_at (releases, event->address);
 
   if (event->kind == GEMEM_EVENT_SEGMENT_ALLOC && event->pool == 0)
     {
-      const Segment made = { event->address, event->size, 0 };
-      g_array_insert_val (releases->segments, below, made);
+      if (segment == NULL || segment->node.address != event->address)
+        {
+          segment = gemem_slab_alloc (&releases->slab);
+          segment->node.address = event->address;
+          gemem_tree_insert (&releases->segments, &segment->node);
+        }
+      segment->size = event->size;
+      set_blocks (releases, segment, 0);
     }
-  else if (segment == NULL || event->address - segment->address >= segment->size)
+  else if (segment == NULL || event->address - segment->node.address >= segment->size)
     return;
-  else if (event->kind == GEMEM_EVENT_SEGMENT_FREE && segment->address == event->address)
-    g_array_remove_index (releases->segments, below - 1);
+  else if (event->kind == GEMEM_EVENT_SEGMENT_FREE && segment->node.address == event->address)
+    {
+      gemem_tree_remove (&releases->segments, &segment->node);
+      gemem_slab_free (&releases->slab, segment);
+    }
   else if (event->kind == GEMEM_EVENT_ALLOC)
-    segment->blocks++;
+    set_blocks (releases, segment, segment->blocks + 1);
   else if (event->kind == GEMEM_EVENT_FREE_COMPLETED && segment->blocks > 0)
-    segment->blocks--;
+    set_blocks (releases, segment, segment->blocks - 1);
 }
 
-static gboolean
-any_unused (const GememPytorchReleases *releases)
+/* The unused segment with the lowest address; NULL: there is none. */
+static GememTreeNode *
+first_unused (const GememPytorchReleases *releases)
 {
-  for (guint i = 0; i < releases->segments->len; i++)
-    if (g_array_index (releases->segments, Segment, i).blocks == 0)
-      return TRUE;
-  return FALSE;
+  GememTreeNode *first = gemem_tree_first (&releases->segments);
+
+  return first != NULL && first->group == 0 ? first : NULL;
 }
 
 /* Keeps which segments a request that fails now would have released. */
 static void
 keep_unused (GememPytorchReleases *releases)
 {
-  for (guint i = 0; i < releases->segments->len && releases->kept->len < MOST_KEPT; i++)
+  for (GememTreeNode *node = first_unused (releases);
+       node != NULL && node->group == 0 && releases->kept->len < MOST_KEPT;
+       node = gemem_tree_next (node))
     {
-      const Segment *segment = &g_array_index (releases->segments, Segment, i);
-      const GememPytorchKept kept = { releases->events, segment->address };
+      const GememPytorchKept kept = { releases->events, node->address };
 
-      if (segment->blocks == 0)
-        g_array_append_val (releases->kept, kept);
+      g_array_append_val (releases->kept, kept);
     }
 }
 
@@ -237,7 +262,7 @@ end_run (GememPytorchReleases *releases, const GememTraceEvent *next, guint32 st
                             && (next->kind == GEMEM_EVENT_SEGMENT_ALLOC
                                 || next->kind == GEMEM_EVENT_SEGMENT_MAP);
 
-  run->left = !releases->stacks && any_unused (releases);
+  run->left = !releases->stacks && first_unused (releases) != NULL;
   run->failed = next != NULL && next->kind == GEMEM_EVENT_OOM && next->size > 0;
   run->whole |= run->n_pools == 0;
   if (obtained || run->failed)

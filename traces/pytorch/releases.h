@@ -40,12 +40,13 @@
  *
  * The cache of pinned host memory frees by itself what is larger than it may keep, and nothing else.
  *
- * Memory: 80 bytes per run, 4 per private pool, 1 per stack, 24 per segment, 16 for each kept one of 4096 failures.  Origin: peers.md 1a.4 to 1a.8, 2.1,
- * and what PyTorch 2.0 to 2.15 write.
+ * Memory: 80 bytes per run, 4 per private pool, 1 per stack, 80 per segment, 16 for each of at most 65536 that failures
+ * kept.  Origin: peers.md 1a.4 to 1a.8, 2.1, and what PyTorch 2.0 to 2.15 write.
  */
 #pragma once
 
 #include "base/idset.h"
+#include "base/tree.h"
 #include "traces/trace.h"
 
 typedef enum
@@ -113,8 +114,8 @@ typedef struct
   guint32 fresh_pool; /* after finish: a number that no pool has; 0: events name their pool */
 
   /* private: first pass */
-  GArray *
-      segments; /* Segment: made by the events so far, plain, of no pool that is named, by address */
+  GememTree segments; /* Segment: made by the events so far, plain, of no pool that is named */
+  GememSlab slab;     /* of them */
   /* gint64: bytes reserved when a segment was obtained without a release before */
   GArray *misses;
   GByteArray *requests;     /* per stack: 1 if a request has it */
@@ -137,7 +138,7 @@ void gemem_pytorch_releases_clear (GememPytorchReleases *releases);
 
 /* First pass: takes the next event.  @stack: number of its stack (0: none); @empties: the stack
  * contains empty_cache; @seen: for a requested free, whether the allocation of its block was seen
- * (ignored once `own` is set); @made: 1 + number of the event that made the segment which is freed, 0: none did.  O(1). */
+ * (ignored once `own` is set); @made: 1 + number of the event that made the segment which is freed, 0: none did.  O(log segments). */
 void gemem_pytorch_releases_event (GememPytorchReleases *releases, const GememTraceEvent *event,
                                    guint32 stack, gboolean empties, gboolean seen, guint64 made);
 /* What is known of the recorded allocator. */

@@ -18,19 +18,51 @@ compare_phases (gconstpointer a, gconstpointer b)
   return (x->time > y->time) - (x->time < y->time);
 }
 
-/* Drops of the first @*keep phases, which began before the events, the newest one named @tag. */
-static void
-drop_phase (GArray *phases, guint *keep, guint32 tag)
+/* Of the first @n phases, which begin before the events, those stay that do not end before them; an end is that of the
+ * newest of its name.  Returns how many stay. */
+static guint
+close_earlier (GArray *phases, guint n)
 {
-  for (guint i = *keep; i-- > 0;)
-    if (g_array_index (phases, GememSnapshotPhase, i).tag == tag)
-      {
-        for (guint j = i + 1; j < *keep; j++)
-          g_array_index (phases, GememSnapshotPhase, j - 1) = g_array_index (phases,
-                                                                             GememSnapshotPhase, j);
-        --*keep;
-        return;
-      }
+  GememIdMap *open = gemem_idmap_new (
+      sizeof (guint64)); /* tag -> the newest phase, 1 is the first */
+  g_autofree guint64 *older = g_new (guint64,
+                                     (gsize) n + 1); /* by phase: the one before of its tag */
+  guint keep = 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      const GememSnapshotPhase *phase = &g_array_index (phases, GememSnapshotPhase, i);
+      guint64 *newest = gemem_idmap_insert (open, phase->tag, NULL);
+
+      if (phase->kind == GEMEM_EVENT_PHASE)
+        {
+          older[i] = *newest;
+          *newest = (guint64) i + 1;
+        }
+      else if (phase->kind == GEMEM_EVENT_PHASE_END && *newest > 0)
+        {
+          const guint begin = (guint) *newest - 1;
+
+          g_array_index (phases, GememSnapshotPhase, begin).kind = GEMEM_EVENT_PHASE_END;
+          *newest = older[begin];
+        }
+    }
+  for (guint i = 0; i < n; i++)
+    if (g_array_index (phases, GememSnapshotPhase, i).kind != GEMEM_EVENT_PHASE_END)
+      g_array_index (phases, GememSnapshotPhase, keep++) = g_array_index (phases,
+                                                                          GememSnapshotPhase, i);
+  gemem_idmap_free (open);
+  return keep;
+}
+
+static guint
+count_begins (const GArray *phases)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < phases->len; i++)
+    n += g_array_index (phases, GememSnapshotPhase, i).kind == GEMEM_EVENT_PHASE;
+  return n;
 }
 
 /* Keeps the phases and changes of settings that the device's events fall into, in order of time;
@@ -38,29 +70,26 @@ drop_phase (GArray *phases, guint *keep, guint32 tag)
 static void
 settle_phases (GememSnapshot *snapshot, GememSnapshotDevice *device)
 {
-  guint keep = 0, begun = 0, kept = 0;
+  GArray *phases = device->phases;
+  guint n = 0, keep = 0;
 
-  g_array_append_vals (device->phases, snapshot->changes->data, snapshot->changes->len);
-  g_array_sort (device->phases, compare_phases);
-  for (guint i = 0; i < device->phases->len; i++)
+  g_array_append_vals (phases, snapshot->changes->data, snapshot->changes->len);
+  g_array_sort (phases, compare_phases);
+  snapshot->reader.info.skipped += count_begins (phases);
+  if (snapshot->has_time && device->events > 0)
     {
-      GememSnapshotPhase phase = g_array_index (device->phases, GememSnapshotPhase, i);
-      const gboolean begins = phase.kind == GEMEM_EVENT_PHASE;
-      begun += begins;
-      if (!snapshot->has_time || device->events == 0 || phase.time > device->last)
-        continue;
-      if (phase.time < device->first && phase.kind == GEMEM_EVENT_PHASE_END)
-        {
-          drop_phase (device->phases, &keep, phase.tag);
-          continue;
-        }
-      phase.time = MAX (phase.time, device->first);
-      g_array_index (device->phases, GememSnapshotPhase, keep++) = phase;
+      while (n < phases->len && g_array_index (phases, GememSnapshotPhase, n).time < device->first)
+        n++;
+      keep = close_earlier (phases, n);
+      for (guint i = 0; i < keep; i++)
+        g_array_index (phases, GememSnapshotPhase, i).time = device->first;
+      for (; n < phases->len && g_array_index (phases, GememSnapshotPhase, n).time <= device->last;
+           n++)
+        g_array_index (phases, GememSnapshotPhase, keep++) = g_array_index (phases,
+                                                                            GememSnapshotPhase, n);
     }
-  for (guint i = 0; i < keep; i++)
-    kept += g_array_index (device->phases, GememSnapshotPhase, i).kind == GEMEM_EVENT_PHASE;
-  snapshot->reader.info.skipped += begun - kept;
-  g_array_set_size (device->phases, keep);
+  g_array_set_size (phases, keep);
+  snapshot->reader.info.skipped -= count_begins (phases);
 }
 
 /* The part of @device that the program may take from its first event on; GEMEM_NO_TAG: not told. */
@@ -120,16 +149,20 @@ settle_part (GememSnapshot *snapshot)
   for (guint i = 0; i < snapshot->devices->len; i++)
     {
       const GememSnapshotDevice *device = snapshot->devices->pdata[i];
-      for (guint p = device->phases->len; p-- > 0;)
+      guint keep = 0;
+
+      for (guint p = 0; p < device->phases->len; p++)
         {
-          const GememSnapshotPhase *phase = &g_array_index (device->phases, GememSnapshotPhase, p);
-          if (phase->kind != GEMEM_EVENT_SETTINGS)
+          const GememSnapshotPhase phase = g_array_index (device->phases, GememSnapshotPhase, p);
+          const gboolean sets = phase.kind == GEMEM_EVENT_SETTINGS;
+
+          if (sets && part != GEMEM_NO_TAG && phase.time <= device->first)
             continue;
-          if (part != GEMEM_NO_TAG && phase->time <= device->first)
-            g_array_remove_index (device->phases, p);
-          else
+          if (sets)
             info->flags |= GEMEM_TRACE_HAS_SETTINGS;
+          g_array_index (device->phases, GememSnapshotPhase, keep++) = phase;
         }
+      g_array_set_size (device->phases, keep);
     }
   if (part == GEMEM_NO_TAG)
     return;

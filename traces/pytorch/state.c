@@ -23,6 +23,13 @@ typedef struct
   guint64 start, end;
 } Range;
 
+/* A segment in `gone_now`. */
+typedef struct
+{
+  GememTreeNode node; /* by address */
+  const GememPytorchSegment *segment;
+} Gone;
+
 static gboolean G_GNUC_PRINTF (2, 3) fail (GError **error, const char *format, ...)
 {
   va_list arguments;
@@ -45,7 +52,7 @@ gemem_pytorch_state_init (GememPytorchState *state)
   state->final_blocks = g_array_new (FALSE, FALSE, sizeof (GememPytorchBlock));
   state->pool_segments = g_array_new (FALSE, FALSE, sizeof (GememPytorchSegment));
   state->gone = g_array_new (FALSE, FALSE, sizeof (GememPytorchSegment));
-  state->gone_now = g_array_new (FALSE, FALSE, sizeof (GememPytorchSegment));
+  gemem_slab_init (&state->gone_slab, sizeof (Gone));
   state->mapped = g_array_new (FALSE, FALSE, sizeof (Range));
   state->live = gemem_idmap_new (sizeof (guint64));
   state->held = gemem_idmap_new (sizeof (guint64));
@@ -60,7 +67,8 @@ gemem_pytorch_state_clear (GememPytorchState *state)
   g_clear_pointer (&state->final_blocks, g_array_unref);
   g_clear_pointer (&state->pool_segments, g_array_unref);
   g_clear_pointer (&state->gone, g_array_unref);
-  g_clear_pointer (&state->gone_now, g_array_unref);
+  gemem_tree_clear (&state->gone_now);
+  gemem_slab_clear (&state->gone_slab);
   g_clear_pointer (&state->mapped, g_array_unref);
   g_clear_pointer (&state->live, gemem_idmap_free);
   g_clear_pointer (&state->held, gemem_idmap_free);
@@ -547,10 +555,34 @@ count_segments (const GArray *segments, guint64 address)
   return low;
 }
 
+/* The segment in `gone_now` with the highest start at or below @address; NULL: none. */
+static Gone *
+gone_below (const GememPytorchState *state, guint64 address)
+{
+  GememTreeNode *node = gemem_tree_before (&state->gone_now, 0, address == G_MAXUINT64,
+                                           address + 1);
+
+  return node != NULL ? GEMEM_TREE_ENTRY (node, Gone, node) : NULL;
+}
+
+static void
+add_gone (GememPytorchState *state, const GememPytorchSegment *segment)
+{
+  Gone *gone = gone_below (state, segment->address);
+
+  if (gone == NULL || gone->node.address != segment->address)
+    {
+      gone = gemem_slab_alloc (&state->gone_slab);
+      gone->node.address = segment->address;
+      gemem_tree_insert (&state->gone_now, &gone->node);
+    }
+  gone->segment = segment;
+}
+
 static guint32
 gone_pool (GememPytorchState *state, guint64 address, guint64 event)
 {
-  guint below;
+  Gone *gone;
 
   for (; state->next_gone < state->gone->len; state->next_gone++)
     {
@@ -559,17 +591,16 @@ gone_pool (GememPytorchState *state, guint64 address, guint64 event)
 
       if (segment->since > event)
         break;
-      g_array_insert_vals (state->gone_now, count_segments (state->gone_now, segment->address),
-                           segment, 1);
+      add_gone (state, segment);
     }
-  while ((below = count_segments (state->gone_now, address)) > 0)
+  while ((gone = gone_below (state, address)) != NULL)
     {
-      const GememPytorchSegment *segment = &g_array_index (state->gone_now, GememPytorchSegment,
-                                                           below - 1);
+      const GememPytorchSegment *segment = gone->segment;
 
       if (segment->until >= event)
         return address - segment->address < segment->size ? segment->pool : 0;
-      g_array_remove_index (state->gone_now, below - 1);
+      gemem_tree_remove (&state->gone_now, &gone->node);
+      gemem_slab_free (&state->gone_slab, gone);
     }
   return 0;
 }

@@ -17,6 +17,7 @@
 #pragma once
 
 #include "base/idmap.h"
+#include "base/tree.h"
 #include "base/units.h"
 #include "traces/trace.h"
 
@@ -77,8 +78,9 @@ typedef struct
   GArray *segments; /* initial; after finish: sorted by address */
   GArray *blocks;   /* initial; after finish: sorted by address */
   GArray *final_segments, *final_blocks, *pool_segments;
-  GArray *gone;     /* GememPytorchSegment: of private pools and not final, by `since` */
-  GArray *gone_now; /* those that were made and may be live, by address */
+  GArray *gone;       /* GememPytorchSegment: of private pools and not final, by `since` */
+  GememTree gone_now; /* those that were made and may be live, by address */
+  GememSlab gone_slab;
   guint next_gone;
   /* address -> 1 + index of an initial block (0: seen allocated), shifted by the flag "free
    * requested" */

@@ -291,15 +291,23 @@ write_block (Writer *writer, const GememTraceEvent *event, GError **error)
   return TRUE;
 }
 
-/* A phase that has the name of a layer: "decoder.layers.0->Layer F". */
+/* Whether @name is a layer's, "decoder.layers.0->Layer F", and its line would be read as one: it is one line, and no
+ * call and no iteration. */
+static gboolean
+is_layer (const char *name, gsize length)
+{
+  return length >= 3 && strstr (name, "->") != NULL && name[length - 2] == ' '
+         && strchr ("FBW", name[length - 1]) != NULL && strpbrk (name, "\r\n") == NULL
+         && strstr (name, ITERATION) == NULL && !is_call (name, name + length);
+}
+
 static void
 write_phase (Writer *writer, const GememTraceEvent *event)
 {
   const char *name = writer->file.info->strings->pdata[event->tag];
   const gsize length = strlen (name);
 
-  if (length < 3 || strstr (name, "->") == NULL || name[length - 2] != ' '
-      || strchr ("FBW", name[length - 1]) == NULL)
+  if (!is_layer (name, length))
     return;
   g_string_append_printf (writer->lines, "%.*s" LAYER "%c-%s\n", (int) length - 2, name,
                           name[length - 1], event->kind == GEMEM_EVENT_PHASE ? "start" : "end");
