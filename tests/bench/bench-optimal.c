@@ -39,7 +39,7 @@ static const Row rows[] = {
   { "training", "quick", 1000000, 0, 5 },       { "guillotine", "normal", 200, 0, 5 },
   { "guillotine", "thorough", 500, 1, 20 },     { "slack", "thorough", 400, 20, 8 },
   { "guillotine", "thorough", 10000, 10, 1 },   { "guillotine", "thorough", 100000, 20, 1 },
-  { "guillotine", "thorough", 1000000, 30, 1 },
+  { "guillotine", "thorough", 1000000, 30, 1 }, { "slack", "thorough", 10000, 10, 5 },
 };
 
 /* ---- workloads */
