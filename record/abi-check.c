@@ -33,6 +33,9 @@ _Static_assert(CU_MEM_ALLOCATION_TYPE_PINNED == KIND_PINNED
 #define SAME_FIELD(record, field, own, own_field) \
   _Static_assert(offsetof (record, field) == offsetof (own, own_field), \
                  #record "." #field " is where abi.h says")
+#if CUDA_VERSION >= 13000
+SAME_FIELD (CUmemPoolProps, maxSize, PoolProperties, max_size);
+#endif
 #define SAME_FORMAT(format, own) \
   _Static_assert((int) CU_AD_FORMAT_##format == (int) ARRAY_##own, "formats of arrays")
 SAME_FORMAT (UNSIGNED_INT8, UINT8);

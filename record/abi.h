@@ -26,6 +26,15 @@ typedef struct
   int kind, handle_types, location_type, location;
 } Properties;
 
+/* The beginning of CUmemPoolProps and cudaMemPoolProps; before CUDA 12 the limit was reserved, and
+ * had to be 0. */
+typedef struct
+{
+  Properties properties;
+  void *security;
+  size_t max_size;
+} PoolProperties;
+
 /* CUmemLocation. */
 typedef struct
 {

@@ -4,17 +4,37 @@
 
 #include "record/shapes.h"
 
-SHAPE (POOL_CREATE, Handle *pool, const Properties *properties)
+/* From here on the journal tells how pools are set. */
+static void
+tell_attributes (void)
 {
-  REAL ((Handle *, const Properties *), pool, properties);
-  int result = real (pool, properties);
-  bool on_device = properties != NULL && properties->location_type == LOCATION_DEVICE;
-  return gemem_recorder_leave_with (
-      result, NULL,
-      (JournalRecord){ .p = result == 0 ? gemem_recorder_number (*pool) : 0,
-                       .call = JOURNAL_POOL_CREATE,
-                       .device = on_device ? gemem_recorder_device (properties->location)
-                                           : JOURNAL_HOST });
+  JournalHeader *header = gemem_recorder_header ();
+  if (header != NULL)
+    __atomic_store_n (&header->attributes, 1, __ATOMIC_RELAXED);
+}
+
+/* A size as a record has it. */
+static uint64_t
+size_of (size_t size)
+{
+  return size < JOURNAL_MAX_SIZE ? size : JOURNAL_MAX_SIZE;
+}
+
+SHAPE (POOL_CREATE, Handle *pool, const PoolProperties *what)
+{
+  REAL ((Handle *, const PoolProperties *), pool, what);
+  int result = real (pool, what);
+  bool on_device = what != NULL && what->properties.location_type == LOCATION_DEVICE;
+  JournalRecord record = { .call = JOURNAL_POOL_CREATE, .device = JOURNAL_HOST };
+  if (on_device)
+    record.device = gemem_recorder_device (what->properties.location);
+  if (result == 0)
+    record.p = gemem_recorder_number (*pool);
+  if (result == 0 && on_device)
+    record.q = size_of (what->max_size);
+  if (record.q > 0)
+    tell_attributes ();
+  return gemem_recorder_leave_with (result, NULL, record);
 }
 
 SHAPE (POOL_DESTROY, Handle pool)
@@ -24,15 +44,6 @@ SHAPE (POOL_DESTROY, Handle pool)
   return gemem_recorder_leave_with (
       real (pool), &place,
       (JournalRecord){ .p = gemem_recorder_number (pool), .call = JOURNAL_POOL_DESTROY });
-}
-
-/* From here on the journal tells how pools are set. */
-static void
-tell_attributes (void)
-{
-  JournalHeader *header = gemem_recorder_header ();
-  if (header != NULL)
-    __atomic_store_n (&header->attributes, 1, __ATOMIC_RELAXED);
 }
 
 /* The attributes that decide; the others are what the pool holds. */
@@ -62,11 +73,10 @@ SHAPE (POOL_TRIM, Handle pool, size_t keep)
   Place place = gemem_recorder_place ();
   if (place.there && keep > 0)
     tell_attributes ();
-  return gemem_recorder_leave_with (
-      real (pool, keep), &place,
-      (JournalRecord){ .p = gemem_recorder_number (pool),
-                       .q = keep < JOURNAL_MAX_SIZE ? keep : JOURNAL_MAX_SIZE,
-                       .call = JOURNAL_POOL_TRIM });
+  return gemem_recorder_leave_with (real (pool, keep), &place,
+                                    (JournalRecord){ .p = gemem_recorder_number (pool),
+                                                     .q = size_of (keep),
+                                                     .call = JOURNAL_POOL_TRIM });
 }
 
 /* The default or the current pool; a pool created by the program is identified by its handle. */

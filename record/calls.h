@@ -34,7 +34,7 @@ int gemem_recorder_call_MAP (Hook *hook, const void *caller, Address address, si
                              size_t offset, Handle handle, unsigned long long flags);
 int gemem_recorder_call_UNMAP (Hook *hook, const void *caller, Address address, size_t size);
 int gemem_recorder_call_POOL_CREATE (Hook *hook, const void *caller, Handle *pool,
-                                     const Properties *properties);
+                                     const PoolProperties *what);
 int gemem_recorder_call_POOL_DESTROY (Hook *hook, const void *caller, Handle pool);
 int gemem_recorder_call_POOL_ATTRIBUTE (Hook *hook, const void *caller, Handle pool, int attribute,
                                         const void *value);

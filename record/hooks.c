@@ -61,7 +61,7 @@ enum
           address, size, offset, handle, flags)
 #define UNMAP_AS(name) DEFINE (name, UNMAP, (Address address, size_t size), address, size)
 #define POOL_CREATE_AS(name) \
-  DEFINE (name, POOL_CREATE, (Handle * pool, const Properties *properties), pool, properties)
+  DEFINE (name, POOL_CREATE, (Handle * pool, const PoolProperties *what), pool, what)
 #define POOL_DESTROY_AS(name) DEFINE (name, POOL_DESTROY, (Handle pool), pool)
 #define POOL_ATTRIBUTE_AS(name) \
   DEFINE (name, POOL_ATTRIBUTE, (Handle pool, int attribute, const void *value), pool, attribute, \

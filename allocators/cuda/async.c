@@ -48,6 +48,14 @@ check_params (const GememCudaPoolParams *own, const char *what, gboolean virtual
   return problem == NULL;
 }
 
+/* The greatest size of a pool that was made with @max_size. */
+static guint64
+whole_chunks (guint64 max_size, guint64 growth)
+{
+  return max_size == 0 || max_size > G_MAXINT64 ? GEMEM_UNLIMITED
+                                                : gemem_align_up (max_size, growth);
+}
+
 GememAllocator *
 gemem_cuda_pool_new (const GememAllocatorClass *klass, const char *what,
                      const GememCudaPoolParams *given, GememDevice *device, GError **error)
@@ -66,9 +74,7 @@ gemem_cuda_pool_new (const GememAllocatorClass *klass, const char *what,
                                "growth; leave growth out";
   pool->params = *given;
   pool->params.growth = MAX (given->growth, info.granularity);
-  pool->params.max_size = given->max_size == 0 || given->max_size > G_MAXINT64
-                              ? GEMEM_UNLIMITED
-                              : gemem_align_up (given->max_size, pool->params.growth);
+  pool->params.max_size = whole_chunks (given->max_size, pool->params.growth);
   pool->stale = given->release_threshold != 0;
   pool->granularity = info.granularity;
   pool->range_size = MIN (MIN (info.total, RANGE_MAX / RANGE_TIMES) * RANGE_TIMES, RANGE_MAX);
@@ -118,7 +124,8 @@ gemem_cuda_async_new (const char *what, guint64 release_threshold, GememDevice *
   return gemem_cuda_pool_new (&gemem_cuda_async_class, what, &own.pool, device, error);
 }
 
-/* cudaMemPoolSetAttribute(): what a pool was made with, its size and its unit, stays. */
+/* cudaMemPoolSetAttribute(), which leaves the unit, and what @text does not name of the greatest
+ * size: a recording names that once it knows it. */
 static gboolean
 configure (GememAllocator *allocator, const char *text, GError **error)
 {
@@ -129,8 +136,11 @@ configure (GememAllocator *allocator, const char *text, GError **error)
 
   if (settings == NULL || !gemem_params_apply (params, &own, &context, WHAT, settings, error))
     return FALSE;
-  own.pool.max_size = pool->params.max_size;
   own.pool.growth = pool->params.growth;
+  own.pool.max_size = gemem_settings_override (params, settings,
+                                               gemem_params_find (params, "max_size"))
+                          ? whole_chunks (own.pool.max_size, own.pool.growth)
+                          : pool->params.max_size;
   if (own.pool.release_threshold != pool->params.release_threshold)
     gemem_cuda_pool_set_threshold (pool, own.pool.release_threshold);
   pool->params = own.pool;

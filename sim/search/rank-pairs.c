@@ -130,6 +130,8 @@ sentence_of (const GememRankPairs *pairs)
 
   if (first == NULL)
     g_string_append (out, "No rank is in both.");
+  else if (count_same (pairs) == pairs->pairs->len && pairs->pairs->len == 1)
+    g_string_append (out, "Nothing differs in the only rank.");
   else if (count_same (pairs) == pairs->pairs->len)
     g_string_append_printf (out, "Nothing differs in any of %u ranks.", pairs->pairs->len);
   else
@@ -192,8 +194,8 @@ void
 gemem_rank_pairs_append (GString *out, const GememRankPairs *pairs)
 {
   g_autofree char *sentence = sentence_of (pairs),
-                  *head = g_strdup_printf ("%s -> %s, %u ranks", pairs->names[0], pairs->names[1],
-                                           pairs->pairs->len);
+                  *head = g_strdup_printf ("%s -> %s, %u rank%s", pairs->names[0], pairs->names[1],
+                                           pairs->pairs->len, gemem_plural (pairs->pairs->len));
   const GememRankPair *most = most_changed (pairs);
   const guint same = count_same (pairs);
   guint shown = 0;
@@ -215,7 +217,8 @@ gemem_rank_pairs_append (GString *out, const GememRankPairs *pairs)
         append_pair (out, pair);
     }
   if (shown > SHOWN)
-    g_string_append_printf (out, "  and %u more ranks that differ: -f json\n", shown - SHOWN);
+    g_string_append_printf (out, "  and %u more rank%s that differ%s: -f json\n", shown - SHOWN,
+                            gemem_plural (shown - SHOWN), shown - SHOWN == 1 ? "s" : "");
   if (same > 0)
     g_string_append_printf (out, "  nothing differs in %u rank%s\n", same, gemem_plural (same));
   g_string_append_printf (out, "\nOf rank %" G_GUINT64_FORMAT ", the first difference:\n",

@@ -134,6 +134,8 @@ says out '^before/ -> after/, 6 ranks$'; says out '^Without a partner: rank 3 of
 says out '^  rank 2  +40\.00 MiB +40\.00 MiB +\+3\.000 MiB model\.py:70 layer7$'; says out '^  rank 10 +40\.00 MiB +34\.00 MiB +-6\.000 MiB +\+7\.000 MiB model\.py:60 layer6$'; says out '^  nothing differs in 2 ranks$'
 says out '^Of rank 10, the first difference:$'; says out '^They part after 5 equal requests and frees: the second asks for 14\.00 MiB, the first for 7\.000 MiB$'
 says out '^All of it: gemem-sim diff before/out\.rank-10\.txt after/out\.rank-10\.txt$'
+mkdir alone; cp before/*[!0-9]0.* alone/
+run 0 gemem-sim diff alone alone; says out '^alone -> alone, 1 rank$'; says out '^Nothing differs in the only rank\.$'
 run 0 gemem-sim diff before before; says out '^Nothing differs in any of 5 ranks\.$'
 run 0 gemem-sim diff before; says out '^All 5 hold at most 40\.00 MiB, in the same lines\.$'
 run 0 gemem-sim diff before/out.rank-0.txt after/out.rank-2.txt; says out '^out\.rank-0\.txt -> out\.rank-2\.txt$'

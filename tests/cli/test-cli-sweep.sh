@@ -113,7 +113,7 @@ check 'twenty came while it ran' test $inside = 20
 run 0 gemem-sim sweep k.ini -o killed.db
 same killed.db 'killed twenty times, nothing is lost and nothing twice'
 gemem-sim sweep k.ini -o stopped.db -j 1 >stopped.out 2>stopped.err & pid=$!
-while [ ! -s stopped.db ]; do sleep 0.02; done; kill -TERM $pid; wait $pid; status=$?
+while [ ! -s stopped.db ] && kill -0 $pid 2>/dev/null; do sleep 0.02; done; kill -TERM $pid; wait $pid; status=$?
 check 'a signal: what ended is kept, and it says so' sh -c 'test $1 = 0 || { test $1 = 130 && grep -q "the same command makes the other runs" stopped.err; }' - $status
 run 0 gemem-sim sweep k.ini -o stopped.db
 same stopped.db 'and the next one makes the rest'

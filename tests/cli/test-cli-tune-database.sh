@@ -62,7 +62,7 @@ check 'killed ten times, the answer and its counts are those of one that nothing
 
 # ---- a signal: what ended is kept
 gemem-sim tune r.gmt -a "$space" --objective needs,device_calls --database signal.db >signal 2>signal.err & pid=$!
-while [ ! -s signal.db ]; do sleep 0.02; done
+while [ ! -s signal.db ] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
 sleep 0.2; kill -INT $pid; wait $pid; status=$?
 check 'a signal: status 130, and how to go on' sh -c 'test $1 = 0 || { test $1 = 130 && grep -q "the same command goes on with what is in signal.db" signal.err; }' - $status
 search signal --database signal.db

@@ -59,6 +59,7 @@ attributes='settings tag="release_threshold=67108864B";settings tag="release_thr
 ';settings tag="release_threshold=67108864B,trim_to=33554432B,reuse_allow_opportunistic=no";trim'\
 ';settings tag="release_threshold=67108864B,trim_to=1152921504606846975B,reuse_allow_opportunistic=no";trim'\
 ';settings tag="release_threshold=unlimited,trim_to=1152921504606846975B,reuse_allow_opportunistic=no";free 1'
+limit='settings tag="release_threshold=0B,max_size=67108864B";alloc 1 size=1048576 pool=1;free 1'
 virtual='alloc 1 size=2097152 tag="physical";alloc 2 size=4194304 tag="physical";free 1;free 2'
 pinned='alloc 1 size=100000 device=host;alloc 2 size=5000 device=host;free 1 device=host;free 2 device=host'
 for how in link dlsym proc; do
@@ -67,6 +68,7 @@ for how in link dlsym proc; do
   records "$how: work of streams, once where more of it changes nothing" "$work" "$driver" $how work
   records "$how: pools" "$pools" "$driver" $how pools
   records "$how: attributes of pools" "$attributes" "$driver" $how attributes
+  records "$how: a pool with a limit" "$limit" "$driver" $how limit
   records "$how: virtual memory" "$virtual" "$driver" $how virtual
   records "$how: host memory" "$pinned" "$driver" $how host
   records "$how: waiting for events, registered memory" 'alloc 1 size=1048576 stream=1;event-record 1 stream=1;event-wait 1 stream=2;stream-sync stream=2;free 1 stream=1'\

@@ -228,6 +228,22 @@ attributes (int unused)
   CHECK (cu.cuMemFreeAsync (a, NULL));
 }
 
+/* A pool with a limit, which the properties have behind the pointer, whatever the headers call it. */
+static void
+limit (int unused)
+{
+  CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
+  const size_t most = 64 * MIB;
+  CUmemoryPool own;
+  CUdeviceptr a;
+  memcpy ((char *) &properties + 24, &most, sizeof most);
+  CHECK (cu.cuMemPoolCreate (&own, &properties));
+  CHECK (cu.cuMemAllocFromPoolAsync (&a, MIB, own, NULL));
+  CHECK (cu.cuMemFreeAsync (a, NULL));
+  CHECK (cu.cuMemPoolDestroy (own));
+}
+
 /* Physical memory lives as long as a handle or a mapping holds it. */
 static void virtual(int unused)
 {
@@ -575,6 +591,7 @@ static const struct
   { "events", events },   { "capture", capture }, { "devices", devices },
   { "forks", forks },     { "threads", threads }, { "own-streams", own_streams },
   { "bench", bench },     { "work", work },       { "attributes", attributes },
+  { "limit", limit },
 };
 
 int

@@ -262,6 +262,64 @@ test_attributes (void)
     }
 }
 
+/* The limit of a pool counts from its making on, as long as no other pool is used; pools of other
+ * devices and of the host are none of that. */
+static void
+test_limits (void)
+{
+  Draft draft = draft_new ();
+
+  ((JournalHeader *) draft_at (&draft, 0))->attributes = 1;
+  CALL (.call = JOURNAL_POOL_CREATE, .p = 6, .q = 5, .device = JOURNAL_HOST);
+  CALL (.call = JOURNAL_POOL_CREATE, .p = 7, .q = 64);
+  CALL (.call = JOURNAL_POOL_ATTRIBUTE, .p = 7, .q = JOURNAL_POOL_THRESHOLD, .r = 3);
+  CALL (.call = JOURNAL_POOL_SET, .p = 7);
+  CALL (.call = JOURNAL_ALLOC_ASYNC, .p = 0x100, .q = 16);
+  CALL (.call = JOURNAL_ALLOC_ASYNC, .p = 0x200, .q = 16, .device = 1);
+  CALL (.call = JOURNAL_ALLOC_POOL, .p = 0x300, .q = 16, .s = 7);
+  CALL (.call = JOURNAL_POOL_ATTRIBUTE, .p = 7, .q = JOURNAL_POOL_THRESHOLD, .r = 0);
+  CALL (.call = JOURNAL_POOL_CREATE, .p = 8, .q = 32); /* one of several, if it is used */
+  CALL (.call = JOURNAL_POOL_DEFAULT, .p = 9);
+  CALL (.call = JOURNAL_POOL_SET, .p = 9);
+  CALL (.call = JOURNAL_ALLOC_ASYNC, .p = 0x400, .q = 16);
+  CALL (.call = JOURNAL_ALLOC_POOL, .p = 0x500, .q = 16, .s = 7);
+  CALL (.call = JOURNAL_ALLOC_POOL, .p = 0x600, .q = 16, .s = 8);
+  CALL (.call = JOURNAL_POOL_ATTRIBUTE, .p = 7, .q = JOURNAL_POOL_THRESHOLD, .r = 4);
+  draft_expect (&draft, FALSE,
+                "settings 'release_threshold=0B,max_size=64B'; "
+                "settings 'release_threshold=3B,max_size=64B'; alloc 1 +16 @100 p2; "
+                "alloc 2 +16 @200 d1; alloc 3 +16 @300 p2; "
+                "settings 'release_threshold=0B,max_size=64B'; "
+                "settings 'release_threshold=0B,max_size=none'; alloc 4 +16 @400; "
+                "alloc 5 +16 @500 p2; alloc 6 +16 @600 p3; settings 'release_threshold=4B'; "
+                "| 603 | skipped 0 | a pool with a limit was not the only one; a replay has one "
+                "pool, and no limit from there on");
+}
+
+/* Whose memory comes first decides, and what is destroyed is no longer the current pool. */
+static void
+test_limits_of_two (void)
+{
+  Draft draft = draft_new ();
+
+  ((JournalHeader *) draft_at (&draft, 0))->attributes = 1;
+  CALL (.call = JOURNAL_POOL_CREATE, .p = 7, .q = 64);
+  CALL (.call = JOURNAL_POOL_CREATE, .p = 8, .q = 32);
+  CALL (.call = JOURNAL_ALLOC_POOL, .p = 0x100, .q = 16, .s = 7);
+  CALL (.call = JOURNAL_POOL_SET, .p = 7);
+  CALL (.call = JOURNAL_ALLOC_ASYNC, .p = 0x200, .q = 16);
+  CALL (.call = JOURNAL_POOL_DESTROY, .p = 7);
+  CALL (.call = JOURNAL_ALLOC_ASYNC, .p = 0x300, .q = 16); /* of the device's own pool */
+  draft_expect (&draft, FALSE,
+                "settings 'release_threshold=0B,max_size=64B'; "
+                "settings 'release_threshold=0B,max_size=32B'; "
+                "settings 'release_threshold=0B,max_size=64B'; alloc 1 +16 @100 p1; "
+                "alloc 2 +16 @200 p1; settings 'release_threshold=0B,max_size=none'; "
+                "alloc 3 +16 @300; | 603 | skipped 0 | attributes of several pools were set; a "
+                "replay follows each as if all were one pool | a pool with a limit was not the "
+                "only one; a replay has one pool, and no limit from there on");
+}
+
 /* Streams with work; what ends it: a wait, a question, a free of plain memory (which waits for all
  * of its device, in the order of the streams), a wait for the device.  A free of a pool's block and
  * of pinned memory do not. */
@@ -1033,6 +1091,8 @@ main (int argc, char **argv)
   g_test_add_func ("/journal/event-sync", test_event_sync);
   g_test_add_func ("/journal/work", test_work);
   g_test_add_func ("/journal/attributes", test_attributes);
+  g_test_add_func ("/journal/limits", test_limits);
+  g_test_add_func ("/journal/limits-of-two", test_limits_of_two);
   g_test_add_func ("/journal/left-out", test_left_out);
   g_test_add_func ("/journal/events", test_events);
   g_test_add_func ("/journal/requests", test_requests);

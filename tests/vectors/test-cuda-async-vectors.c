@@ -188,7 +188,7 @@ add_call (Pool *pool, JournalRecord record)
 }
 
 static void
-begin_journal (Pool *pool)
+begin_journal (Pool *pool, guint64 max)
 {
   const JournalHeader header = {
     .magic = JOURNAL_MAGIC, .version = JOURNAL_VERSION, .slot_size = JOURNAL_SLOT, .attributes = 1
@@ -199,7 +199,7 @@ begin_journal (Pool *pool)
   g_byte_array_set_size (pool->journal, JOURNAL_BLOCK);
   memset (pool->journal->data + sizeof header, 0, JOURNAL_BLOCK - sizeof header);
   pool->places = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
-  add_call (pool, (JournalRecord){ .call = JOURNAL_POOL_CREATE, .p = OWN_POOL });
+  add_call (pool, (JournalRecord){ .call = JOURNAL_POOL_CREATE, .p = OWN_POOL, .q = max });
 }
 
 static void
@@ -272,12 +272,13 @@ call_of (Pool *pool, const GememTraceEvent *event)
   add_call (pool, record);
 }
 
-/* The journal as a trace, in place of the other one. */
+/* The journal as a trace, in place of the other one; its calls tell the limit of the pool. */
 static void
 convert_journal (Pool *pool)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *path = g_build_filename (test_tmpdir (), "pool.gmj", NULL);
+  const char *others = strchr (pool->info.settings, ',');
   GememTraceReader *reader;
   GememTraceWriter *writer;
   const GememTraceEvent *events;
@@ -292,7 +293,7 @@ convert_journal (Pool *pool)
   g_assert_cmpuint (reader->info.flags & (GEMEM_TRACE_HAS_ORDER | GEMEM_TRACE_HAS_SETTINGS), ==,
                     GEMEM_TRACE_HAS_ORDER | GEMEM_TRACE_HAS_SETTINGS);
   reader->info.allocator = g_strdup (pool->info.allocator);
-  reader->info.settings = g_strdup (pool->info.settings);
+  reader->info.settings = g_strdup (others != NULL ? others + 1 : "");
   reader->info.flags |= GEMEM_TRACE_IS_VECTOR;
   writer = gemem_trace_create (pool->path, NULL, &reader->info, &error);
   g_assert_no_error (error);
@@ -354,7 +355,7 @@ write_gates (const Replay *replay, Pool *pool)
 }
 
 static void
-begin_trace (const Replay *replay, Pool *pool, const char *spec, const char *device)
+begin_trace (const Replay *replay, Pool *pool, guint64 max, const char *spec, const char *device)
 {
   g_autoptr (GError) error = NULL;
 
@@ -368,7 +369,7 @@ begin_trace (const Replay *replay, Pool *pool, const char *spec, const char *dev
   pool->info.settings = g_strdup (strchr (spec, ':') + 1);
   pool->trace = gemem_trace_create (pool->path, NULL, &pool->info, &error);
   g_assert_no_error (error);
-  begin_journal (pool);
+  begin_journal (pool, max);
   add_attributes (pool, &((GememCudaPool *) pool->allocator)->params);
   write_gates (replay, pool);
 }
@@ -495,7 +496,7 @@ make_pool (Replay *replay, guint number, guint64 max, const char *settings)
   klass.event_record = record_gated;
   klass.event_query = query_gated;
   pool->allocator->device->klass = &klass;
-  begin_trace (replay, pool, spec, device);
+  begin_trace (replay, pool, max, spec, device);
   for (guint i = 0; i < 2; i++) /* two streams: the pool records an event with every free */
     pool->allocator->klass->streams.record (pool->allocator, JOIN_ID, i, G_MAXUINT64);
 }

@@ -49,7 +49,8 @@ typedef enum
   JOURNAL_RELEASE = 11,     /* p handle */
   JOURNAL_MAP = 12,         /* p address, q size, r handle */
   JOURNAL_UNMAP = 13,       /* p address, q size */
-  JOURNAL_POOL_CREATE = 14, /* p pool */
+  JOURNAL_POOL_CREATE =
+      14, /* p pool, q the most bytes that it may hold, 0: no limit, or not known */
   JOURNAL_POOL_DESTROY = 15, /* p pool */
   JOURNAL_POOL_TRIM = 16,    /* p pool, q bytes to keep */
   JOURNAL_POOL_SET = 17,     /* p pool, the current one of the device from now on */
@@ -146,7 +147,8 @@ typedef struct
   uint32_t driver;       /* cuDriverGetVersion(), 0: unknown */
   uint32_t command_size; /* bytes of `command` */
   uint64_t stacks;       /* frames of a call stack; 0: none are recorded */
-  uint64_t attributes;   /* 1: attributes of pools were set, or a pool was trimmed to more than 0 */
+  /* 1: attributes of pools were set, a pool has a limit, or one was trimmed to more than 0 */
+  uint64_t attributes;
   uint64_t unused[1];
   uint64_t sequence;  /* the last number assigned; in its own cache line */
   uint64_t lost;      /* calls that could not be recorded */

@@ -40,8 +40,19 @@ typedef struct
 {
   guint64 number, device;
   guint64 threshold, keeps; /* keeps: what the last trim left */
+  guint64 limit;            /* bytes; 0: none */
   guint32 off;
 } JournalPool;
+
+/* What a replay, which has one pool, is told of the pools of a device. */
+typedef struct
+{
+  guint64 only;  /* 1 + number of the pool that all memory is of; 0: none yet, or JOURNAL_SEVERAL */
+  guint64 limit; /* bytes; 0: none */
+  JournalPool set;
+} JournalPools;
+
+#define JOURNAL_SEVERAL G_MAXUINT64
 
 /* Requests of an allocator above the calls. */
 typedef struct _JournalRequests JournalRequests;
@@ -87,10 +98,12 @@ struct _JournalState
   gboolean attributes;  /* pools tell how they are set */
   guint64 set_pool;     /* 1 + number of the pool whose attributes the trace has; 0: none yet */
   gboolean set_several; /* of several */
+  gboolean unlimited;   /* a pool with a limit was not the only one */
+  JournalPools told[JOURNAL_MAX_DEVICES];
   guint64 last_id, last_stream, last_event, last_pool, last_time;
   guint64 unknown, unseen; /* frees of unknown memory; frees that were not recorded */
   guint64 left_out[JOURNAL_LEFT_COUNT];
-  guint64 current_pool[JOURNAL_MAX_DEVICES];
+  guint64 current_pool[JOURNAL_MAX_DEVICES]; /* handles; 0: the own pool of the device */
   GArray *out;
   guint64 time;
   guint32 stack; /* of the call being converted */

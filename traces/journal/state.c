@@ -109,7 +109,13 @@ pool_of (JournalState *state, const JournalRecord *record)
   if (record->call == JOURNAL_ALLOC_POOL)
     pool = *pool_with (state, record->s, record->device);
   else if (record->call == JOURNAL_ALLOC_ASYNC && record->device < JOURNAL_MAX_DEVICES)
-    pool.number = state->current_pool[record->device];
+    {
+      const JournalPool *current = gemem_idmap_lookup (state->pools,
+                                                       state->current_pool[record->device]);
+      if (current != NULL)
+        pool = *current;
+      pool.device = record->device;
+    }
   return pool;
 }
 
@@ -222,12 +228,77 @@ emit_free (JournalState *state, const JournalLive *block, guint64 stream)
   return event;
 }
 
+/* The limit of @pool, as long as all memory is of it; of one among several there is none. */
+static guint64
+limit_of (const JournalPools *told, const JournalPool *pool)
+{
+  return told->only == 0 || told->only == pool->number + 1 ? pool->limit : 0;
+}
+
+/* How @pool is set, as `settings` of cuda-async. */
+static void
+emit_settings (JournalState *state, const JournalPool *pool)
+{
+  static const char *const switches[] = { [JOURNAL_POOL_FOLLOW] = "reuse_follow_event_dependencies",
+                                          [JOURNAL_POOL_OPPORTUNISTIC] = "reuse_allow_"
+                                                                         "opportunistic",
+                                          [JOURNAL_POOL_INTERNAL] = "reuse_allow_internal_"
+                                                                    "dependencies" };
+  g_autoptr (GString) text = g_string_new ("release_threshold=");
+
+  if (!state->attributes || pool->device >= JOURNAL_MAX_DEVICES)
+    return;
+  JournalPools *told = &state->told[pool->device];
+  const guint64 limit = limit_of (told, pool);
+  if (pool->threshold == G_MAXUINT64)
+    g_string_append (text, "unlimited");
+  else
+    g_string_append_printf (text, "%" G_GUINT64_FORMAT "B", pool->threshold);
+  if (pool->keeps > 0)
+    g_string_append_printf (text, ",trim_to=%" G_GUINT64_FORMAT "B", pool->keeps);
+  for (guint i = JOURNAL_POOL_FOLLOW; i <= JOURNAL_POOL_INTERNAL; i++)
+    if ((pool->off >> i & 1) != 0)
+      g_string_append_printf (text, ",%s=no", switches[i]);
+  if (limit > 0)
+    g_string_append_printf (text, ",max_size=%" G_GUINT64_FORMAT "B", limit);
+  else if (told->limit > 0)
+    g_string_append (text, ",max_size=none");
+  told->limit = limit;
+  told->set = *pool;
+  state->set_several |= state->set_pool != 0 && state->set_pool != pool->number + 1;
+  state->set_pool = pool->number + 1;
+  guint32 tag = gemem_trace_info_intern (state->info, text->str);
+  gemem_journal_emit (state, GEMEM_EVENT_SETTINGS, pool->device, 0)->tag = tag;
+}
+
+/* Memory of a pool is asked for by @record: from then on its limit counts, or none. */
+static void
+follow_limit (JournalState *state, const JournalRecord *record)
+{
+  const JournalPool pool = pool_of (state, record);
+
+  if (!state->attributes || pool.device >= JOURNAL_MAX_DEVICES)
+    return;
+  JournalPools *told = &state->told[pool.device];
+  if (told->only != pool.number + 1)
+    told->only = told->only == 0 ? pool.number + 1 : JOURNAL_SEVERAL;
+  const guint64 limit = limit_of (told, &pool);
+  state->unlimited |= limit == 0 && (pool.limit > 0 || told->limit > 0);
+  if (limit == told->limit)
+    return;
+  const JournalPool set = limit > 0 ? pool : told->set;
+  emit_settings (state, &set);
+}
+
 static void
 alloc (JournalState *state, const JournalRecord *record)
 {
+  const gboolean pooled = record->call == JOURNAL_ALLOC_ASYNC || record->call == JOURNAL_ALLOC_POOL;
   gboolean existed;
   JournalLive *block = gemem_idmap_insert (state->blocks, record->p, &existed);
 
+  if (pooled)
+    follow_limit (state, record);
   if (existed)
     {
       emit_free (state, block, block->number)->stack = 0;
@@ -239,7 +310,7 @@ alloc (JournalState *state, const JournalRecord *record)
   block->device = g_array_index (state->out, GememTraceEvent, state->out->len - 1).device;
   block->number = g_array_index (state->out, GememTraceEvent, state->out->len - 1).stream;
   block->stream = record->r;
-  state->pooled |= record->call == JOURNAL_ALLOC_ASYNC || record->call == JOURNAL_ALLOC_POOL;
+  state->pooled |= pooled;
   block->context = belongs_to_context (record->call) ? record->s : 0;
 }
 
@@ -485,34 +556,6 @@ leave_out (JournalState *state, const JournalRecord *record)
     gemem_idmap_insert (state->foreign, record->p, NULL);
 }
 
-/* How @pool is set, as `settings` of cuda-async. */
-static void
-emit_settings (JournalState *state, const JournalPool *pool)
-{
-  static const char *const switches[] = { [JOURNAL_POOL_FOLLOW] = "reuse_follow_event_dependencies",
-                                          [JOURNAL_POOL_OPPORTUNISTIC] = "reuse_allow_"
-                                                                         "opportunistic",
-                                          [JOURNAL_POOL_INTERNAL] = "reuse_allow_internal_"
-                                                                    "dependencies" };
-  g_autoptr (GString) text = g_string_new ("release_threshold=");
-
-  if (!state->attributes || pool->device == GEMEM_DEVICE_HOST)
-    return;
-  if (pool->threshold == G_MAXUINT64)
-    g_string_append (text, "unlimited");
-  else
-    g_string_append_printf (text, "%" G_GUINT64_FORMAT "B", pool->threshold);
-  if (pool->keeps > 0)
-    g_string_append_printf (text, ",trim_to=%" G_GUINT64_FORMAT "B", pool->keeps);
-  for (guint i = JOURNAL_POOL_FOLLOW; i <= JOURNAL_POOL_INTERNAL; i++)
-    if ((pool->off >> i & 1) != 0)
-      g_string_append_printf (text, ",%s=no", switches[i]);
-  state->set_several |= state->set_pool != 0 && state->set_pool != pool->number + 1;
-  state->set_pool = pool->number + 1;
-  guint32 tag = gemem_trace_info_intern (state->info, text->str);
-  gemem_journal_emit (state, GEMEM_EVENT_SETTINGS, pool->device, 0)->tag = tag;
-}
-
 static void
 set_attribute (JournalState *state, const JournalRecord *record)
 {
@@ -525,6 +568,16 @@ set_attribute (JournalState *state, const JournalRecord *record)
   else
     return;
   emit_settings (state, pool);
+}
+
+static void
+create_pool (JournalState *state, const JournalRecord *record)
+{
+  JournalPool *pool = pool_with (state, record->p, record->device);
+
+  pool->limit = record->q;
+  if (pool->limit > 0 && pool->device < JOURNAL_MAX_DEVICES && state->told[pool->device].only == 0)
+    emit_settings (state, pool); /* before its first request, which may be refused */
 }
 
 /* A pool returns what it does not use above @record->q bytes. */
@@ -550,7 +603,7 @@ pool_call (JournalState *state, const JournalRecord *record)
     {
     case JOURNAL_POOL_CREATE:
       gemem_idmap_remove (state->pools, record->p, NULL);
-      pool_with (state, record->p, record->device);
+      create_pool (state, record);
       break;
     case JOURNAL_POOL_DEFAULT:
       if (gemem_idmap_lookup (state->pools, record->p) == NULL)
@@ -559,7 +612,10 @@ pool_call (JournalState *state, const JournalRecord *record)
       break;
     case JOURNAL_POOL_SET:
       if (record->device < JOURNAL_MAX_DEVICES)
-        state->current_pool[record->device] = pool_with (state, record->p, record->device)->number;
+        {
+          pool_with (state, record->p, record->device);
+          state->current_pool[record->device] = record->p;
+        }
       break;
     case JOURNAL_POOL_TRIM:
       trim (state, record);
@@ -569,6 +625,9 @@ pool_call (JournalState *state, const JournalRecord *record)
       break;
     default:
       gemem_idmap_remove (state->pools, record->p, NULL);
+      for (guint i = 0; i < JOURNAL_MAX_DEVICES; i++)
+        if (state->current_pool[i] == record->p)
+          state->current_pool[i] = 0;
       break;
     }
 }
@@ -726,6 +785,10 @@ gemem_journal_state_end (JournalState *state)
     gemem_trace_info_note (state->info, "note",
                            "attributes of several pools were set; a replay follows each as if all "
                            "were one pool");
+  if (state->unlimited)
+    gemem_trace_info_note (state->info, "note",
+                           "a pool with a limit was not the only one; a replay has one pool, and "
+                           "no limit from there on");
   if (state->worked && state->pooled)
     gemem_trace_info_note (state->info, "note",
                            "work of a stream counts as pending until the program waited for it or "
