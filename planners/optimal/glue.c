@@ -3,9 +3,13 @@
  * A join is a stack (boxes with one lifetime) or a chain (two of one size, one begins where the other ends).  At each
  * border of columns the boxes that end there are compared with those that begin: one with one; all that have the same
  * other border, as a stack; then two or three of these.  Where exactly one sum of sizes on each side is the same, both
- * stacks become a chain.  What is more likely to be chance comes later, and only once nothing else is left anywhere.
+ * stacks become a chain.  What is more likely to be chance comes later, and only once nothing else is left anywhere: at
+ * first small sums of which there are many at a border do not count, as two of them are the same by chance.
  * Where no border has anything to chain, all boxes with one lifetime are stacked, and it begins anew.  Then sums that
  * are nearly the same count as the same, where neither has a nearer one beside it; the chain is as high as the higher.
+ *
+ * Where the load is below the largest there are fillers, at the last level: as high as what it falls by, from where it falls to
+ * where it rises again.  They stand for what is free, so that what lies around it fits; they are never placed.
  */
 #include "config.h"
 
@@ -38,11 +42,16 @@ typedef struct
 
 static const Step steps[] = { { 1, 1 }, { ALL, 1 }, { 1, ALL }, { ALL, ALL }, { 1, 2 },
                               { 2, 1 }, { 2, 2 },   { 1, 3 },   { 3, 1 } };
-static const guint8 n_steps[GEMEM_GLUE_LEVELS] = { 1, G_N_ELEMENTS (steps), G_N_ELEMENTS (steps) };
+static const guint8 n_steps[GEMEM_GLUE_LEVELS] = { 1, G_N_ELEMENTS (steps), G_N_ELEMENTS (steps),
+                                                   G_N_ELEMENTS (steps) };
 
-/* How far apart sums may be, in turn: 1/2^12, ... 1/2^5 of the larger; 0: not at all. */
-static const guint8 shifts[] = { 0, 12, 10, 8, 7, 6, 5 };
-static const guint8 n_shifts[GEMEM_GLUE_LEVELS] = { 1, 1, G_N_ELEMENTS (shifts) };
+/* What counts as the same, in turn: sums that are, but for those that are so by chance; all that are; sums that are 1/2^12, ...
+ * 1/2^5 of the larger apart. */
+#define RARE 0
+#define SAME 1
+static const guint8 shifts[] = { 0, 0, 12, 10, 8, 7, 6, 5 };
+static const guint8 n_shifts[GEMEM_GLUE_LEVELS] = { 2, 2, G_N_ELEMENTS (shifts),
+                                                    G_N_ELEMENTS (shifts) };
 
 /* Larger groups have too many pairs and triples; what is beyond MAX_SUMS is not looked at. */
 static const guint32 largest_group[] = { G_MAXUINT32, G_MAXUINT32, 32, 12 };
@@ -64,8 +73,9 @@ typedef struct
 
 struct _GememGlue
 {
-  guint32 n, n_nodes, columns;
-  Node *nodes;             /* the boxes, then joints; a joint comes after its parts */
+  guint32 n, n_filled, n_nodes, columns;
+  gint64 grain; /* divides all sizes */
+  Node *nodes;  /* the boxes, fillers up to n_filled, then joints; a joint comes after its parts */
   guint32 *firsts, *lasts; /* by border: a list of nodes */
   GememGlueLevel level;
   guint8 *due; /* by border: the step that was not tried yet, those with one shift after another */
@@ -251,23 +261,32 @@ equal_sums (const Side *side, guint32 from)
   return to - from;
 }
 
-/* Whether the sums number @i and @k belong together; @shift: as in `shifts`. */
+/* Whether fewer than one of all pairs of sums would be the same if they were any numbers up to @sum. */
 static gboolean
-fit (const Side *ending, guint32 i, const Side *beginning, guint32 k, guint8 shift)
+is_rare (const GememGlue *glue, gint64 sum)
 {
+  return (gint64) glue->ending.n * glue->beginning.n <= sum / glue->grain;
+}
+
+/* Whether the sums number @i and @k belong together; @turn: as in `shifts`. */
+static gboolean
+fit (const GememGlue *glue, guint32 i, guint32 k, guint8 turn)
+{
+  const Side *ending = &glue->ending, *beginning = &glue->beginning;
   const Sum *x = &ending->sums[i], *y = &beginning->sums[k];
   const gint64 apart = ABS (x->sum - y->sum);
 
-  if (shift == 0)
-    return apart == 0 && equal_sums (ending, i) == 1 && equal_sums (beginning, k) == 1;
-  return apart <= MAX (x->sum, y->sum) >> shift
+  if (turn <= SAME)
+    return apart == 0 && equal_sums (ending, i) == 1 && equal_sums (beginning, k) == 1
+           && (turn == SAME || is_rare (glue, x->sum));
+  return apart <= MAX (x->sum, y->sum) >> shifts[turn]
          && (i + 1 == ending->n || ABS (x[1].sum - y->sum) >= apart)
          && (k + 1 == beginning->n || ABS (y[1].sum - x->sum) >= apart);
 }
 
 /* Chains what fits at @border; returns whether anything did. */
 static gboolean
-try_step (GememGlue *glue, guint32 border, const Step *step, guint8 shift)
+try_step (GememGlue *glue, guint32 border, const Step *step, guint8 turn)
 {
   Side *ending = &glue->ending, *beginning = &glue->beginning;
   gboolean any = FALSE;
@@ -281,8 +300,7 @@ try_step (GememGlue *glue, guint32 border, const Step *step, guint8 shift)
   for (guint32 i = 0, k = 0; i < ending->n && k < beginning->n;)
     {
       const Sum *x = &ending->sums[i], *y = &beginning->sums[k];
-      const gboolean joined = fit (ending, i, beginning, k, shift)
-                              && is_whole (glue, ending, x, step->ending)
+      const gboolean joined = fit (glue, i, k, turn) && is_whole (glue, ending, x, step->ending)
                               && is_whole (glue, beginning, y, step->beginning);
 
       if (joined)
@@ -309,7 +327,7 @@ try_steps (GememGlue *glue, guint8 last)
       {
         const guint8 due = glue->due[border]++, n = n_steps[glue->level];
 
-        any = try_step (glue, border, &steps[due % n], shifts[due / n]) || any;
+        any = try_step (glue, border, &steps[due % n], due / n) || any;
       }
   return any;
 }
@@ -337,19 +355,26 @@ join_all (GememGlue *glue)
     do
       for (guint8 last = 0; last < n * n_steps[glue->level];)
         last = try_steps (glue, last) ? 0 : last + 1;
-    while (stack_lifetimes (glue));
+    while (n > SAME && stack_lifetimes (glue));
+}
+
+/* Whether node @i is to be placed. */
+static gboolean
+remains (const GememGlue *glue, guint32 i)
+{
+  return !glue->nodes[i].gone && (i < glue->n || i >= glue->n_filled);
 }
 
 static void
 collect_rest (GememGlue *glue)
 {
   for (guint32 i = 0; i < glue->n_nodes; i++)
-    glue->rest.n += !glue->nodes[i].gone;
+    glue->rest.n += remains (glue, i);
   glue->rest.boxes = g_new (GememBox, (gsize) glue->rest.n + 1);
   glue->rest.columns = glue->columns;
   glue->rest.n = 0;
   for (guint32 i = 0; i < glue->n_nodes; i++)
-    if (!glue->nodes[i].gone)
+    if (remains (glue, i))
       {
         const Node *node = &glue->nodes[i];
 
@@ -361,6 +386,130 @@ collect_rest (GememGlue *glue)
                                                        .first = node->first,
                                                        .last = node->last };
       }
+}
+
+/* ---- fillers */
+
+typedef struct
+{
+  gint64 size;
+  guint32 border;
+  gboolean rises;
+} Change;
+
+static int
+compare_changes (gconstpointer a, gconstpointer b)
+{
+  const Change *x = a, *y = b;
+
+  if (x->size != y->size)
+    return x->size < y->size ? -1 : 1;
+  return x->border < y->border ? -1 : x->border > y->border;
+}
+
+/* How the load changes at each border, from and to the largest: the first box begins and the last ends there. */
+static gint64 *
+find_changes (const GememGlue *glue)
+{
+  gint64 *changes = g_new0 (gint64, (gsize) glue->columns + 1), load = 0, most = 0;
+  guint32 first = glue->columns, last = 0;
+
+  for (guint32 i = 0; i < glue->n; i++)
+    {
+      const Node *node = &glue->nodes[i];
+
+      changes[node->first] += node->size;
+      changes[node->last] -= node->size;
+      first = MIN (first, node->first);
+      last = MAX (last, node->last);
+    }
+  for (guint32 border = first; border < last; border++)
+    {
+      load += changes[border];
+      most = MAX (most, load);
+    }
+  changes[first] -= most;
+  changes[last] += most;
+  return changes;
+}
+
+/* Fills @size between two borders, whose changes are as much smaller. */
+static void
+fill (GememGlue *glue, gint64 *changes, guint32 first, guint32 last, gint64 size)
+{
+  glue->nodes[glue->n_nodes] = (Node){
+    .size = size, .life = last - first, .first = first, .last = last, .a = NO_JOINT, .b = NO_JOINT
+  };
+  link_node (glue, glue->n_nodes++);
+  changes[first] += size;
+  changes[last] -= size;
+}
+
+/* Where it falls and next rises by the same. */
+static void
+fill_same (GememGlue *glue, gint64 *changes)
+{
+  g_autofree Change *sorted = g_new (Change, (gsize) glue->columns + 1);
+  guint32 n = 0;
+
+  for (guint32 border = 0; border <= glue->columns; border++)
+    if (changes[border] != 0)
+      sorted[n++] = (Change){ ABS (changes[border]), border, changes[border] > 0 };
+  qsort (sorted, n, sizeof (Change), compare_changes);
+  for (guint32 i = 0; i + 1 < n; i++)
+    if (sorted[i].size == sorted[i + 1].size && !sorted[i].rises && sorted[i + 1].rises)
+      fill (glue, changes, sorted[i].border, sorted[i + 1].border, sorted[i].size);
+}
+
+/* What is left: where it rises, from where it fell last. */
+static void
+fill_last (GememGlue *glue, gint64 *changes)
+{
+  g_autofree guint32 *fallen = g_new (guint32, (gsize) glue->columns + 1);
+  guint32 n = 0;
+
+  for (guint32 border = 0; border <= glue->columns; border++)
+    {
+      while (changes[border] > 0 && n > 0)
+        {
+          fill (glue, changes, fallen[n - 1], border,
+                MIN (changes[border], -changes[fallen[n - 1]]));
+          n -= changes[fallen[n - 1]] == 0;
+        }
+      if (changes[border] < 0)
+        fallen[n++] = border;
+    }
+}
+
+static void
+add_fillers (GememGlue *glue)
+{
+  g_autofree gint64 *changes = find_changes (glue);
+  gsize most = 0; /* each takes a change away */
+
+  for (guint32 border = 0; border <= glue->columns; border++)
+    most += changes[border] != 0;
+  if (most == 0)
+    return;
+  glue->nodes = g_renew (Node, glue->nodes, 2 * (glue->n + most) + 1);
+  fill_same (glue, changes);
+  fill_last (glue, changes);
+}
+
+static gint64
+grain_of (const GememGlue *glue)
+{
+  gint64 grain = 0;
+
+  for (guint32 i = 0; i < glue->n && grain != 1; i++)
+    for (gint64 rest = glue->nodes[i].size; rest > 0;)
+      {
+        const gint64 next = grain % rest;
+
+        grain = rest;
+        rest = next;
+      }
+  return MAX (grain, 1);
 }
 
 /* What only joining needs. */
@@ -402,7 +551,11 @@ gemem_glue_new (const GememBoxes *boxes, const GememGlueOrigins *origins, GememG
       link_node (glue, i);
     }
   glue->n_nodes = boxes->n;
+  glue->grain = grain_of (glue);
   glue->level = level;
+  if (level == GEMEM_GLUE_FILLED && boxes->n > 0)
+    add_fillers (glue);
+  glue->n_filled = glue->n_nodes;
   join_all (glue);
   drop_lists (glue);
   collect_rest (glue);
@@ -424,6 +577,12 @@ gemem_glue_free (GememGlue *glue)
   g_free (glue);
 }
 
+gboolean
+gemem_glue_is_filled (const GememGlue *glue)
+{
+  return glue->n_filled > glue->n;
+}
+
 GememBoxes *
 gemem_glue_rest (GememGlue *glue)
 {
@@ -437,7 +596,7 @@ gemem_glue_take_apart (const GememGlue *glue, GememBoxes *boxes, const GememGlue
 
   for (guint32 i = 0; i < glue->rest.n; i++)
     offsets[glue->rest.boxes[i].item] = glue->rest.boxes[i].offset;
-  for (guint32 i = glue->n_nodes; i-- > glue->n;)
+  for (guint32 i = glue->n_nodes; i-- > glue->n_filled;)
     {
       const Node *joint = &glue->nodes[i];
 

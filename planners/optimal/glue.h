@@ -17,9 +17,10 @@ GEMEM_BEGIN_DECLS
 
 typedef enum
 {
-  GEMEM_GLUE_PAIRS, /* one box to one box */
-  GEMEM_GLUE_SUMS,  /* as well some to some, whose sizes add up to the same */
-  GEMEM_GLUE_LOOSE, /* as well what is nearly the same, which wastes up to 1/32 of a box */
+  GEMEM_GLUE_PAIRS,  /* one box to one box */
+  GEMEM_GLUE_SUMS,   /* as well some to some, whose sizes add up to the same */
+  GEMEM_GLUE_LOOSE,  /* as well what is nearly the same, which wastes up to 1/32 of a box */
+  GEMEM_GLUE_FILLED, /* as well with what is free where the load is below the largest */
   GEMEM_GLUE_LEVELS
 } GememGlueLevel;
 
@@ -37,6 +38,9 @@ GememGlue *gemem_glue_new (const GememBoxes *boxes, const GememGlueOrigins *orig
                            GememGlueLevel level);
 void gemem_glue_free (GememGlue *glue);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememGlue, gemem_glue_free)
+
+/* Whether any of what is free was joined with. */
+gboolean gemem_glue_is_filled (const GememGlue *glue);
 
 /* What remains, owned by @glue; their order and columns may be changed, and they get offsets. */
 GememBoxes *gemem_glue_rest (GememGlue *glue);

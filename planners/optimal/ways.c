@@ -14,8 +14,17 @@
 
 #define FIRST_ROUND 100000000
 #define FEW_STEPS 16 /* of so many */
-/* Up to these many boxes are joined by pairs alone, too; more are too many for corner search, so that loose joins help, too. */
+/* Up to these many boxes corner search is often done, beyond them loose joins help, too; beyond MANY boxes are not joined by
+ * pairs alone. */
+#define FEW 900
 #define MANY 20000
+
+/* How boxes are joined, in turn.  Where nothing is free, loose joins are those of the level behind them. */
+static const GememGlueLevel levels[][4] = {
+  { GEMEM_GLUE_PAIRS, GEMEM_GLUE_SUMS, GEMEM_GLUE_LEVELS },
+  { GEMEM_GLUE_PAIRS, GEMEM_GLUE_SUMS, GEMEM_GLUE_FILLED, GEMEM_GLUE_LEVELS },
+  { GEMEM_GLUE_SUMS, GEMEM_GLUE_FILLED, GEMEM_GLUE_LOOSE, GEMEM_GLUE_LEVELS },
+};
 
 typedef struct
 {
@@ -30,6 +39,7 @@ typedef struct
   gint64 enough;
   Way ways[1 + GEMEM_GLUE_LEVELS]; /* the first: as they are */
   guint n;
+  gboolean filled; /* some way has what is free joined with the boxes */
 } Ways;
 
 static gint64
@@ -91,6 +101,7 @@ add_joined (Ways *ways, GememGlueLevel level, const GememStop *stop)
   Way way = { gemem_glue_new (&ways->boxes, &ways->origins, level), NULL };
   const GememBoxes *rest = gemem_glue_rest (way.glue);
 
+  ways->filled = ways->filled || gemem_glue_is_filled (way.glue);
   if (rest->n == ways->boxes.n)
     {
       gemem_glue_free (way.glue);
@@ -116,14 +127,14 @@ find_places (Ways *ways)
 static void
 dive (Ways *ways, const GememStop *stop)
 {
-  const gboolean many = ways->boxes.n > MANY, units = gemem_boxes_have_units (&ways->boxes);
-  const guint first = many ? GEMEM_GLUE_SUMS : GEMEM_GLUE_PAIRS,
-              last = many ? GEMEM_GLUE_LOOSE : GEMEM_GLUE_SUMS;
+  const gboolean units = gemem_boxes_have_units (&ways->boxes);
+  const GememGlueLevel *level = levels[(ways->boxes.n > FEW) + (ways->boxes.n > MANY)];
 
   gemem_parts_dive (ways->ways[0].parts, goal_of (ways), 0, 1, stop);
   find_places (ways);
-  for (guint level = first; level <= last && !units && !is_done (ways, stop); level++)
-    add_joined (ways, level, stop);
+  for (; *level != GEMEM_GLUE_LEVELS && !units && !is_done (ways, stop); level++)
+    if (*level != GEMEM_GLUE_LOOSE || ways->filled)
+      add_joined (ways, *level, stop);
   if (!is_done (ways, stop))
     gemem_parts_dive (ways->ways[0].parts, goal_of (ways), 1, GEMEM_DIVE_KINDS, stop);
 }
@@ -152,7 +163,7 @@ search_way (Ways *ways, guint i, GememSearchKind kind, guint64 steps, GememEffor
   effort->steps -= steps - own.steps;
 }
 
-/* Whether the goal can be reached takes about two thirds of the steps, of which the boxes as they are get a half and come last; each
+/* Whether the goal can be reached takes two thirds of the steps or a little more, a third for the boxes as they are, which come last; each
  * way is tried with few steps before one is with many.  How far down it goes, what is left, without joined boxes that have done no better so far. */
 static void
 search_once (Ways *ways, GememEffort *effort)

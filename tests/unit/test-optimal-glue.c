@@ -97,7 +97,7 @@ test_random (gconstpointer level)
       gemem_glue_take_apart (glue, &boxes, NULL);
       assert_apart (&boxes);
       g_assert_cmpint (gemem_boxes_top (&boxes), <=, top);
-      if (GPOINTER_TO_UINT (level) != GEMEM_GLUE_LOOSE)
+      if (GPOINTER_TO_UINT (level) < GEMEM_GLUE_LOOSE)
         g_assert_cmpint (gemem_boxes_top (&boxes), ==, top);
       g_assert_cmpint (place (again), ==, top);
       g_assert_cmpuint (gemem_glue_rest (again)->n, ==, n);
@@ -173,6 +173,69 @@ test_loose (void)
   g_free (boxes.boxes);
 }
 
+/* Where few numbers are used many boxes fit together by chance; those that hardly do so by chance are joined first. */
+static void
+test_rare (void)
+{
+  guint remaining = 0;
+
+  for (guint64 seed = 1; seed <= 4; seed++)
+    {
+      g_autoptr (GememLifetimes) lifetimes = test_guillotine (seed, 1000, 1000, 1000, 0);
+      GememBoxes boxes = boxes_of (lifetimes, 1000);
+      g_autoptr (GememGlue) sums = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_SUMS);
+
+      remaining += gemem_glue_rest (sums)->n;
+      g_free (boxes.boxes);
+    }
+  g_test_message ("%u of 4000 remain", remaining);
+  g_assert_cmpuint (remaining, <, 4 * 140);
+}
+
+/* A box, and behind it one that is as high only together with what is free above it; what is free is not placed. */
+static void
+test_filler (void)
+{
+  static const guint64 lives[][3] = { { 2, 5, 30 }, { 5, 8, 20 } };
+  g_autoptr (GememLifetimes) lifetimes = gemem_lifetimes_new ("filler");
+
+  for (guint i = 0; i < G_N_ELEMENTS (lives); i++)
+    gemem_lifetimes_add (lifetimes, lives[i][0], lives[i][1], lives[i][2]);
+  GememBoxes boxes = boxes_of (lifetimes, 9);
+  g_autoptr (GememGlue) filled = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_FILLED);
+
+  g_assert_cmpuint (gemem_glue_rest (filled)->n, ==, 1);
+  g_assert_cmpint (place (filled), ==, 30);
+  gemem_glue_take_apart (filled, &boxes, NULL);
+  assert_apart (&boxes);
+  g_assert_cmpint (gemem_boxes_top (&boxes), ==, 30);
+  g_free (boxes.boxes);
+}
+
+/* Where boxes are left out of a packing, little remains if what is free counts as boxes. */
+static void
+test_left_out (void)
+{
+  guint remaining = 0, others = 0;
+
+  for (guint64 seed = 1; seed <= 4; seed++)
+    {
+      g_autoptr (GememLifetimes) lifetimes = test_guillotine (seed, 1000, 1000000, 1000000000, 3);
+      GememBoxes boxes = boxes_of (lifetimes, 1000000);
+      g_autoptr (GememGlue) sums = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_SUMS),
+                            filled = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_FILLED);
+
+      remaining += gemem_glue_rest (filled)->n;
+      others += gemem_glue_rest (sums)->n;
+      place (filled);
+      gemem_glue_take_apart (filled, &boxes, NULL);
+      assert_apart (&boxes);
+      g_free (boxes.boxes);
+    }
+  g_test_message ("%u remain, without fillers %u", remaining, others);
+  g_assert_cmpuint (remaining, <, others / 2);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -180,7 +243,11 @@ main (int argc, char **argv)
   g_test_add_data_func ("/glue/pairs", GUINT_TO_POINTER (GEMEM_GLUE_PAIRS), test_random);
   g_test_add_data_func ("/glue/sums", GUINT_TO_POINTER (GEMEM_GLUE_SUMS), test_random);
   g_test_add_data_func ("/glue/loose", GUINT_TO_POINTER (GEMEM_GLUE_LOOSE), test_random);
+  g_test_add_data_func ("/glue/filled", GUINT_TO_POINTER (GEMEM_GLUE_FILLED), test_random);
   g_test_add_func ("/glue/nearest", test_loose);
+  g_test_add_func ("/glue/rare", test_rare);
+  g_test_add_func ("/glue/filler", test_filler);
+  g_test_add_func ("/glue/left-out", test_left_out);
   g_test_add_func ("/glue/packings", test_packings);
   g_test_add_func ("/glue/stacks", test_sums);
   return g_test_run ();

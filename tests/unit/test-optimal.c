@@ -114,6 +114,28 @@ test_slack (void)
   g_assert_cmpuint (solved, >=, 7);
 }
 
+/* Packings of many boxes, in small numbers or without some of the boxes, which fit together by chance or not exactly. */
+static void
+test_hard (void)
+{
+  static const struct
+  {
+    guint seed, n, height, left_out;
+  } packings[] = { { 1, 1000, 1000, 0 }, { 5, 1000, 1000, 3 }, { 1, 2000, 1000000, 3 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (packings); i++)
+    {
+      const guint height = packings[i].height;
+      g_autoptr (GememLifetimes) lifetimes = test_guillotine (packings[i].seed, packings[i].n, 1000,
+                                                              height, packings[i].left_out);
+      g_autoptr (GememPlan)
+          plan = test_plan_lifetimes ("optimal:alignment=1,effort=10000000", lifetimes);
+
+      g_test_message ("%" G_GUINT64_FORMAT " of %u", plan->arena, height);
+      g_assert_cmpuint (plan->arena, <=, height + height / 40);
+    }
+}
+
 /* Too many for corner search, of few sizes: local search makes the plan of the dives smaller, with more steps no larger, and twice the
  * same. */
 static void
@@ -230,6 +252,7 @@ main (int argc, char **argv)
                         test_random);
   g_test_add_func ("/optimal/packings", test_packings);
   g_test_add_func ("/optimal/slack", test_slack);
+  g_test_add_func ("/optimal/hard", test_hard);
   g_test_add_func ("/optimal/local", test_local);
   g_test_add_func ("/optimal/mixed-alignments", test_mixed_alignments);
   g_test_add_func ("/optimal/few", test_few);
