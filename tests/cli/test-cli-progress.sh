@@ -9,6 +9,7 @@ python=$(command -v python3) || { skip 'progress on a terminal' 'there is no pyt
 
 terminal () { "$python" "$GEMEM_SRCDIR/tests/util/on-terminal.py" "$@"; }
 status () { check "exit status $2 ($1)" sh -c "read -r got took < $1/status; echo \"\$got after \$took s\"; test \$got = $2"; }
+! is_sanitized || export GEMEM_SLOW=4 # it looks for leaks when it ends
 nothing () { check "no line: $1" sh -c "cat $1/shown; test -e $1/shown && test ! -s $1/shown"; }
 # line NAME PATTERN: the line was drawn, and looked like that all the time
 line () { check "the line: $1" sh -c "cat $1/shown; test -s $1/shown && ! grep -Ev '^[0-9.]+ $2\$' $1/shown"; }

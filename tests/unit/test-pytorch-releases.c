@@ -1,5 +1,5 @@
-/* test-pytorch-releases.c - which segments of a snapshot are unused, and which pool those had that are gone, of as many
- * as a hostile file has: a pass over all for each event would take minutes.
+/* test-pytorch-releases.c - which segments of a snapshot are unused, which pool those had that are gone, and what is mapped,
+ * of as many as a hostile file has: a pass over all for each event would take minutes.
  */
 #include "config.h"
 
@@ -95,11 +95,50 @@ test_gone (void)
   g_assert_cmpfloat ((double) (clock () - start) / CLOCKS_PER_SEC, <, SECONDS);
 }
 
+static gboolean
+map (GememPytorchState *state, GememEventKind kind, guint64 address, guint64 size)
+{
+  const GememTraceEvent event = { .kind = (guint8) kind, .address = address, .size = size };
+
+  return gemem_pytorch_state_event (state, &event, NULL);
+}
+
+/* Ranges of which none lies beside another, at ever lower addresses; what is unmapped and was not mapped was there before. */
+static void
+test_mapped (void)
+{
+  const guint many = 3 * MANY;
+  const clock_t start = clock ();
+  GememPytorchState state;
+
+  gemem_pytorch_state_init (&state);
+  for (guint i = many; i > 0; i--)
+    g_assert_true (map (&state, GEMEM_EVENT_SEGMENT_MAP, 4 * i * SIZE, 2 * SIZE));
+  g_assert_false (map (&state, GEMEM_EVENT_SEGMENT_MAP, 3 * SIZE, 2 * SIZE));
+  g_assert_false (map (&state, GEMEM_EVENT_SEGMENT_MAP, 5 * SIZE, SIZE));
+  g_assert_true (map (&state, GEMEM_EVENT_SEGMENT_MAP, 6 * SIZE, SIZE));   /* beside the first */
+  g_assert_true (map (&state, GEMEM_EVENT_SEGMENT_UNMAP, 5 * SIZE, SIZE)); /* its middle */
+  g_assert_true (map (&state, GEMEM_EVENT_SEGMENT_MAP, 5 * SIZE, SIZE));
+  g_assert_cmpuint (state.segments->len, ==, 0);
+  for (guint i = many; i > 1; i--)
+    g_assert_true (map (&state, GEMEM_EVENT_SEGMENT_UNMAP, 4 * i * SIZE, 2 * SIZE));
+  g_assert_cmpuint (state.segments->len, ==, 0);
+  g_assert_true (
+      map (&state, GEMEM_EVENT_SEGMENT_UNMAP, 3 * SIZE, 6 * SIZE)); /* more at both ends */
+  g_assert_cmpuint (state.segments->len, ==, 2);
+  g_assert_cmphex (g_array_index (state.segments, GememPytorchSegment, 0).address, ==, 3 * SIZE);
+  g_assert_cmphex (g_array_index (state.segments, GememPytorchSegment, 1).address, ==, 7 * SIZE);
+  g_assert_cmphex (g_array_index (state.segments, GememPytorchSegment, 1).size, ==, 2 * SIZE);
+  gemem_pytorch_state_clear (&state);
+  g_assert_cmpfloat ((double) (clock () - start) / CLOCKS_PER_SEC, <, 2 * SECONDS);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/pytorch-releases/in-use", test_in_use);
   g_test_add_func ("/pytorch-releases/gone", test_gone);
+  g_test_add_func ("/pytorch-releases/mapped", test_mapped);
   return g_test_run ();
 }

@@ -23,6 +23,13 @@ typedef struct
   guint64 start, end;
 } Range;
 
+/* A range in `mapped`. */
+typedef struct
+{
+  GememTreeNode node; /* by address */
+  guint64 end;
+} Mapped;
+
 /* A segment in `gone_now`. */
 typedef struct
 {
@@ -53,7 +60,7 @@ gemem_pytorch_state_init (GememPytorchState *state)
   state->pool_segments = g_array_new (FALSE, FALSE, sizeof (GememPytorchSegment));
   state->gone = g_array_new (FALSE, FALSE, sizeof (GememPytorchSegment));
   gemem_slab_init (&state->gone_slab, sizeof (Gone));
-  state->mapped = g_array_new (FALSE, FALSE, sizeof (Range));
+  gemem_slab_init (&state->mapped_slab, sizeof (Mapped));
   state->live = gemem_idmap_new (sizeof (guint64));
   state->held = gemem_idmap_new (sizeof (guint64));
 }
@@ -69,7 +76,8 @@ gemem_pytorch_state_clear (GememPytorchState *state)
   g_clear_pointer (&state->gone, g_array_unref);
   gemem_tree_clear (&state->gone_now);
   gemem_slab_clear (&state->gone_slab);
-  g_clear_pointer (&state->mapped, g_array_unref);
+  gemem_tree_clear (&state->mapped);
+  gemem_slab_clear (&state->mapped_slab);
   g_clear_pointer (&state->live, gemem_idmap_free);
   g_clear_pointer (&state->held, gemem_idmap_free);
 }
@@ -88,45 +96,60 @@ gemem_pytorch_state_final_block (GememPytorchState *state, const GememPytorchBlo
 
 /* ---- ranges of expandable segments */
 
-/* Index of the first mapped range that ends behind @address. */
-static guint
-range_find (const GArray *ranges, guint64 address)
+static Mapped *
+mapped_of (GememTreeNode *node)
 {
-  guint low = 0, high = ranges->len;
-  while (low < high)
-    {
-      guint middle = low + (high - low) / 2;
-      if (g_array_index (ranges, Range, middle).end > address)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-  return low;
+  return node != NULL ? GEMEM_TREE_ENTRY (node, Mapped, node) : NULL;
 }
 
-static gboolean
-range_add (GArray *ranges, Range range)
+/* The first mapped range that ends behind @address; NULL: there is none. */
+static Mapped *
+range_find (const GememPytorchState *state, guint64 address)
 {
-  guint i = range_find (ranges, range.start);
-  if (i < ranges->len && g_array_index (ranges, Range, i).start < range.end)
+  GememTreeNode *below = gemem_tree_before (&state->mapped, 0, address == G_MAXUINT64, address + 1);
+
+  if (below != NULL && mapped_of (below)->end > address)
+    return mapped_of (below);
+  return mapped_of (below != NULL ? gemem_tree_next (below) : gemem_tree_first (&state->mapped));
+}
+
+static void
+range_insert (GememPytorchState *state, Range range)
+{
+  Mapped *mapped = gemem_slab_alloc (&state->mapped_slab);
+
+  mapped->node.address = range.start;
+  mapped->end = range.end;
+  gemem_tree_insert (&state->mapped, &mapped->node);
+}
+
+/* @range is not empty. */
+static gboolean
+range_add (GememPytorchState *state, Range range)
+{
+  const Mapped *next = range_find (state, range.start);
+  Mapped *before = mapped_of (gemem_tree_before (&state->mapped, 0, 0, range.start));
+
+  if (next != NULL && next->node.address < range.end)
     return FALSE;
-  if (i > 0 && g_array_index (ranges, Range, i - 1).end == range.start)
-    g_array_index (ranges, Range, i - 1).end = range.end;
+  if (before != NULL && before->end == range.start)
+    before->end = range.end;
   else
-    g_array_insert_val (ranges, i, range);
+    range_insert (state, range);
   return TRUE;
 }
 
-/* Adds the parts of @range outside of @ranges as initial segments with the properties of @like. */
+/* Adds the parts of @range that are not mapped as initial segments with the properties of @like. */
 static void
 range_missing (GememPytorchState *state, Range range, const GememPytorchSegment *like)
 {
+  const Mapped *next = range_find (state, range.start);
   guint64 at = range.start;
-  for (guint i = range_find (state->mapped, range.start); at < range.end; i++)
+
+  while (at < range.end)
     {
-      Range next = i < state->mapped->len ? g_array_index (state->mapped, Range, i)
-                                          : (Range){ range.end, range.end };
-      guint64 stop = MIN (next.start, range.end);
+      const guint64 stop = next != NULL ? MIN (next->node.address, range.end) : range.end;
+
       if (stop > at)
         {
           GememPytorchSegment piece = *like;
@@ -134,34 +157,34 @@ range_missing (GememPytorchState *state, Range range, const GememPytorchSegment 
           piece.size = stop - at;
           g_array_append_val (state->segments, piece);
         }
-      at = MAX (at, next.end);
+      at = MAX (at, next != NULL ? next->end : range.end);
+      next = next != NULL ? mapped_of (gemem_tree_next (&next->node)) : NULL;
     }
 }
 
 static void
-range_remove (GArray *ranges, Range range)
+range_remove (GememPytorchState *state, Range range)
 {
-  for (guint i = range_find (ranges, range.start); i < ranges->len;)
+  Mapped *found = range_find (state, range.start);
+
+  while (found != NULL && found->node.address < range.end)
     {
-      Range *found = &g_array_index (ranges, Range, i);
-      if (found->start >= range.end)
-        return;
-      Range right = { range.end, found->end };
-      gboolean keep_left = found->start<range.start, keep_right = found->end> range.end;
-      if (keep_left)
+      Mapped *next = mapped_of (gemem_tree_next (&found->node));
+      const Range right = { range.end, found->end };
+
+      if (found->node.address < range.start)
+        found->end = range.start;
+      else
         {
-          found->end = range.start;
-          if (keep_right)
-            g_array_insert_val (ranges, i + 1, right);
-          i++;
+          gemem_tree_remove (&state->mapped, &found->node);
+          gemem_slab_free (&state->mapped_slab, found);
         }
-      else if (keep_right)
+      if (right.end > right.start)
         {
-          *found = right;
+          range_insert (state, right);
           return;
         }
-      else
-        g_array_remove_index (ranges, i);
+      found = next;
     }
 }
 
@@ -232,7 +255,7 @@ event_segment (GememPytorchState *state, const GememTraceEvent *event, GError **
         g_array_append_val (state->segments, segment);
       return TRUE;
     case GEMEM_EVENT_SEGMENT_MAP:
-      if (!range_add (state->mapped, range))
+      if (!range_add (state, range))
         return fail (error,
                      "range 0x%" G_GINT64_MODIFIER
                      "x is mapped a second time; the recording is damaged",
@@ -241,7 +264,7 @@ event_segment (GememPytorchState *state, const GememTraceEvent *event, GError **
     default: /* GEMEM_EVENT_SEGMENT_UNMAP */
       segment.expandable = TRUE;
       range_missing (state, range, &segment);
-      range_remove (state->mapped, range);
+      range_remove (state, range);
       return TRUE;
     }
 }

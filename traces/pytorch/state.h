@@ -86,7 +86,8 @@ typedef struct
    * requested" */
   GememIdMap *live;
   GememIdMap *held; /* address of a segment seen allocated -> its event + 1 */
-  GArray *mapped;   /* ranges seen mapped, sorted */
+  GememTree mapped; /* ranges seen mapped */
+  GememSlab mapped_slab;
   guint64 events;
   guint64 made; /* of the segment freed last: 1 + number of the event that made it; 0: none did */
   /* until a free is completed: frees requested, less those whose address was used again */
