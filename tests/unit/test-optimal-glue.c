@@ -113,8 +113,8 @@ test_packings (void)
 
   for (guint64 seed = 1; seed <= 10; seed++)
     {
-      g_autoptr (GememLifetimes) lifetimes = test_guillotine (seed, 300, 1000000, 1000000000, 0);
-      GememBoxes boxes = boxes_of (lifetimes, 1000000);
+      g_autoptr (GememLifetimes) lifetimes = test_guillotine (seed, 300, 100000, 1000000000, 0);
+      GememBoxes boxes = boxes_of (lifetimes, 100000);
       g_autoptr (GememGlue) sums = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_SUMS),
                             pairs = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_PAIRS);
 
@@ -220,8 +220,8 @@ test_left_out (void)
 
   for (guint64 seed = 1; seed <= 4; seed++)
     {
-      g_autoptr (GememLifetimes) lifetimes = test_guillotine (seed, 1000, 1000000, 1000000000, 3);
-      GememBoxes boxes = boxes_of (lifetimes, 1000000);
+      g_autoptr (GememLifetimes) lifetimes = test_guillotine (seed, 400, 20000, 1000000000, 3);
+      GememBoxes boxes = boxes_of (lifetimes, 20000);
       g_autoptr (GememGlue) sums = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_SUMS),
                             filled = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_FILLED);
 
