@@ -26,12 +26,12 @@ run 2 gemem-sim replay -d sim:virtual_memory=no $samples/expandable-2.6.pickle.g
 says err 'recorded with pytorch-caching:expandable_segments=true,version=2[.0-9]*: .*without virtual memory; .* or expandable_segments=no; --no-trace-settings leaves'
 run 0 gemem-sim replay -v -a pytorch-caching:expandable_segments=no $samples/expandable-2.6.pickle.gz
 run 2 gemem-sim compare -d sim:virtual_memory=no -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz
-says out '^pytorch-caching +- .*\(not run\)'; says out '^pytorch-caching: not run: '; says out 'expandable_segments: this is a device without virtual memory'; says out '^direct '
+says out '^pytorch-caching +- .*\(not run\)'; says out '^pytorch-caching: not run:'; says out 'expandable_segments: this is a device without virtual memory'; says out '^direct '
 run 2 gemem-sim compare -d sim:virtual_memory=no -f json -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; cp $out both.json
 check 'JSON has what was not run' jq -e '(.results | map(.label)) == ["direct"] and (.not_run | map(.label)) == ["pytorch-caching", "pytorch-expandable"] and (.not_run[0].failure | test("expandable"))' both.json
 run 0 gemem-sim plot both.json -o plots
 run 2 gemem-sim compare -d sim:virtual_memory=no -f csv -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; says out ',pytorch-caching,.*,no,.*expandable_segments'
-run 2 gemem-sim compare -d sim:virtual_memory=no -f markdown -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; says out '^. pytorch-caching \(not run\) .'; says out 'pytorch-caching: not run: '
+run 2 gemem-sim compare -d sim:virtual_memory=no -f markdown -a 'pytorch-*' -a direct $samples/expandable-2.6.pickle.gz; says out '^. pytorch-caching \(not run\) .'; says out 'pytorch-caching: not run:'
 run 2 gemem-sim compare -d sim:virtual_memory=no -a 'pytorch-*' $samples/expandable-2.6.pickle.gz; check 'no table without a run' test ! -s $out
 
 # ---- expandable segments: the recording names the whole range that was mapped, the allocator maps its pages one by one

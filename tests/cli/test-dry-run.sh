@@ -616,7 +616,7 @@ PY
   # what is recorded are its requests: the file is judged by its allocator, as here
   run 0 gemem-sim tf.gmt; says out '^tf\.gmt: native, tf-bfc, 3 events$'; says out '^It fits: it needs 64\.00 MiB of 79\.18 GiB \(the recorded device\)'; lacks out 'assumed'
   run 0 gemem-dry-run -o tf.gmt python3 flow.py 40,20; says err '^  h100 +DOES NOT FIT: 80\.00 MiB of 64\.00 MiB' # it leaves no rest of less than the request
-  run 4 gemem-sim tf.gmt; says out "Why: the allocator's limit of 64\.00"; says out '^  export TF_GPU_ALLOCATOR=cuda_malloc_async$'
+  run 4 gemem-sim tf.gmt; check 'why' sh -c 'tr -s " \n" " " <"$1" | grep -q "Why: the allocator.s limit of 64\.00 MiB (the device had"' sh "$out"; says out '^  export TF_GPU_ALLOCATOR=cuda_malloc_async$'
   # a request beyond the limit is refused, as TensorFlow's allocator would, and the program may go on with less
   run 0 gemem-dry-run -o tf.gmt python3 flow.py 70,20; says err '^  h100 +fits only if .*: 64\.00 MiB of 64\.00 MiB'; says err '^  peak live +20\.00 MiB'
   says err '^  out of memory +1 requests were refused; the first, of 73400320 bytes'
