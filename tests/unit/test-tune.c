@@ -98,12 +98,21 @@ check_capacity (const char *name, const char *specs, const char *device)
   gemem_check_tune (full, specs, device, GEMEM_TUNE_CAPACITY, &rows);
 }
 
+/* A sanitizer makes each of these searches take ten seconds. */
+static gboolean
+is_quick (void)
+{
+  return g_getenv ("GEMEM_QUICK") != NULL;
+}
+
 static void
 test_capacity (void)
 {
   check_capacity ("vit-train.gmt",
                   "pytorch-caching:expandable_segments=*,max_split_size_mb=unlimited|20|32|64",
                   NULL);
+  if (is_quick ())
+    return;
   check_capacity ("resnet50-train.gmt",
                   "pytorch-caching:max_split_size_mb=unlimited|40|200,"
                   "garbage_collection_threshold=0|0.6,per_process_memory_fraction=0.5|1",
@@ -151,6 +160,8 @@ test_ge (void)
          "ge-scalable:page_idem_num=16|20,huge_page_mem_size=2MiB|8MiB,"
          "page_mem_size_total_threshold=0|100MiB|600MiB|1200MiB|2GiB|4GiB",
          "sim:capacity=1700MiB", 21);
+  if (is_quick ())
+    return;
   check_capacity ("vit-train.gmt",
                   "ge-scalable:span_layer_lift_max=0|1|16|4294967295,enable_quick_layer_mode=*,"
                   "huge_page_mem_size=2MiB|128MiB",
