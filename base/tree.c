@@ -226,6 +226,17 @@ gemem_tree_before (const GememTree *tree, guint64 group, guint64 size, guint64 a
   return look_up (tree, group, size, address, -1);
 }
 
+GememTreeNode *
+gemem_tree_at_or_before (const GememTree *tree, guint64 group, guint64 size, guint64 address)
+{
+  if (address < G_MAXUINT64)
+    return look_up (tree, group, size, address + 1, -1);
+  GememTreeNode *node = gemem_tree_lower_bound (tree, group, size, address);
+  return node != NULL && node->group == group && node->size == size && node->address == address
+             ? node
+             : gemem_tree_before (tree, group, size, address);
+}
+
 /* Slabs align pages to 16, so GememTreeNode.place is the leaf's address plus the entry's number. */
 
 static inline Page *

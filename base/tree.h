@@ -68,6 +68,9 @@ GememTreeNode *gemem_tree_lower_bound (const GememTree *tree, guint64 group, gui
 /* Last node with key < (group, size, address), or NULL. */
 GememTreeNode *gemem_tree_before (const GememTree *tree, guint64 group, guint64 size,
                                   guint64 address);
+/* Last node with key <= (group, size, address), or NULL. */
+GememTreeNode *gemem_tree_at_or_before (const GememTree *tree, guint64 group, guint64 size,
+                                        guint64 address);
 GememTreeNode *gemem_tree_first (const GememTree *tree);
 GememTreeNode *gemem_tree_last (const GememTree *tree);
 /* The neighbours of @node, which is in a tree, or NULL.  O(1) within a page. */

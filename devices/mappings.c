@@ -22,14 +22,6 @@ gemem_mappings_clear (GememMappings *self)
   gemem_idmap_free (self->pages);
 }
 
-/* The last node that starts at or below @address, or NULL. */
-static GememTreeNode *
-at_or_below (const GememTree *tree, guint64 address)
-{
-  GememTreeNode *node = gemem_tree_lower_bound (tree, 0, 0, address);
-  return node != NULL && node->address == address ? node : gemem_tree_before (tree, 0, 0, address);
-}
-
 static gboolean
 is_granular (const GememMappings *self, guint64 value)
 {
@@ -39,7 +31,7 @@ is_granular (const GememMappings *self, guint64 value)
 gboolean
 gemem_mappings_is_mapped (const GememMappings *self, guint64 address, guint64 size)
 {
-  const GememTreeNode *node = at_or_below (&self->mappings, address + size - 1);
+  const GememTreeNode *node = gemem_tree_at_or_before (&self->mappings, 0, 0, address + size - 1);
   return node != NULL
          && node->address + GEMEM_TREE_ENTRY (node, const GememMapping, node)->size > address;
 }
@@ -49,7 +41,7 @@ gemem_mappings_is_mapped (const GememMappings *self, guint64 address, guint64 si
 GememRange *
 gemem_mappings_range_around (const GememMappings *self, guint64 address)
 {
-  GememTreeNode *node = at_or_below (&self->ranges, address);
+  GememTreeNode *node = gemem_tree_at_or_before (&self->ranges, 0, 0, address);
   GememRange *range = node != NULL ? GEMEM_TREE_ENTRY (node, GememRange, node) : NULL;
 
   return range != NULL && address - node->address < range->own ? range : NULL;
@@ -86,7 +78,7 @@ GememRange *
 gemem_mappings_may_release (const GememMappings *self, guint64 address, guint64 size,
                             const char **fault)
 {
-  GememTreeNode *node = at_or_below (&self->ranges, address);
+  GememTreeNode *node = gemem_tree_at_or_before (&self->ranges, 0, 0, address);
   GememRange *range = node != NULL ? GEMEM_TREE_ENTRY (node, GememRange, node) : NULL;
 
   if (range == NULL || range->node.address != address || range->size != size)
@@ -159,7 +151,7 @@ gemem_mappings_destroyed (GememMappings *self, GememPage id)
 static gboolean
 lies_in_a_range (const GememMappings *self, guint64 address, guint64 size)
 {
-  const GememTreeNode *node = at_or_below (&self->ranges, address);
+  const GememTreeNode *node = gemem_tree_at_or_before (&self->ranges, 0, 0, address);
   guint64 offset, whole;
 
   if (node == NULL)

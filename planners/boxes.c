@@ -247,6 +247,22 @@ gemem_boxes_have_units (const GememBoxes *boxes)
 }
 
 gint64
+gemem_boxes_grain (const GememBoxes *boxes)
+{
+  gint64 grain = 0;
+
+  for (guint32 i = 0; i < boxes->n && grain != 1; i++)
+    for (gint64 rest = boxes->boxes[i].size; rest > 0;)
+      {
+        const gint64 next = grain % rest;
+
+        grain = rest;
+        rest = next;
+      }
+  return MAX (grain, 1);
+}
+
+gint64
 gemem_boxes_load (const GememBoxes *boxes)
 {
   g_autofree gint64 *change = g_new0 (gint64, (gsize) boxes->columns + 1);

@@ -80,6 +80,8 @@ gemem_box_is_whole (const GememBox *box, const GememBoxes *boxes)
 
 /* Whether the offsets of some have to be multiples of more than one unit. */
 gboolean gemem_boxes_have_units (const GememBoxes *boxes);
+/* What divides all sizes: where boxes are as low as they can be, every offset is a sum of some. */
+gint64 gemem_boxes_grain (const GememBoxes *boxes);
 /* The largest sum of sizes in a column: no placement has a smaller top. */
 gint64 gemem_boxes_load (const GememBoxes *boxes);
 /* The highest end of any box. */

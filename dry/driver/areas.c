@@ -111,11 +111,9 @@ gemem_driver_area_remove (DriverArea *area)
 DriverArea *
 gemem_driver_area_at (guint64 address)
 {
-  GememTreeNode *node = gemem_tree_lower_bound (&gemem_driver.areas, 0, 0, address);
+  GememTreeNode *node = gemem_tree_at_or_before (&gemem_driver.areas, 0, 0, address);
   DriverArea *area;
 
-  if (node == NULL || node->address != address)
-    node = gemem_tree_before (&gemem_driver.areas, 0, 0, address);
   if (node == NULL)
     return NULL;
   area = GEMEM_TREE_ENTRY (node, DriverArea, node);

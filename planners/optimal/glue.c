@@ -496,22 +496,6 @@ add_fillers (GememGlue *glue)
   fill_last (glue, changes);
 }
 
-static gint64
-grain_of (const GememGlue *glue)
-{
-  gint64 grain = 0;
-
-  for (guint32 i = 0; i < glue->n && grain != 1; i++)
-    for (gint64 rest = glue->nodes[i].size; rest > 0;)
-      {
-        const gint64 next = grain % rest;
-
-        grain = rest;
-        rest = next;
-      }
-  return MAX (grain, 1);
-}
-
 /* What only joining needs. */
 static void
 drop_lists (GememGlue *glue)
@@ -551,7 +535,7 @@ gemem_glue_new (const GememBoxes *boxes, const GememGlueOrigins *origins, GememG
       link_node (glue, i);
     }
   glue->n_nodes = boxes->n;
-  glue->grain = grain_of (glue);
+  glue->grain = gemem_boxes_grain (boxes);
   glue->level = level;
   if (level == GEMEM_GLUE_FILLED && boxes->n > 0)
     add_fillers (glue);

@@ -32,23 +32,6 @@ stack (GememBoxes *boxes, gint64 base)
   return base - bottom;
 }
 
-/* What divides all sizes: where boxes are as low as they can be, every offset is a sum of some. */
-static gint64
-grain_of (const GememBoxes *boxes)
-{
-  gint64 grain = 0;
-
-  for (guint32 i = 0; i < boxes->n && grain != 1; i++)
-    for (gint64 rest = boxes->boxes[i].size; rest > 0;)
-      {
-        const gint64 next = grain % rest;
-
-        grain = rest;
-        rest = next;
-      }
-  return MAX (grain, 1);
-}
-
 static void
 cut (GArray *parts, GememBoxes boxes, gint64 base, guint depth, gboolean units)
 {
@@ -68,7 +51,7 @@ cut (GArray *parts, GememBoxes boxes, gint64 base, guint depth, gboolean units)
       if (inside.n > 0)
         gemem_boxes_compress (&inside);
       GememPart part = {
-        inside, base + stacked, 0, 0, units ? 1 : grain_of (&inside), GEMEM_STAGE_STACK, 0
+        inside, base + stacked, 0, 0, units ? 1 : gemem_boxes_grain (&inside), GEMEM_STAGE_STACK, 0
       };
       part.bound = inside.n > 0 ? gemem_boxes_load (&inside) : 0;
       g_array_append_val (parts, part);

@@ -126,6 +126,11 @@ check_lower_bound (const Model *model, guint64 group, guint64 size, guint64 addr
                  == model_at (model, model_find (model, group, size, address)));
   g_assert_true (gemem_tree_before (&model->tree, group, size, address)
                  == model_at (model, (gint64) model_find (model, group, size, address) - 1));
+  const GememTreeNode *at = gemem_tree_lower_bound (&model->tree, group, size, address);
+  const gboolean same = at != NULL && at->group == group && at->size == size
+                        && at->address == address;
+  g_assert_true (gemem_tree_at_or_before (&model->tree, group, size, address)
+                 == (same ? at : gemem_tree_before (&model->tree, group, size, address)));
 }
 
 /* Random inserts, removals and searches; keys from a small set (with the extremes), so that ties in

@@ -94,8 +94,7 @@ look_at_stack (GememPytorchReleases *releases, const GememTraceEvent *event, gui
 static Segment *
 segment_below (const GememPytorchReleases *releases, guint64 in_use, guint64 address)
 {
-  GememTreeNode *node = gemem_tree_before (&releases->segments, in_use, address == G_MAXUINT64,
-                                           address + 1);
+  GememTreeNode *node = gemem_tree_at_or_before (&releases->segments, in_use, 0, address);
 
   return node != NULL && node->group == in_use ? GEMEM_TREE_ENTRY (node, Segment, node) : NULL;
 }

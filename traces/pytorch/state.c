@@ -106,7 +106,7 @@ mapped_of (GememTreeNode *node)
 static Mapped *
 range_find (const GememPytorchState *state, guint64 address)
 {
-  GememTreeNode *below = gemem_tree_before (&state->mapped, 0, address == G_MAXUINT64, address + 1);
+  GememTreeNode *below = gemem_tree_at_or_before (&state->mapped, 0, 0, address);
 
   if (below != NULL && mapped_of (below)->end > address)
     return mapped_of (below);
@@ -582,8 +582,7 @@ count_segments (const GArray *segments, guint64 address)
 static Gone *
 gone_below (const GememPytorchState *state, guint64 address)
 {
-  GememTreeNode *node = gemem_tree_before (&state->gone_now, 0, address == G_MAXUINT64,
-                                           address + 1);
+  GememTreeNode *node = gemem_tree_at_or_before (&state->gone_now, 0, 0, address);
 
   return node != NULL ? GEMEM_TREE_ENTRY (node, Gone, node) : NULL;
 }
