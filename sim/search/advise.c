@@ -223,7 +223,7 @@ doubt_replay (GememAdvice *advice, const GememAdviceQuestion *question)
 }
 
 /* Whether a program on the device that was asked for has less of it than is said: nothing counts the driver's context there.
- * Recordings of dry runs count it, and a capacity below that of any card is what somebody left for the program. */
+ * Recordings of dry runs count it, and a capacity below that of any card is what is left for the program. */
 static gboolean
 is_without_context (const GememAdvice *advice)
 {
