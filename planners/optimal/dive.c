@@ -1,18 +1,24 @@
 /* dive.c - skyline dives; see dive.h.
  *
  * Runs are named by their first column; a heap gives the lowest.  An entry of the heap whose run
- * has gone or been raised is skipped.  The tree has the unplaced boxes as leaves, split in turn by
+ * has gone or been raised is skipped.  Most runs are narrow: where few boxes begin in one, all are looked at.  For the
+ * others there is a tree, whose leaves are buckets of unplaced boxes, split in turn by
  * first column and by last, so that what lies inside given columns is in few subtrees; a node holds the
  * range of starts, that of ends and the best rank below it, and all prune.  In the order of
  * first columns alone a query would visit every box of a stretch that has short and long ones.
+ *
+ * A dive that has to get below a top keeps account of what is lost (levels.h), and ends once a column has lost too much.
  */
 #include "config.h"
 
 #include <string.h>
 
 #include "planners/optimal/dive.h"
+#include "planners/optimal/levels.h"
 
 #define NONE G_MAXUINT32
+#define BUCKET 8  /* boxes */
+#define FEW 64    /* boxes that are looked at one by one */
 #define TELL 4096 /* boxes, after which it says how far it is */
 
 typedef struct
@@ -25,11 +31,17 @@ typedef struct
 
 static const Node NOTHING = { NONE, 0, NONE, 0, NONE };
 
-/* A box: its columns; its rank, NONE: it is placed. */
+/* A box in the tree: its columns; its rank, NONE: it is placed. */
 typedef struct
 {
   guint32 start, end, rank;
 } Leaf;
+
+/* The same in the order of places, where its start is known. */
+typedef struct
+{
+  guint32 end, rank, leaf;
+} Placed;
 
 typedef struct
 {
@@ -46,15 +58,20 @@ typedef struct
 struct _GememDive
 {
   const GememBoxes *boxes;
+  GememLevels
+      *levels; /* what the columns will be filled to at least; NULL: no dive may end early yet */
   gboolean edges_first;
-  guint32 leaves;  /* a power of two */
+  guint32 buckets; /* a power of two */
   guint32 *places; /* by leaf: of its box */
-  Node *nodes;     /* the root is 1; those from `leaves` on are in `leaf` */
-  Leaf *leaf;      /* of each box */
+  Node *nodes;     /* the root is 1; those from `buckets` on have BUCKET leaves each */
+  Leaf *leaves;    /* of each box */
+  Placed *placed;  /* by place */
+  guint32 *starts; /* by column: the first place of a box that begins there or later */
   Run *runs;       /* by first column */
   Entry *heap;
   guint32 n_heap;
-  gint *share; /* NULL: nobody asks how far a dive is */
+  gint64 below; /* G_MAXINT64: levels are not kept */
+  gint *share;  /* NULL: nobody asks how far a dive is */
 };
 
 /* ---- making the tree */
@@ -90,9 +107,9 @@ split (Splitting *splitting, guint32 *by, guint32 *other, guint32 n, guint32 low
   const guint32 half = width / 2, first = MIN (n, half);
   guint32 left = 0, right = 0;
 
-  if (width == 1)
+  if (width == BUCKET)
     {
-      splitting->places[low] = by[0];
+      memcpy (splitting->places + low, by, n * sizeof (guint32));
       return;
     }
   for (guint32 i = 0; i < n; i++)
@@ -120,7 +137,22 @@ make_leaves (GememDive *dive)
   for (guint32 i = 0; i < n; i++)
     by_start[i] = i;
   if (n > 0)
-    split (&splitting, by_start, by_end, n, 0, dive->leaves);
+    split (&splitting, by_start, by_end, n, 0, dive->buckets * BUCKET);
+}
+
+/* Where the boxes of each column begin. */
+static void
+find_starts (GememDive *dive)
+{
+  const GememBoxes *boxes = dive->boxes;
+  guint32 place = 0;
+
+  for (guint32 c = 0; c <= boxes->columns; c++)
+    {
+      while (place < boxes->n && boxes->boxes[place].first < c)
+        place++;
+      dive->starts[c] = place;
+    }
 }
 
 GememDive *
@@ -129,12 +161,15 @@ gemem_dive_new (const GememBoxes *boxes)
   GememDive *dive = g_new0 (GememDive, 1);
 
   dive->boxes = boxes;
-  for (dive->leaves = 1; dive->leaves < boxes->n;)
-    dive->leaves *= 2;
+  for (dive->buckets = 1; dive->buckets * BUCKET < boxes->n;)
+    dive->buckets *= 2;
   dive->places = g_new (guint32, (gsize) boxes->n + 1);
   make_leaves (dive);
-  dive->nodes = g_new (Node, dive->leaves);
-  dive->leaf = g_new (Leaf, (gsize) boxes->n + 1);
+  dive->nodes = g_new (Node, 2 * (gsize) dive->buckets);
+  dive->leaves = g_new (Leaf, (gsize) boxes->n + 1);
+  dive->placed = g_new (Placed, (gsize) boxes->n + 1);
+  dive->starts = g_new (guint32, (gsize) boxes->columns + 2);
+  find_starts (dive);
   dive->runs = g_new0 (Run, (gsize) boxes->columns + 1);
   /* three for a box, one for a raise, of which there are as many as merges */
   dive->heap = g_new (Entry, 6 * (gsize) boxes->n + boxes->columns + 8);
@@ -148,9 +183,12 @@ gemem_dive_free (GememDive *dive)
     return;
   g_free (dive->places);
   g_free (dive->nodes);
-  g_free (dive->leaf);
+  g_free (dive->leaves);
+  g_free (dive->placed);
+  g_free (dive->starts);
   g_free (dive->runs);
   g_free (dive->heap);
+  gemem_levels_free (dive->levels);
   g_free (dive);
 }
 
@@ -200,23 +238,20 @@ join (Node a, Node b)
                  MAX (a.latest_end, b.latest_end), MIN (a.rank, b.rank) };
 }
 
-static inline guint32
-rank_of (const GememDive *dive, guint32 node)
+static Node
+join_bucket (const GememDive *dive, guint32 bucket)
 {
-  if (node < dive->leaves)
-    return dive->nodes[node].rank;
-  return node - dive->leaves < dive->boxes->n ? dive->leaf[node - dive->leaves].rank : NONE;
-}
+  const guint32 from = bucket * BUCKET, to = MIN (from + BUCKET, dive->boxes->n);
+  Node node = NOTHING;
 
-static inline Node
-node_at (const GememDive *dive, guint32 node)
-{
-  if (node < dive->leaves)
-    return dive->nodes[node];
-  if (rank_of (dive, node) == NONE)
-    return NOTHING;
-  const Leaf *leaf = &dive->leaf[node - dive->leaves];
-  return (Node){ leaf->start, leaf->start, leaf->end, leaf->end, leaf->rank };
+  for (guint32 i = from; i < to; i++)
+    {
+      const Leaf *leaf = &dive->leaves[i];
+
+      if (leaf->rank != NONE)
+        node = join (node, (Node){ leaf->start, leaf->start, leaf->end, leaf->end, leaf->rank });
+    }
+  return node;
 }
 
 static void
@@ -224,22 +259,34 @@ fill_tree (GememDive *dive)
 {
   for (guint32 i = 0; i < dive->boxes->n; i++)
     {
-      const GememBox *box = &dive->boxes->boxes[dive->places[i]];
+      const guint32 place = dive->places[i];
+      const GememBox *box = &dive->boxes->boxes[place];
 
-      dive->leaf[i] = (Leaf){ box->first, box->last, box->rank };
+      dive->leaves[i] = (Leaf){ box->first, box->last, box->rank };
+      dive->placed[place] = (Placed){ box->last, box->rank, i };
     }
-  for (guint32 i = dive->leaves; i-- > 1;)
-    dive->nodes[i] = join (node_at (dive, 2 * i), node_at (dive, 2 * i + 1));
+  for (guint32 i = 0; i < dive->buckets; i++)
+    dive->nodes[dive->buckets + i] = join_bucket (dive, i);
+  for (guint32 i = dive->buckets; i-- > 1;)
+    dive->nodes[i] = join (dive->nodes[2 * i], dive->nodes[2 * i + 1]);
 }
 
 static void
-remove_leaf (GememDive *dive, guint32 leaf)
+remove_box (GememDive *dive, guint32 place)
 {
-  guint32 node = dive->leaves + leaf;
+  const guint32 leaf = dive->placed[place].leaf;
+  guint32 i = dive->buckets + leaf / BUCKET;
+  Node node;
 
-  dive->leaf[leaf].rank = NONE;
-  while ((node /= 2) > 0)
-    dive->nodes[node] = join (node_at (dive, 2 * node), node_at (dive, 2 * node + 1));
+  dive->placed[place].rank = dive->leaves[leaf].rank = NONE;
+  for (node = join_bucket (dive, leaf / BUCKET);
+       memcmp (&node, &dive->nodes[i], sizeof (Node)) != 0;
+       node = join (dive->nodes[2 * i], dive->nodes[2 * i + 1]))
+    {
+      dive->nodes[i] = node;
+      if ((i /= 2) == 0)
+        break;
+    }
 }
 
 typedef struct
@@ -249,30 +296,48 @@ typedef struct
   guint32 rank, leaf;              /* the best so far */
 } Query;
 
-/* Visits @node; the better half first. */
 static void
-search (const GememDive *dive, Query *query, guint32 node)
+search_bucket (const GememDive *dive, Query *query, guint32 bucket)
 {
-  const Node here = node_at (dive, node);
+  const guint32 from = bucket * BUCKET, to = MIN (from + BUCKET, dive->boxes->n);
 
-  if (here.latest_start < query->start || here.end > query->end || here.start > query->latest_start
-      || here.latest_end < query->least_end || here.rank >= query->rank)
-    return;
-  if (node >= dive->leaves)
+  for (guint32 i = from; i < to; i++)
     {
-      query->rank = here.rank;
-      query->leaf = node - dive->leaves;
-      return;
-    }
-  const gboolean right = rank_of (dive, 2 * node + 1) < rank_of (dive, 2 * node);
+      const Leaf *leaf = &dive->leaves[i];
 
-  search (dive, query, 2 * node + right);
-  search (dive, query, 2 * node + !right);
+      if (leaf->rank < query->rank && leaf->start >= query->start && leaf->end <= query->end
+          && leaf->start <= query->latest_start && leaf->end >= query->least_end)
+        {
+          query->rank = leaf->rank;
+          query->leaf = i;
+        }
+    }
 }
 
-/* The leaf of the box to be placed in columns [start, end); NONE. */
+/* Visits node number @i; the better half first. */
+static void
+search (const GememDive *dive, Query *query, guint32 i)
+{
+  const Node *node = &dive->nodes[i];
+
+  if (node->latest_start < query->start || node->end > query->end
+      || node->start > query->latest_start || node->latest_end < query->least_end
+      || node->rank >= query->rank)
+    return;
+  if (i >= dive->buckets)
+    {
+      search_bucket (dive, query, i - dive->buckets);
+      return;
+    }
+  const gboolean right = dive->nodes[2 * i + 1].rank < dive->nodes[2 * i].rank;
+
+  search (dive, query, 2 * i + right);
+  search (dive, query, 2 * i + !right);
+}
+
+/* The place of the box to be placed in columns [start, end); NONE. */
 static guint32
-best_inside (const GememDive *dive, guint32 start, guint32 end)
+best_of_all (const GememDive *dive, guint32 start, guint32 end)
 {
   Query query = { start, end, start, end, NONE, NONE };
 
@@ -290,7 +355,40 @@ best_inside (const GememDive *dive, guint32 start, guint32 end)
   query.least_end = 0;
   if (query.leaf == NONE)
     search (dive, &query, 1);
-  return query.leaf;
+  return query.leaf != NONE ? dive->places[query.leaf] : NONE;
+}
+
+/* The same where few begin in these columns. */
+static guint32
+best_of_few (const GememDive *dive, guint32 start, guint32 end)
+{
+  const guint32 from = dive->starts[start], to = dive->starts[end],
+                behind = dive->starts[start + 1];
+  guint32 best = NONE, rank = NONE;
+  guint edges = 0;
+
+  for (guint32 place = from; place < to; place++)
+    {
+      const Placed *box = &dive->placed[place];
+
+      if (box->rank == NONE || box->end > end)
+        continue;
+      const guint own = dive->edges_first ? (place < behind) + (box->end == end) : 0;
+      if (own > edges || (own == edges && box->rank < rank))
+        {
+          edges = own;
+          rank = box->rank;
+          best = place;
+        }
+    }
+  return best;
+}
+
+static guint32
+best_inside (const GememDive *dive, guint32 start, guint32 end)
+{
+  return dive->starts[end] - dive->starts[start] <= FEW ? best_of_few (dive, start, end)
+                                                        : best_of_all (dive, start, end);
 }
 
 /* ---- the runs */
@@ -335,6 +433,8 @@ raise_run (GememDive *dive, guint32 start)
     height = MIN (height, dive->runs[run->end].height);
   if (height == G_MAXINT64)
     return FALSE;
+  if (dive->below < G_MAXINT64)
+    gemem_levels_raise (dive->levels, start, run->end, height - run->height);
   run->height = height;
   push (dive, merge (dive, start));
   return TRUE;
@@ -391,6 +491,13 @@ gemem_dive_run (GememDive *dive, gint64 below, gint64 *offsets)
   gint64 top = 0;
   guint32 placed = 0;
 
+  dive->below = below;
+  if (below < G_MAXINT64)
+    {
+      if (dive->levels == NULL)
+        dive->levels = gemem_levels_new (dive->boxes->columns);
+      gemem_levels_begin (dive->levels, dive->boxes);
+    }
   fill_tree (dive);
   dive->n_heap = 0;
   set_run (dive, 0, dive->boxes->columns, 0, NONE);
@@ -402,17 +509,18 @@ gemem_dive_run (GememDive *dive, gint64 below, gint64 *offsets)
 
       if (run->end == 0 || run->height != entry.height)
         continue;
-      const guint32 leaf = best_inside (dive, entry.start, run->end);
-      if (leaf == NONE)
+      const guint32 place = best_inside (dive, entry.start, run->end);
+      if (place == NONE)
         {
           if (!raise_run (dive, entry.start))
             break;
+          if (below < G_MAXINT64 && gemem_levels_most (dive->levels) >= below)
+            return G_MAXINT64;
           continue;
         }
-      const guint32 place = dive->places[leaf];
       const gint64 end = put (dive, entry.start, &dive->boxes->boxes[place], &offsets[place]);
       top = MAX (top, end);
-      remove_leaf (dive, leaf);
+      remove_box (dive, place);
       tell (dive, ++placed);
       if (top >= below)
         return G_MAXINT64;

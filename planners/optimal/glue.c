@@ -32,6 +32,7 @@ typedef struct
 } Node;
 
 #define NO_JOINT 0x7fffffffu
+#define UNKNOWN G_MAXUINT8
 
 /* How many boxes on the one side and on the other; ALL: those with the same other border. */
 #define ALL 0
@@ -79,6 +80,8 @@ struct _GememGlue
   guint32 *firsts, *lasts; /* by border: a list of nodes */
   GememGlueLevel level;
   guint8 *due; /* by border: the step that was not tried yet, those with one shift after another */
+  guint8 *n_ending,
+      *n_beginning; /* by border: no more nodes than that; UNKNOWN: or as many, or more */
   Side ending, beginning;
   GememBoxes rest;
 };
@@ -95,6 +98,7 @@ link_node (GememGlue *glue, guint32 i)
   node->next_last = glue->lasts[node->last];
   glue->lasts[node->last] = i;
   glue->due[node->first] = glue->due[node->last] = 0;
+  glue->n_beginning[node->first] = glue->n_ending[node->last] = UNKNOWN;
 }
 
 static guint32
@@ -156,6 +160,7 @@ list_side (GememGlue *glue, guint32 border, gboolean ending)
           link = ending ? &node->next_last : &node->next_first;
         }
     }
+  (ending ? glue->n_ending : glue->n_beginning)[border] = (guint8) MIN (nodes->len, UNKNOWN);
   if (nodes->len > 1)
     qsort (nodes->data, nodes->len, sizeof (Listed), compare_listed);
 }
@@ -284,6 +289,13 @@ fit (const GememGlue *glue, guint32 i, guint32 k, guint8 turn)
          && (k + 1 == beginning->n || ABS (y[1].sum - x->sum) >= apart);
 }
 
+/* Whether there are enough nodes for a sum of @count. */
+static gboolean
+has_enough (guint8 nodes, guint8 count)
+{
+  return nodes >= (count == ALL ? 2 : count);
+}
+
 /* Chains what fits at @border; returns whether anything did. */
 static gboolean
 try_step (GememGlue *glue, guint32 border, const Step *step, guint8 turn)
@@ -291,7 +303,8 @@ try_step (GememGlue *glue, guint32 border, const Step *step, guint8 turn)
   Side *ending = &glue->ending, *beginning = &glue->beginning;
   gboolean any = FALSE;
 
-  if (glue->lasts[border] == NONE || glue->firsts[border] == NONE)
+  if (!has_enough (glue->n_ending[border], step->ending)
+      || !has_enough (glue->n_beginning[border], step->beginning))
     return FALSE;
   list_side (glue, border, TRUE);
   list_side (glue, border, FALSE);
@@ -503,6 +516,8 @@ drop_lists (GememGlue *glue)
   g_clear_pointer (&glue->firsts, g_free);
   g_clear_pointer (&glue->lasts, g_free);
   g_clear_pointer (&glue->due, g_free);
+  g_clear_pointer (&glue->n_ending, g_free);
+  g_clear_pointer (&glue->n_beginning, g_free);
   glue->nodes = g_renew (Node, glue->nodes, (gsize) glue->n_nodes + 1);
 }
 
@@ -520,6 +535,8 @@ gemem_glue_new (const GememBoxes *boxes, const GememGlueOrigins *origins, GememG
   memset (glue->firsts, 0xff, borders * sizeof (guint32));
   memset (glue->lasts, 0xff, borders * sizeof (guint32));
   glue->due = g_new0 (guint8, borders);
+  glue->n_ending = g_new0 (guint8, borders);
+  glue->n_beginning = g_new0 (guint8, borders);
   glue->ending.nodes = g_array_new (FALSE, FALSE, sizeof (Listed));
   glue->beginning.nodes = g_array_new (FALSE, FALSE, sizeof (Listed));
   for (guint32 i = 0; i < boxes->n; i++)
@@ -555,6 +572,8 @@ gemem_glue_free (GememGlue *glue)
   g_free (glue->firsts);
   g_free (glue->lasts);
   g_free (glue->due);
+  g_free (glue->n_ending);
+  g_free (glue->n_beginning);
   g_array_unref (glue->ending.nodes);
   g_array_unref (glue->beginning.nodes);
   g_free (glue->rest.boxes);

@@ -15,61 +15,22 @@
 static const char *const orders[GEMEM_DIVE_ORDERS] = { "TWA", "AZ",  "ZW", "QZ",
                                                        "LZ",  "TAW", "XZ", "WAT" };
 
-/* The first key; the others are asked of the boxes, which costs less memory than it costs time. */
+#define SIGN (G_GUINT64_CONSTANT (1) << 63)
+#define MANY 256 /* boxes, from which on radix is faster */
+
+/* A box to be sorted. */
 typedef struct
 {
-  double key;
+  guint64 key; /* the smallest comes first */
   guint32 place;
 } Ranked;
 
 typedef struct
 {
-  const GememBox *boxes;
-  const char *word;
+  const GememBoxes *boxes;
+  const double *loads, *blocks; /* NULL unless the word has T */
+  Ranked *ranked, *spare;
 } Order;
-
-static double
-key_of (char letter, const GememBox *box, double load)
-{
-  const double size = (double) box->size, columns = box->last - box->first;
-
-  switch (letter)
-    {
-    case 'A':
-      return size * (double) box->life;
-    case 'L':
-      return -(double) box->first;
-    case 'Q':
-      return size * columns;
-    case 'T':
-      return load;
-    case 'W':
-      return (double) box->life;
-    case 'X':
-      return columns;
-    default:
-      return size;
-    }
-}
-
-static int
-compare_ranked (gconstpointer a, gconstpointer b, gpointer data)
-{
-  const Ranked *x = a, *y = b;
-  const Order *order = data;
-
-  if (x->key != y->key)
-    return x->key > y->key ? -1 : 1;
-  for (const char *letter = order->word + 1; *letter != '\0'; letter++)
-    {
-      const double one = key_of (*letter, &order->boxes[x->place], 0),
-                   other = key_of (*letter, &order->boxes[y->place], 0);
-
-      if (one != other)
-        return one > other ? -1 : 1;
-    }
-  return x->place < y->place ? -1 : x->place > y->place;
-}
 
 /* Largest load in the columns of each box: a sparse table would be exact for any interval; blocks
  * of columns suffice. */
@@ -116,23 +77,121 @@ find_loads (const GememBoxes *boxes, double **blocks)
   return loads;
 }
 
-void
-gemem_dive_rank (GememBoxes *boxes, guint order)
+/* ---- sorting */
+
+static double
+key_of (const Order *order, char letter, const GememBox *box)
 {
-  const char *word = orders[order];
-  Order own = { boxes->boxes, word };
-  g_autofree Ranked *ranked = g_new0 (Ranked, (gsize) boxes->n + 1);
+  const double size = (double) box->size, columns = box->last - box->first;
+
+  switch (letter)
+    {
+    case 'A':
+      return size * (double) box->life;
+    case 'L':
+      return -(double) box->first;
+    case 'Q':
+      return size * columns;
+    case 'T':
+      return largest (order->loads, order->blocks, box->first, box->last);
+    case 'W':
+      return (double) box->life;
+    case 'X':
+      return columns;
+    default:
+      return size;
+    }
+}
+
+/* A number that is the smaller the larger @key. */
+static guint64
+descending (double key)
+{
+  guint64 bits;
+
+  key += 0.0; /* no -0 */
+  memcpy (&bits, &key, sizeof (bits));
+  return bits >> 63 ? bits : ~bits ^ SIGN;
+}
+
+static int
+compare_ranked (gconstpointer a, gconstpointer b)
+{
+  const Ranked *x = a, *y = b;
+
+  if (x->key != y->key)
+    return x->key < y->key ? -1 : 1;
+  return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* The same by radix; @spare has as many places. */
+static void
+sort_many (Ranked *ranked, Ranked *spare, guint32 n)
+{
+  guint32 (*counts)[256] = g_malloc0 (8 * sizeof (*counts));
+  Ranked *from = ranked, *to = spare;
+
+  for (guint32 i = 0; i < n; i++)
+    for (guint byte = 0; byte < 8; byte++)
+      counts[byte][ranked[i].key >> 8 * byte & 0xff]++;
+  for (guint byte = 0; byte < 8; byte++)
+    {
+      guint32 *count = counts[byte], sum = 0;
+      Ranked *sorted = to;
+
+      if (count[from[0].key >> 8 * byte & 0xff] == n)
+        continue; /* all are equal */
+      for (guint i = 0; i < 256; i++)
+        {
+          sum += count[i];
+          count[i] = sum - count[i];
+        }
+      for (guint32 i = 0; i < n; i++)
+        to[count[from[i].key >> 8 * byte & 0xff]++] = from[i];
+      to = from;
+      from = sorted;
+    }
+  if (from != ranked)
+    memcpy (ranked, from, n * sizeof (Ranked));
+  g_free (counts);
+}
+
+/* Sorts the boxes from @from to below @to, which have one key for all letters before @word, by those of @word; of equal
+ * ones their order stays. */
+static void
+sort (Order *order, guint32 from, guint32 to, const char *word)
+{
+  Ranked *ranked = order->ranked + from;
+
+  if (to - from < 2 || *word == '\0')
+    return;
+  for (guint32 i = 0; i < to - from; i++)
+    ranked[i].key = descending (key_of (order, *word, &order->boxes->boxes[ranked[i].place]));
+  if (to - from < MANY)
+    qsort (ranked, to - from, sizeof (Ranked), compare_ranked);
+  else
+    sort_many (ranked, order->spare, to - from);
+  for (guint32 begin = 0, end; begin < to - from; begin = end)
+    {
+      for (end = begin + 1; end < to - from && ranked[end].key == ranked[begin].key;)
+        end++;
+      sort (order, from + begin, from + end, word + 1);
+    }
+}
+
+void
+gemem_dive_rank (GememBoxes *boxes, guint number)
+{
+  const char *word = orders[number];
+  g_autofree Ranked *ranked = g_new (Ranked, (gsize) boxes->n + 1),
+                    *spare = g_new (Ranked, (gsize) boxes->n + 1);
   g_autofree double *blocks = NULL;
   g_autofree double *loads = strchr (word, 'T') != NULL ? find_loads (boxes, &blocks) : NULL;
+  Order order = { boxes, loads, blocks, ranked, spare };
 
   for (guint32 i = 0; i < boxes->n; i++)
-    {
-      const GememBox *box = &boxes->boxes[i];
-      const double load = loads != NULL ? largest (loads, blocks, box->first, box->last) : 0;
-
-      ranked[i] = (Ranked){ key_of (word[0], box, load), i };
-    }
-  g_qsort_with_data (ranked, (gint) boxes->n, sizeof (Ranked), compare_ranked, &own);
+    ranked[i].place = i;
+  sort (&order, 0, boxes->n, word);
   for (guint32 i = 0; i < boxes->n; i++)
     boxes->boxes[ranked[i].place].rank = i;
 }

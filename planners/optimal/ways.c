@@ -94,24 +94,26 @@ keep_better (Ways *ways)
   ways->n = 2;
 }
 
-/* Joins the boxes, and dives. */
-static void
+/* Joins the boxes, and dives.  FALSE: so few fit together that it was chance; nor will others. */
+static gboolean
 add_joined (Ways *ways, GememGlueLevel level, const GememStop *stop)
 {
   Way way = { gemem_glue_new (&ways->boxes, &ways->origins, level), NULL };
   const GememBoxes *rest = gemem_glue_rest (way.glue);
+  const gboolean few = ways->boxes.n <= FEW;
 
   ways->filled = ways->filled || gemem_glue_is_filled (way.glue);
   if (rest->n == ways->boxes.n)
     {
       gemem_glue_free (way.glue);
-      return;
+      return few;
     }
   way.parts = gemem_parts_new (*rest);
   gemem_parts_dive (way.parts, goal_of (ways), 0, GEMEM_DIVE_KINDS, stop);
   ways->ways[ways->n++] = way;
   if (ways->boxes.n > MANY && ways->n > 2)
     keep_better (ways);
+  return few || 2 * rest->n <= ways->boxes.n;
 }
 
 /* Where each box stands that was number `id`. */
@@ -127,14 +129,17 @@ find_places (Ways *ways)
 static void
 dive (Ways *ways, const GememStop *stop)
 {
-  const gboolean units = gemem_boxes_have_units (&ways->boxes);
+  gboolean fit = !gemem_boxes_have_units (&ways->boxes);
   const GememGlueLevel *level = levels[(ways->boxes.n > FEW) + (ways->boxes.n > MANY)];
 
   gemem_parts_dive (ways->ways[0].parts, goal_of (ways), 0, 1, stop);
   find_places (ways);
-  for (; *level != GEMEM_GLUE_LEVELS && !units && !is_done (ways, stop); level++)
-    if (*level != GEMEM_GLUE_LOOSE || ways->filled)
-      add_joined (ways, *level, stop);
+  while (fit && *level != GEMEM_GLUE_LEVELS && !is_done (ways, stop))
+    {
+      if (*level != GEMEM_GLUE_LOOSE || ways->filled)
+        fit = add_joined (ways, *level, stop);
+      level++;
+    }
   if (!is_done (ways, stop))
     gemem_parts_dive (ways->ways[0].parts, goal_of (ways), 1, GEMEM_DIVE_KINDS, stop);
 }
