@@ -262,6 +262,9 @@ print("mask", bool(mask.bool().all()))
 EOF
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" attention.py; says out '^mask True$'; says err '^  h100 +fits:'
 
+# random programs: what is known is what it is on the host
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/programs/dry/known_random.py" 1 400; says out '^same [0-9]{5,} other 0$'
+
 # what the user chose comes first
 echo 'import torch; n = torch.arange(64, device="cuda"); print(n.tolist()[5], int(n.max()))' >chosen.py
 run 0 gemem-dry-run --gpu h100 --once --value 'chosen.py=7' "$GEMEM_TORCH_2_11" chosen.py; says out '^7 7$'
