@@ -15,6 +15,10 @@ GEMEM_BEGIN_DECLS
 
 #define GEMEM_GPCS_MAX 16
 
+/* With less than this left of a GPU, what no request asks for may decide: the driver's context and the code of kernels,
+ * commonly some hundreds of MiB. */
+#define GEMEM_GPU_LEFT_FOR_CONTEXT (G_GUINT64_CONSTANT (1) << 30)
+
 typedef struct
 {
   const char *name;  /* "h100" */

@@ -223,17 +223,27 @@ find_function (guint64 *handle, DriverModule *module, const char *name)
   return CUDA_SUCCESS;
 }
 
+/* find_function() for the code at @caller: what PyTorch compiles while it runs (lcm, digamma) is its own, too, and
+ * what cuDNN makes then (attention) is cuDNN's. */
+static CUresult
+find_function_for (guint64 *place, DriverModule *module, const char *name, gconstpointer caller)
+{
+  const GememDryMaker by = gemem_dry_maker (caller);
+
+  if (by < GEMEM_DRY_N_MAKERS)
+    gemem_dry_within (by, 1);
+  const CUresult result = find_function (place, module, name);
+  if (by < GEMEM_DRY_N_MAKERS)
+    gemem_dry_within (by, -1);
+  return result;
+}
+
 CUresult CUDAAPI
 cuModuleGetFunction (CUfunction *place, CUmodule handle, const char *name)
 {
   BEGIN (cuModuleGetFunction, NEEDS_CONTEXT);
   MODULE (handle);
-  /* what PyTorch compiles while it runs (lcm, digamma) is its own, too */
-  const gboolean own = gemem_dry_maker (__builtin_return_address (0)) == GEMEM_DRY_FRAMEWORK;
-  gemem_dry_within (GEMEM_DRY_FRAMEWORK, own);
-  const CUresult result = find_function ((guint64 *) place, module, name);
-  gemem_dry_within (GEMEM_DRY_FRAMEWORK, -own);
-  return result;
+  return find_function_for ((guint64 *) place, module, name, __builtin_return_address (0));
 }
 
 CUresult CUDAAPI
@@ -241,7 +251,7 @@ cuLibraryGetKernel (CUkernel *place, CUlibrary handle, const char *name)
 {
   BEGIN (cuLibraryGetKernel, NEEDS_INIT);
   MODULE (handle);
-  return find_function ((guint64 *) place, module, name);
+  return find_function_for ((guint64 *) place, module, name, __builtin_return_address (0));
 }
 
 const GememDryKernel *

@@ -67,8 +67,8 @@ _ORDERED = "sort argsort topk searchsorted bucketize _softmax sigmoid softplus t
 _MOVED = "cat stack gather scatter scatter_add scatter_reduce index_select index_add index_copy index_fill fill_diagonal tril triu flip roll repeat take constant_pad_nd"
 _PRODUCTS = "mm bmm mv dot _cdist_forward _euclidean_dist".split()  # of numbers that are all known, if they are few
 _SIZED = "nonzero index index_put _index_put_impl _unsafe_index masked_select masked_scatter _unique _unique2 unique_dim unique_consecutive bincount repeat_interleave _coalesce histc"
-_SPARSE = "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _sparse_mm _sparse_sparse_matmul _to_dense"
-_STRUCTURED = "_coalesce _sparse_mm _sparse_sparse_matmul mm cat add _to_dense".split()  # of sparse matrices, which are no others inside
+_SPARSE = "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _sparse_mm _sparse_sparse_matmul _to_dense _sparse_softmax _sparse_log_softmax"
+_STRUCTURED = "_coalesce _sparse_mm _sparse_sparse_matmul mm cat stack add _to_dense _sparse_softmax _sparse_log_softmax".split()  # of sparse matrices, which are no others inside
 _OF_SPARSE = "add index_select".split()  # read sizes of sparse tensors alone
 _READS = "_local_scalar_dense equal embedding"
 _OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _SHIFTS, _REDUCED, _ORDERED, _MOVED, _SIZED, _SPARSE, _READS)).split() + _RANDOM + _DRAWN + _UNDEFINED + _PRODUCTS
@@ -195,6 +195,7 @@ class Known(object):
         self.torch = None
         self.nodes = {}  # storage -> weak reference, node, version
         self.lookups = {}  # id of a table -> weak reference, the rows that were looked up last
+        self.turned = {}  # shape and entries of a turned matrix -> how many of these are in places of their own; None: that differs
         self.larger = [0]  # bytes of real numbers of more than SMALL bytes
         self.kept, self.most = 0, 512  # bytes of the host since nodes were last dropped, and so many are kept
         self.given = self.computed = 0
@@ -212,7 +213,7 @@ class Known(object):
         self.torch, self.weak, self.told, driver = torch, StorageWeakRef, told, ctypes.CDLL(None)
         self.draw, self.is_foreign, self.foreign = driver.gemem_dry_draw, driver.gemem_dry_is_foreign, ctypes.c_uint64.in_dll(driver, "gemem_dry_foreign")
         self.is_foreign.argtypes = (ctypes.c_uint64,) * 3 + (ctypes.c_int,)
-        self.key, self.keys = key, inner.DispatchKeySet(key).add(backward)
+        self.key, self.backward, self.keys = key, backward, inner.DispatchKeySet(key).add(backward)
         self.backward_keys = inner.DispatchKeySet(backward)
         self.below = inner._dispatch_keyset_full_after(backward)
         self.guard, self.plain = inner._ExcludeDispatchKeyGuard, (torch.Tensor, torch.nn.Parameter)
@@ -506,15 +507,21 @@ class Known(object):
         if result.layout == self.torch.sparse_coo and op._schema.name == "aten::add":
             return  # on the host it leaves out what both have
         _, names = self.parts(result)
+        shared = self.storages(args)
         for name in names:
             part = getattr(result, name)()
-            if self.suits(part):
+            if self.suits(part) and part.untyped_storage()._cdata not in shared:
                 try:
                     node = _Node(part.untyped_storage().nbytes(), _meta(part))
                     self.fill(node, op, args, kwargs, name, None, name != names[-1])
                     self.put(part, node)
                 except Unknown:
                     self.forget(part)
+
+    def storages(self, args):
+        """Where the parts of sparse arguments lie: a result may have the same indices, of which nothing new is to be told."""
+        sparse = [one for one in args if isinstance(one, self.torch.Tensor) and one.layout in (self.torch.sparse_coo, self.torch.sparse_csr)]
+        return {getattr(one, name)().untyped_storage()._cdata for one in sparse for name in self.parts(one)[1]}
 
     def parts(self, tensor):
         """What makes a sparse tensor, and the methods that give its parts, the values last."""
@@ -954,6 +961,8 @@ class Known(object):
         """What cuSPARSE reads of the product of two sparse matrices: how many products of entries it has, how many entries, and a number of blocks, with
         which its requests are the same whatever it is (tried with 0 to 100)."""
         torch, assumed, both = self.torch, False, []
+        if args[0].layout == torch.sparse_coo and args[1].layout == torch.strided and args[0].is_coalesced():
+            self.turn(tuple(args[0].shape), args[0]._nnz(), args[0]._nnz())
         if not args[0].is_cuda or any(one.layout not in (torch.sparse_csr, torch.sparse_coo) for one in args[:2]):
             return None
         for one in args[:2]:
@@ -971,6 +980,29 @@ class Known(object):
         return [Value(products, None, assumed), Value(None, torch.tensor([found, 0]), False), Value(0, None, False)]
 
     before_mm = before_sparse_sparse_matmul = before_sparse_mm
+
+    def turn(self, shape, entries, count):
+        """The backward pass of a product turns its first matrix, where nobody looks, and sums up what is in one place: of ENTRIES there are COUNT."""
+        key = shape[::-1], entries
+        self.turned[key] = count if self.turned.get(key, count) == count else None
+
+    def before_sparse_softmax(self, args, kwargs):
+        """How many rows, along that dimension, have entries."""
+        tensor, dim = args[:2]
+        if not tensor.is_cuda or tensor.layout != self.torch.sparse_coo or not -tensor.dim() <= dim < tensor.sparse_dim():
+            return None
+        others = [i for i in range(tensor.sparse_dim()) if i != dim % tensor.dim()]
+        return self.sizes(tensor._indices(), lambda data: [self.places(data[others], [tensor.shape[i] for i in others]) if others else 1])
+
+    before_sparse_log_softmax = before_sparse_softmax
+
+    @staticmethod
+    def places(indices, extents):
+        """How many different columns INDICES have, each row of which is below its extent."""
+        places = indices[0]
+        for extent, more in zip(extents[1:], indices[1:]):
+            places = places * extent + more
+        return places.unique().numel()
 
     def before_add(self, args, kwargs):
         """How many entries the sum of two matrices has, which cuSPARSE says; of tensors of coordinates PyTorch keeps them all."""
@@ -1025,17 +1057,19 @@ class Known(object):
         return self.torch.cat([one.reshape(1, -1) for one in lookups], dim=1)
 
     def before_coalesce(self, args, kwargs):
-        extents = args[0].shape
-        if self.get(args[0]._indices()) is None:
-            self.find_rows(args[0])
-
-        def count(data):
-            rows = data[0]
-            for extent, more in zip(extents[1:], data[1:]):
-                rows = rows * extent + more
-            return [rows.unique().numel()]
-
-        return self.sizes(args[0]._indices(), count) if args[0].is_cuda else None
+        tensor, indices = args[0], args[0]._indices()
+        shape = tuple(tensor.shape)
+        if not tensor.is_cuda:
+            return None
+        if self.get(indices) is None:
+            self.find_rows(tensor)
+        if self.get(indices) is None and self.torch._C._dispatch_tls_is_dispatch_key_included(self.backward):
+            count = self.turned.get((shape, tensor._nnz()))
+            return None if count is None else [Value(count, None, False)]
+        values = self.sizes(indices, lambda data: [self.places(data, shape)])
+        if not values[0].assumed and len(shape) == 2:
+            self.turn(shape, tensor._nnz(), values[0].number)
+        return values
 
     def is_whole(self):
         """Whether what item() reads in this thread is an integer."""

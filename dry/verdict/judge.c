@@ -24,10 +24,7 @@
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
 
-/* With less than this left, the context included where it is counted, CUDA's context and the code of kernels, commonly some hundreds
- * of MiB, may decide. */
-#define LEFT_FOR_CONTEXT (G_GUINT64_CONSTANT (1) << 30)
-/* The same, of links between GPUs that are others than those that were assumed; or with less than NCCL took. */
+/* As GEMEM_GPU_LEFT_FOR_CONTEXT, of links between GPUs that are others than those that were assumed; or with less than NCCL took. */
 #define LEFT_FOR_LINKS (G_GUINT64_CONSTANT (1) << 30)
 
 static void G_GNUC_PRINTF (2, 3) only_if (GPtrArray *conditions, const char *format, ...)
@@ -257,7 +254,7 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
              "than the %s "
              "that are left; NCCL_TOPO_FILE names a machine",
              gemem_format_size (size, links));
-  if (!options->given_context && options->context + kernels < LEFT_FOR_CONTEXT)
+  if (!options->given_context && options->context + kernels < GEMEM_GPU_LEFT_FOR_CONTEXT)
     only_if (conditions,
              "%s, commonly some hundreds of MiB, take no more than the %s "
              "that are left; --context=SIZE counts them",

@@ -15,7 +15,8 @@
 #include "sim/search/recorder.h"
 #include "sim/search/trials.h"
 
-#define BEST_SETTINGS 6 /* that are tried in pairs */
+#define BEST_SETTINGS 6                              /* that are tried in pairs */
+#define SMALLEST_CARD (G_GUINT64_CONSTANT (4) << 30) /* bytes; of less no GPU is made by now */
 
 extern const GememAllocatorClass gemem_direct_class, gemem_rmm_limiting_class;
 
@@ -157,6 +158,15 @@ judge (GememAdvice *advice, const GememAdviceQuestion *question)
   advice->need = now->peak_reserved;
 }
 
+/* Whether the device that was asked for is a GPU by name, of which all that it has is known. */
+static gboolean
+is_named_gpu (const GememAdvice *advice)
+{
+  const char *name = gemem_settings_value (advice->now->device_settings, "gpu");
+
+  return advice->device != NULL && name != NULL && *name != '\0';
+}
+
 /* Whether the recorded program held more than 1 % more than @now. */
 static gboolean
 held_more (const GememResult *now)
@@ -209,6 +219,39 @@ doubt_replay (GememAdvice *advice, const GememAdviceQuestion *question)
   if (advice->doubt == NULL)
     return;
   advice->need = advice->now->peak_reserved;
+  advice->verdict = GEMEM_ADVICE_UNKNOWN;
+}
+
+/* Whether a program on the device that was asked for has less of it than is said: nothing counts the driver's context there.
+ * Recordings of dry runs count it, and a capacity below that of any card is what is left for the program. */
+static gboolean
+is_without_context (const GememAdvice *advice)
+{
+  static const char *const systems[] = { "pytorch", "tensorflow", "paddle", "rmm", "cupy", NULL };
+  const GememResult *now = advice->now;
+  const GPtrArray *device = now->device_settings;
+  const char *others = gemem_settings_value (device, "reserved_by_others");
+
+  return advice->device != NULL && now->device_ordinal != GEMEM_DEVICE_HOST
+         && (others == NULL || strcmp (others, "0") == 0)
+         && (is_named_gpu (advice)
+             || (now->capacity >= SMALLEST_CARD && advice->system != NULL
+                 && g_strv_contains (systems, advice->system)));
+}
+
+/* What fits a GPU by its requests alone, does so only if the rest is enough for what the driver takes. */
+static void
+doubt_context (GememAdvice *advice)
+{
+  const guint64 left = gemem_advice_left (advice, advice->now->peak_reserved);
+  char size[GEMEM_FORMAT_MAX];
+
+  if (advice->verdict != GEMEM_ADVICE_FITS || !is_named_gpu (advice) || left == G_MAXUINT64)
+    return;
+  advice->doubt = g_strdup_printf (
+      "the driver's context and kernels, commonly some hundreds of MiB, are not in the recording, "
+      "and only %s are left for them",
+      gemem_format_size (size, left));
   advice->verdict = GEMEM_ADVICE_UNKNOWN;
 }
 
@@ -687,6 +730,8 @@ gemem_advise (const GememAdviceQuestion *asked, GError **error)
   advice->least = advice->now->lower_bound;
   judge (advice, question);
   doubt_replay (advice, asked);
+  advice->without_context = is_without_context (advice);
+  doubt_context (advice);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);
   if (advice->now->allocs + advice->now->graph_loads > 0)
     search (advice, question, ordinal);

@@ -79,7 +79,9 @@ typedef struct
   /* of a recording that begins in the middle: what it needs with the settings it had from what was alive then,
    * as all others are replayed; 0: nothing is told by that, or it does not fit so either */
   guint64 anew;
-  GArray *lines; /* GememAdviceLine, the best first */
+  gboolean
+      without_context; /* the device was asked for, and is a GPU of which the context was not counted */
+  GArray *lines;       /* GememAdviceLine, the best first */
   guint
       placed; /* settings that are not offered, as the program fits with them in some orders of addresses only */
   /* settings: alone and in pairs; not of this version; not proven, as an approximation replays them; not
@@ -115,6 +117,9 @@ gboolean gemem_advice_is_middle (const GememAdvice *advice);
 /* Whether the replay on the recorded device decides in part otherwise than the recording: which request fails, and
  * what would need less, may then not be the program's. */
 gboolean gemem_advice_parts (const GememAdvice *advice);
+/* What @need bytes leave of the device for the driver's context and kernels, if that may be too little and was not
+ * counted; else G_MAXUINT64. */
+guint64 gemem_advice_left (const GememAdvice *advice, guint64 need);
 /* Whether the sentence says already what is in use at once, whatever the settings. */
 gboolean gemem_advice_names_least (const GememAdvice *advice);
 

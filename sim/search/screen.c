@@ -129,6 +129,7 @@ append_histories (GString *out, const GememHistories *histories, guint64 need)
 static void
 append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *line)
 {
+  const guint64 left = gemem_advice_left (advice, line->need);
   char need[GEMEM_FORMAT_MAX], saved[GEMEM_FORMAT_MAX], share[G_ASCII_DTOSTR_BUF_SIZE];
 
   g_string_append_printf (out, "  %s\n      %s", line->candidate->line,
@@ -140,6 +141,8 @@ append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *li
     g_string_append_printf (out, "; %" G_GINT64_FORMAT " device call%s %s", ABS (line->calls),
                             gemem_plural (ABS (line->calls)), line->calls > 0 ? "more" : "fewer");
   g_string_append (out, line->calls == 0 ? "; as many device calls" : "");
+  if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && left != G_MAXUINT64)
+    g_string_append_printf (out, "; leaves the driver %s", gemem_format_size (need, left));
   if (line->too_new)
     g_string_append_printf (out, "; version %.*s refuses it", (int) strcspn (advice->versions, " "),
                             advice->versions);

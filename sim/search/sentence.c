@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "devices/gpus.h"
 #include "sim/report/notes.h"
 #include "sim/search/advise.h"
 
@@ -71,6 +72,14 @@ limit_text (const GememAdvice *advice, const GememOom *oom)
                             gemem_format_size (size, oom->reserved - oom->live),
                             gemem_format_size (whole, oom->reserved));
   return g_string_free (out, FALSE);
+}
+
+guint64
+gemem_advice_left (const GememAdvice *advice, guint64 need)
+{
+  const guint64 left = advice->now->capacity - MIN (need, advice->now->capacity);
+
+  return advice->without_context && left < GEMEM_GPU_LEFT_FOR_CONTEXT ? left : G_MAXUINT64;
 }
 
 gboolean
@@ -180,11 +189,21 @@ gemem_advice_sentence (const GememAdvice *advice)
         "says whether it fits.",
         need, host ? " of the host's memory" : "", with);
   else if (advice->verdict == GEMEM_ADVICE_FITS)
-    g_string_append_printf (out, "It fits%s: it needs %s of %s%s %s.",
-                            advice->device != NULL && gemem_advice_is_middle (advice)
-                                ? ", from where the recording begins"
-                                : "",
-                            need, whole, whose, with);
+    {
+      const guint64 left = gemem_advice_left (advice, now->peak_reserved);
+
+      g_string_append_printf (out, "It fits%s: it needs %s of %s%s %s",
+                              advice->device != NULL && gemem_advice_is_middle (advice)
+                                  ? ", from where the recording begins"
+                                  : "",
+                              need, whole, whose, with);
+      if (left != G_MAXUINT64)
+        g_string_append_printf (out,
+                                "; the other %s have to do for the driver's context and kernels, "
+                                "commonly some hundreds of MiB",
+                                gemem_format_size (whole, left));
+      g_string_append_c (out, '.');
+    }
   else if (advice->verdict == GEMEM_ADVICE_UNKNOWN)
     g_string_append_printf (out,
                             "It cannot be told whether it fits: %s. As far as it goes it needs %s "

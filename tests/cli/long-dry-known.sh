@@ -207,7 +207,7 @@ elif sys.argv[1] == "sum":
 elif sys.argv[1] == "rows":
     eye.cuda().index_select(0, whole)
 elif sys.argv[1] == "softmax":
-    torch.sparse.softmax(eye.cuda(), 0)
+    torch.sparse.softmax(torch.sparse_coo_tensor(torch.stack((whole, whole)), unknown[0, :50], (50, 50), is_coalesced=True), 0)
 elif sys.argv[1] == "nested":
     layers = nn.TransformerEncoder(nn.TransformerEncoderLayer(64, 4, 64, batch_first=True), 1).cuda().eval()
     with torch.no_grad():
@@ -222,6 +222,42 @@ rows (numbers|sizes) .*reads\.py:13
 softmax numbers .*reads\.py:15
 nested truths .*reads\.py:19
 EOF
+
+# sums that have the indices of what was added, rows of a softmax, what is stacked, and matrices that the backward pass turns
+cat >turned.py <<'EOF'
+import torch
+
+torch.manual_seed(1)
+host = torch.sparse_coo_tensor(torch.randint(0, 200, (2, 400)), torch.randn(400), (200, 200))
+
+
+def facts(to):
+    once, twice = host.coalesce().to(to), host.to(to)
+    rows = once.to_sparse_csr()
+    both = (rows + rows)._nnz()
+    softmax = torch.sparse.softmax(once, 1)
+    weights = torch.ones(200, 8, device=to, requires_grad=True)
+    for a in (once, twice, once.detach().requires_grad_()):
+        torch.sparse.mm(a, weights).sum().backward()
+    return both, once.indices().sum().item(), softmax._nnz(), softmax.indices().sum().item(), torch.stack([once, once]).coalesce()._nnz(), a.grad._nnz()
+
+
+print("facts", facts("cpu") == facts("cuda"), *facts("cpu"))
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" turned.py; says out '^facts True '; says err '^  h100 +fits:'; lacks err '^  (sizes|numbers) '
+
+# cuDNN makes kernels while it runs (attention in half precision): what the host gave before is no other after them
+cat >attention.py <<'EOF'
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+mask = torch.ones(2, 64, dtype=torch.int64).cuda()
+q = torch.randn(2, 4, 64, 64, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+    torch.nn.functional.scaled_dot_product_attention(q, q, q).sum().backward()
+print("mask", bool(mask.bool().all()))
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" attention.py; says out '^mask True$'; says err '^  h100 +fits:'
 
 # what the user chose comes first
 echo 'import torch; n = torch.arange(64, device="cuda"); print(n.tolist()[5], int(n.max()))' >chosen.py

@@ -71,6 +71,14 @@ same '-d h100:address=first-fit' sim:gpu=h100,address=first-fit
 for gpu in rtx4090 RTX_4090 rtx-4090 4090; do same "-d $gpu" sim:gpu=rtx4090; done
 same '-d A100-SXM4-80GB' sim:gpu=a100-80; same '-d a100-80gb' sim:gpu=a100-80
 run 0 gemem-sim advise $session -d 'NVIDIA GeForce RTX 4090'; says out '^It fits: it needs 3\.305 GiB of 23\.52 GiB'
+
+# ---- the driver's context is no request: what leaves it too little of a card is not called fitting
+printf '# gemem-trace: 1\n# allocator: "pytorch-caching"\nalloc 1 size=23.4GiB\nfree 1\n# end: 2\n' >nearly.txt
+run 3 gemem-sim nearly.txt -d rtx4090; says out "context and kernels, commonly some hundreds of MiB,$"; says out 'and only 119\.0 MiB are left'
+run 0 gemem-sim nearly.txt -d 24GiB; says out '^It fits: .*; the other 614\.0 MiB have to do$'
+run 0 gemem-sim nearly.txt -d sim:gpu=rtx4090,reserved_by_others=100MiB; says out '^It fits: it needs 23\.40 GiB of 23\.52 GiB with the settings it had\.$'
+run 0 gemem-sim nearly.txt -d a40; says out '^It fits: it needs 23\.40 GiB of 44\.35 GiB with the settings it had\.$'
+run 4 gemem-sim $session -d 2.7GiB; lacks out driver
 run 0 gemem-sim compare $session -a pytorch-caching -d '16GiB|24GiB' -f csv; says out 'capacity=16GiB'; says out 'capacity=24GiB'
 run 2 gemem-sim replay $session -d a100; says err "'a100' is made in several sizes: a100-40 \(39\.38 GiB\), a100-80 \(79\.15 GiB\); choose one"
 run 2 gemem-sim advise $session -d v100; says err 'v100-16 \(15\.77 GiB\), v100-32'
