@@ -1,8 +1,7 @@
 /* local.c - local search for parts that are too large for corner search, or that it left above the bound; see parts.h.
  *
  * What is changed is the order of preference of a dive: a little everywhere; or boxes that end above the goal come first; or a few
- * boxes come at any place. A placement above which no more lies than before, all boxes together, is the next to be changed: the top alone
- * would not tell one that has a single box to move from one that has many.  Where nothing
+ * boxes come at any place. A placement that is no worse is the next to be changed, so that the search crosses plateaus. Where nothing
  * has become smaller for long, it begins anew from the next order, and is patient for longer each time around.
  *
  * Invariants: the part's placement is never worse than before; the same steps give the same placement.
@@ -38,7 +37,7 @@ typedef struct
   GememDive *dive;
   double *keys, *changed;    /* by place: the order so far, and the next one */
   gint64 *offsets, *changes; /* what they gave */
-  double excess;             /* of `offsets`: how far boxes end above the goal, added up */
+  gint64 top;                /* of `offsets` */
   Wish *wishes;
   guint begun, stale; /* beginnings; changes since anything became smaller */
 } Local;
@@ -113,21 +112,9 @@ rank (Local *local)
     }
 }
 
-/* How far boxes end above the goal in the last dive's placement. */
-static double
-find_excess (const Local *local)
-{
-  const GememBoxes *boxes = &local->part->boxes;
-  double excess = 0;
-
-  for (guint32 i = 0; i < boxes->n; i++)
-    excess += (double) MAX (local->changes[i] + boxes->boxes[i].size - local->goal, 0);
-  return excess;
-}
-
 /* The last dive's placement, of the top @top, is the one to be changed next. */
 static void
-keep (Local *local, gint64 top, double excess)
+keep (Local *local, gint64 top)
 {
   double *keys = local->keys;
   gint64 *offsets = local->offsets;
@@ -136,8 +123,8 @@ keep (Local *local, gint64 top, double excess)
   local->changed = keys;
   local->offsets = local->changes;
   local->changes = offsets;
-  local->stale = excess < local->excess ? 0 : local->stale;
-  local->excess = excess;
+  local->stale = top < local->top ? 0 : local->stale;
+  local->top = top;
   if (top >= local->part->top)
     return;
   for (guint32 i = 0; i < local->part->boxes.n; i++)
@@ -156,9 +143,9 @@ begin (Local *local)
                       (local->part->kind + local->begun++) % GEMEM_DIVE_KINDS);
   for (guint32 i = 0; i < boxes->n; i++)
     local->changed[i] = boxes->boxes[i].rank;
+  local->top = G_MAXINT64;
   local->stale = 0;
-  const gint64 top = gemem_dive_run (local->dive, G_MAXINT64, local->changes);
-  keep (local, top, find_excess (local));
+  keep (local, gemem_dive_run (local->dive, G_MAXINT64, local->changes));
 }
 
 static void
@@ -170,10 +157,9 @@ try_change (Local *local)
   changes[gemem_rng_below (&local->rng, G_N_ELEMENTS (changes))](local);
   rank (local);
   local->stale++;
-  const gint64 top = gemem_dive_run (local->dive, G_MAXINT64, local->changes);
-  const double excess = find_excess (local);
-  if (excess <= local->excess)
-    keep (local, top, excess);
+  const gint64 top = gemem_dive_run (local->dive, local->top + 1, local->changes);
+  if (top <= local->top)
+    keep (local, top);
 }
 
 static gboolean
