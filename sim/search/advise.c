@@ -176,8 +176,17 @@ held_more (const GememResult *now)
   return held - held / 100 > now->peak_reserved;
 }
 
-/* FALSE if the program held what its replay does not need: more than there is, so that the replay, which is
- * not as recorded, proves nothing.  A smaller device may be the reason: then it is replayed on its own. */
+/* Whether @now, on a device where every request was served, decides as the recorded program did; where no decision is
+ * equal its segments lie elsewhere. */
+static gboolean
+is_recording (const GememResult *now)
+{
+  return (now->fidelity.equal == 0 || now->fidelity.equal == now->fidelity.compared)
+         && !held_more (now);
+}
+
+/* FALSE if the program held more than there is, and no replay shows that it needs less: none is as recorded.  A smaller
+ * device may be the reason that @advice's is not: then it is replayed on its own. */
 static gboolean
 follows_recording (const GememAdvice *advice, const GememAdviceQuestion *question)
 {
@@ -188,15 +197,15 @@ follows_recording (const GememAdvice *advice, const GememAdviceQuestion *questio
   GememNeed need = need_of (question, advice->spec);
   gboolean follows;
 
-  if (!held_more (now) || (!advice->device_assumed && now->fidelity.recorded_peak <= now->capacity))
+  if (!advice->device_assumed && now->fidelity.recorded_peak <= now->capacity)
     return TRUE;
   if (question->device_spec == NULL)
-    return FALSE;
+    return !held_more (now);
   ordinals = g_array_new (FALSE, FALSE, sizeof (guint16));
   g_array_append_val (ordinals, ordinal);
   need.ordinals = ordinals;
   options.device_spec = NULL;
-  follows = gemem_needs_find (&need, 1, &options, NULL) && !held_more (need.result);
+  follows = gemem_needs_find (&need, 1, &options, NULL) && is_recording (need.result);
   gemem_need_clear (&need);
   return follows;
 }

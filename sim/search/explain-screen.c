@@ -72,6 +72,18 @@ append_missing (GString *out, const GememExplanation *explanation)
     g_string_append_c (out, '.');
 }
 
+/* Why a library's request fails beside an allocator. */
+static void
+append_beside (GString *out, const GememExplanation *explanation)
+{
+  if (explanation->message.kind->beside)
+    g_string_append_printf (
+        out,
+        " %s asks the driver, not the program's allocator: the device was full, "
+        "or that allocator kept the rest, idle or not.",
+        explanation->message.kind->who);
+}
+
 /* What a message without a request says. */
 static void
 append_state (GString *out, const GememExplanation *explanation)
@@ -195,6 +207,7 @@ append_cause (GString *out, const GememExplanation *explanation)
         }
       else
         append_state (out, explanation);
+      append_beside (out, explanation);
     }
 }
 
@@ -259,6 +272,14 @@ append_gains (GString *out, const GememExplanation *explanation)
     append_gain (out, &g_array_index (explanation->gains, GememPossibleGain, i));
 }
 
+static void
+append_early (GString *out, const GememMessageKind *kind)
+{
+  if (kind->early != NULL)
+    g_string_append_printf (out, "%s gets its memory while there is some with:\n  %s\n", kind->who,
+                            kind->early);
+}
+
 /* How to record what the message does not say: lines to paste. */
 static void
 append_next (GString *out, const GememMessageKind *kind)
@@ -285,6 +306,7 @@ gemem_explanation_append (GString *out, const GememExplanation *explanation)
   gemem_text_wrap (out, sentence, "  ");
   append_sum (out, explanation);
   append_gains (out, explanation);
+  append_early (out, message->kind);
   append_next (out, message->kind);
 }
 
@@ -342,6 +364,7 @@ gemem_explanation_append_json (GString *out, const GememExplanation *explanation
                                        message->figures[i].bytes);
   g_string_append_c (out, '}');
   append_json_gains (out, explanation);
+  gemem_json_append_text_member (out, "early", message->kind->early);
   gemem_json_append_text_member (out, "record", message->kind->record);
   gemem_json_append_text_member (out, "recording", message->kind->recording);
   g_string_append_c (out, '}');

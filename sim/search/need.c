@@ -131,6 +131,14 @@ depends_on (const GememTraceInfo *info)
   return g_string_free (doubt, FALSE);
 }
 
+/* Whether @now tells no more than what was alive when the file was written: PyTorch's snapshot without a history, or with
+ * that of "state", which is the last request. */
+static gboolean
+is_a_moment (const GememResult *now)
+{
+  return now->initial_events > 0 && now->allocs + now->graph_loads <= 1;
+}
+
 char *
 gemem_need_doubt (const GememResult *now, const GememHeld *held, const gint *interrupted)
 {
@@ -146,6 +154,12 @@ gemem_need_doubt (const GememResult *now, const GememHeld *held, const gint *int
     return g_strdup ("the end of the recording is missing");
   if (gemem_trace_info_said (info, GEMEM_TRACE_STATE) != NULL)
     return g_strdup ("the file holds what was alive at one moment, and no requests");
+  if (is_a_moment (now))
+    return g_strdup_printf (
+        "the file holds what was alive at one moment, and no requests%s",
+        strcmp (info->format, "pytorch-snapshot") == 0
+            ? "; call torch.cuda.memory._record_memory_history() where the program begins"
+            : "");
   if (now->state_unfit)
     return g_strdup (
         "the recording begins in the middle, where the program held more than there is");

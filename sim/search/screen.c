@@ -136,7 +136,7 @@ append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *li
                           gemem_format_size (need, line->need));
   if (line->saved > 0)
     g_string_append_printf (out, ", %s (%s %%) less", gemem_format_size (saved, line->saved),
-                            percent (share, line->saved, advice->need));
+                            percent (share, line->saved, line->need + line->saved));
   if (line->calls != 0)
     g_string_append_printf (out, "; %" G_GINT64_FORMAT " device call%s %s", ABS (line->calls),
                             gemem_plural (ABS (line->calls)), line->calls > 0 ? "more" : "fewer");
@@ -191,10 +191,16 @@ append_offers (GString *out, const GememAdvice *advice, guint lines)
   const gboolean middle = gemem_advice_is_middle (advice);
   const gboolean fails = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
   const gboolean refused = gemem_held_refused (advice->held) > 0;
+  const GememAdviceLine *best;
+  g_autofree char *as_is = NULL; /* what it needs so, from which the lines save */
+  char size[GEMEM_FORMAT_MAX];
 
   if (advice->lines->len == 0)
     return;
-  g_string_append_printf (out, "\n%s with%s:\n",
+  best = &g_array_index (advice->lines, GememAdviceLine, 0);
+  if (middle && best->saved > 0 && best->need + best->saved != advice->need)
+    as_is = g_strdup_printf (" (%s as it is)", gemem_format_size (size, best->need + best->saved));
+  g_string_append_printf (out, "\n%s with%s%s:\n",
                           middle             ? fails ? "It may fit" : "It may need less"
                           : all_fit (advice) ? refused ? "All that was recorded fits" : "It fits"
                                              : "It needs less",
@@ -202,7 +208,8 @@ append_offers (GString *out, const GememAdvice *advice, guint lines)
                           : gemem_advice_parts (advice)
                               ? ", by replays that are not exactly the recording"
                           : lines > 1 ? ", each proven by a replay"
-                                      : ", proven by a replay");
+                                      : ", proven by a replay",
+                          as_is != NULL ? as_is : "");
   for (guint i = 0; i < lines; i++)
     append_offer (out, advice, &g_array_index (advice->lines, GememAdviceLine, i));
 }

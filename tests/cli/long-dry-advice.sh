@@ -17,6 +17,21 @@ ends 520 in_pool; fails 518 in_pool; fails 512 in_pool max_split_size_mb:20 # wi
 ends 510 beside_pool; fails 508 beside_pool; ends 760 released; fails 758 released; fails 580 released; ends 576 full; fails 574 full
 ends 1040 pages expandable_segments:True; fails 1038 pages expandable_segments:True; fails 1024 part max_split_size_mb:64
 
+# cuBLAS is refused its handle while PyTorch keeps an idle cache; with the line of `gemem-sim MESSAGE` it has got it before
+cat >handle.py <<'EOF'
+import sys, torch
+if sys.argv[1:]:
+    torch.cuda.current_blas_handle()
+x = torch.ones(64, 64, device="cuda")
+cache = [torch.empty(2 << 20, dtype=torch.uint8, device="cuda") for _ in range((torch.cuda.mem_get_info()[0] >> 21) - 8)]
+del cache
+x @ x
+print("product ends")
+EOF
+run 1 gemem-dry-run --gpu h100 --once --orders 1 --capacity 1GiB $plain handle.py; lacks out '^product ends'; grep . "$err" >handle.txt
+run 3 gemem-sim explain handle.txt; says out "^handle.txt: cuBLAS's error that it was refused memory"; says out '^  torch\.cuda\.current_blas_handle\(\)'
+run 0 gemem-dry-run --gpu h100 --once --orders 1 --capacity 1GiB $plain handle.py early; says out '^product ends'
+
 dry $plain "$GEMEM_SRCDIR/tests/cli/dry-advice.py" ${GEMEM_ADVICE_SEEDS:-1 24} >advice.txt 2>/dev/null
 grep '^#' advice.txt; tail -n 1 advice.txt | sed 's/^/# /'
 tail -n 1 advice.txt >counts.json

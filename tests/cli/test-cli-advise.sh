@@ -221,6 +221,25 @@ alloc 1 size=1000
 END
 run 3 gemem-sim advise middle.txt -f json; says out 'begins in the middle, and what was held before is not in it'
 
+# what was alive, and nothing else; then settings that did not lay that out: they save from what it needs so itself
+run 3 gemem-sim $samples/no-history-2.15.pickle.gz --capacity 8GiB
+says out 'alive at one moment, and no requests;$'; says out '_record_memory_history\(\) where the program begins'
+cat >alive.txt <<'END'
+# gemem-trace: 1
+# flags: has-addresses,has-segments,starts-in-middle
+# allocator: "pytorch-caching"
+segment-alloc size=100MiB addr=0x10000000 flags=initial
+alloc 1 size=60MiB block=60MiB addr=0x10000000 flags=initial
+alloc 2 size=30MiB
+alloc 3 size=30MiB
+free 2
+free 3
+alloc 4 size=55MiB
+# end: 7
+END
+run 0 gemem-sim alive.txt --capacity 1GiB; says out '^It fits, from where the recording begins: it needs 186\.0 MiB of 1'
+says out 'alive at its beginning do \(176\.0 MiB as it is\):$'; says out '^ +120\.0 MiB, 56\.00 MiB \(31\.8 %\) less'
+
 # a profile: its replay is not exact, so what it is refused on the device where the program ran through says nothing
 gemem-sim convert -q tests/data/kineto/train-2.15.0.json.gz profile.txt
 sed 's/^# device: .*/# device: "capacity=100663296"/' profile.txt >own.txt

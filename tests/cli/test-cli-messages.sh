@@ -105,6 +105,23 @@ message 'jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocatin
 message 'tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape[1048576,8192] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:RandomStandardNormal]'
 run 3 gemem-sim message.log; says out "^message.log: TensorFlow's error"; says out '2>run\.log'
 for text in 'torch.AcceleratorError: CUDA error: out of memory' 'cudaErrorMemoryAllocation: out of memory' 'CudaAPIError: [2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY'; do message "$text"; run 3 gemem-sim message.log; says out 'CUDA call that was refused memory'; done
+# what a library asks for beside the allocator
+message 'RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`'; explains 3 message.log untold ''; says out '"early": "torch\.cuda\.current_blas_handle\(\)'
+run 3 gemem-sim message.log
+check 'cuBLAS and what to paste' diff - "$out" <<'EOF'
+message.log: cuBLAS's error that it was refused memory
+Memory was refused; how much was asked for is not in it. cuBLAS asks the driver, not the program's
+  allocator: the device was full, or that allocator kept the rest, idle or not.
+cuBLAS gets its memory while there is some with:
+  torch.cuda.current_blas_handle()   # where the program begins
+Next: record what the message does not say
+  torch.cuda.memory._record_memory_history()            # where the program begins
+  torch.cuda.memory._dump_snapshot('snapshot.pickle')   # when it fails
+  gemem-sim snapshot.pickle
+EOF
+for text in 'cuDNN CUDNN_STATUS_ALLOC_FAILED' 'cuDNN CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED' 'cuBLAS cupy_backends.cuda.libs.cublas.CUBLASError: CUBLAS_STATUS_ALLOC_FAILED' 'cuSOLVER CUSOLVER_STATUS_ALLOC_FAILED' 'cuSPARSE CUSPARSE_STATUS_ALLOC_FAILED' 'cuRAND CURAND_STATUS_ALLOCATION_FAILED' 'cuFFT CUFFT_ALLOC_FAILED' "NCCL host:1:9 [0] NCCL WARN Cuda failure 2 'out of memory'"; do message "${text#* }"; run 3 gemem-sim message.log; says out "^message.log: ${text%% *}'s error that it was refused memory"; lacks out ' gets its memory '; done
+message 'ncclUnhandledCudaError: Call to CUDA function failed.' 'Last error:' 'Failed to CUDA calloc async 608 bytes'; explains 3 message.log untold 'asked_bytes=608'; run 3 gemem-sim message.log; says out 'NCCL asks the driver'
+message 'OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0' 'CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`'; run 3 gemem-sim message.log; says out "^message.log: PyTorch's out-of-memory"
 message "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 1099511627776 bytes. Error code 12 (Cannot allocate memory)"; explains 3 message.log untold 'asked_bytes=1099511627776'; run 3 gemem-sim message.log; says out "host's memory ran out"
 message "torch.OutOfMemoryError: XPU out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.11 GiB. $now 11.00 GiB is allocated by PyTorch, and 3.00 GiB is reserved by PyTorch but unallocated."; run 3 gemem-sim message.log; lacks out ALLOC_CONF
 

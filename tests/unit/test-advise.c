@@ -344,6 +344,11 @@ test_verdict (void)
     .kind = GEMEM_EVENT_SEGMENT_ALLOC, .size = (bytes), .address = (at) \
   }
 
+#define PLACED(number, bytes, at) \
+  { \
+    .kind = GEMEM_EVENT_ALLOC, .id = (number), .size = (bytes), .address = (at) \
+  }
+
 /* What a program held and its replay does not need is never called fitting where there is less. */
 static void
 test_not_followed (void)
@@ -358,6 +363,15 @@ test_not_followed (void)
     SEGMENT (40 * GEMEM_MIB, 0x20000000), TEST_ALLOC (2, 40 * GEMEM_MIB), TEST_FREE (2),
     SEGMENT (50 * GEMEM_MIB, 0x30000000), TEST_ALLOC (3, 50 * GEMEM_MIB), TEST_FREE (3)
   };
+  /* the second block lies where the replay puts none */
+  static const GememTraceEvent parted[] = { SEGMENT (20 * GEMEM_MIB, 0x10000000),
+                                            PLACED (1, 5 * GEMEM_MIB, 0x10000000),
+                                            PLACED (2, 5 * GEMEM_MIB, 0x10a00000),
+                                            TEST_FREE (1),
+                                            TEST_FREE (2),
+                                            SEGMENT (40 * GEMEM_MIB, 0x20000000),
+                                            PLACED (3, 40 * GEMEM_MIB, 0x20000000),
+                                            TEST_FREE (3) };
   TestTrace trace = TEST_TRACE (odd);
 
   trace.allocator = "pytorch-caching";
@@ -371,6 +385,11 @@ test_not_followed (void)
   trace.n = G_N_ELEMENTS (kept);
   assert_verdict (&trace, NULL, GEMEM_ADVICE_UNKNOWN, "It needs 120.0 MiB");
   assert_verdict (&trace, "sim:capacity=100MiB", GEMEM_ADVICE_FITS, "It fits: it needs");
+  trace.events = parted;
+  trace.n = G_N_ELEMENTS (parted);
+  trace.flags |= GEMEM_TRACE_HAS_ADDRESSES;
+  assert_verdict (&trace, "sim:capacity=50MiB", GEMEM_ADVICE_UNKNOWN, "does not follow");
+  assert_verdict (&trace, "sim:capacity=60MiB", GEMEM_ADVICE_FITS, "It fits");
 }
 
 /* A freed block of 30 MiB cannot serve 40 MiB; pages can. */

@@ -62,6 +62,8 @@ typedef struct
   gboolean lines;        /* the sign is in each of many lines, and others may stand before it */
   gboolean whole;        /* all of the text belongs to it, however long */
   gboolean plain;        /* it is there without a refusal, too */
+  gboolean beside;       /* who was refused asks the driver, not the program's allocator */
+  const char *early;     /* a line by which it asks while there is memory; NULL */
   GememFact facts[20];
   GememGain gains[3];
 } GememMessageKind;
