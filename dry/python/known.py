@@ -677,7 +677,7 @@ class Known(object):
         node = _Node(storage.nbytes(), _meta(tensor))
         base = base.strip("_")
         all_of_it = written != 0 or base in _RANDOM or base in _DRAWN or base in ("fill", "zero", "copy")
-        whole = tensor.numel() * tensor.element_size() == node.nbytes and all_of_it
+        whole = all_of_it and tensor.numel() * tensor.element_size() == node.nbytes and self.is_dense(tensor)
         entry = self.nodes.get(storage._cdata)
         nested, version = self.nested(), self.version(tensor)  # what an operator writes in another one has no new version
         same = entry is not None and self.is_same(entry, tensor, version if nested or tensor.is_inference() else version - 1)
@@ -697,6 +697,16 @@ class Known(object):
             return self.forget(tensor)
         node.void = base in _CLEARED and (nested or tensor.is_inference() and not self.is_called(base))
         self.put(tensor, node)
+
+    @staticmethod
+    def is_dense(tensor):
+        """Whether no two elements lie in one place, and none between them."""
+        extent = 1
+        for stride, count in sorted(zip(tensor.stride(), tensor.shape)):
+            if count > 1 and stride != extent:
+                return False
+            extent *= count
+        return True
 
     def is_cheap(self, args, result):
         """Whether a product is of tensors that are known, and takes few multiplications."""

@@ -31,6 +31,9 @@ print("seen", int(n.max()), n.tolist(), n.cpu().tolist(), n[n > 4].shape[0])
 n = torch.arange(5, device="cuda")
 n[1:3] = 9
 print("part", n.tolist())
+n = torch.arange(6, device="cuda")
+n.unfold(0, 2, 1)[:3].fill_(9) # six elements of four
+print("overlapping", n.tolist())
 with torch.inference_mode():
     print("inference", int(torch.arange(5, device="cuda").max()))
 # in a thread that Python starts, and where the backward pass runs Python
@@ -76,7 +79,7 @@ says out '^after 0$'; says err '^  computed +1 .*kernel.py:11'; says err '^  num
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" program.py
 says out '^graph 0$'; says err '^  numbers +1 '
 lacks err '^  unknown ' # children that PyTorch forks ask CUDA nothing
-says out '^foreach 7$'; says out '^seen 7 \[3, 4, 5, 6, 7\] \[3, 4, 5, 6, 7\] 3$'; says out '^part \[0, 9, 9, 3, 4\]$'; says out '^inference 4$'; says out '^kernel False$'; for what in 'thread 6' 'pool 7' 'hook 8' 'accumulated 9'; do says out "^$what\$"; done
+says out '^foreach 7$'; says out '^seen 7 \[3, 4, 5, 6, 7\] \[3, 4, 5, 6, 7\] 3$'; says out '^overlapping \[9, 9, 9, 9, 4, 5\]$'; says out '^part \[0, 9, 9, 3, 4\]$'; says out '^inference 4$'; says out '^kernel False$'; for what in 'thread 6' 'pool 7' 'hook 8' 'accumulated 9'; do says out "^$what\$"; done
 says err '^  numbers '; says err '^  truths '
 
 # what a program reads that follows from the host alone is what it is on the host: masks, indices, orders, counts, sparse matrices
