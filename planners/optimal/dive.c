@@ -69,9 +69,9 @@ struct _GememDive
   guint32 *starts; /* by column: the first place of a box that begins there or later */
   Run *runs;       /* by first column */
   Entry *heap;
-  guint32 n_heap;
-  gint64 below; /* G_MAXINT64: levels are not kept */
-  gint *share;  /* NULL: nobody asks how far a dive is */
+  gsize n_heap, heap_size; /* entries in it, places for them */
+  gint64 below;            /* G_MAXINT64: levels are not kept */
+  gint *share;             /* NULL: nobody asks how far a dive is */
 };
 
 /* ---- making the tree */
@@ -171,8 +171,6 @@ gemem_dive_new (const GememBoxes *boxes)
   dive->starts = g_new (guint32, (gsize) boxes->columns + 2);
   find_starts (dive);
   dive->runs = g_new0 (Run, (gsize) boxes->columns + 1);
-  /* three for a box, one for a raise, of which there are as many as merges */
-  dive->heap = g_new (Entry, 6 * (gsize) boxes->n + boxes->columns + 8);
   return dive;
 }
 
@@ -204,8 +202,13 @@ static void
 push (GememDive *dive, guint32 start)
 {
   const Entry entry = { dive->runs[start].height, start };
-  guint32 at = dive->n_heap++;
+  gsize at = dive->n_heap++;
 
+  if (dive->n_heap > dive->heap_size)
+    {
+      dive->heap_size = 2 * dive->n_heap;
+      dive->heap = g_renew (Entry, dive->heap, dive->heap_size);
+    }
   for (; at > 0 && is_lower (&entry, &dive->heap[(at - 1) / 2]); at = (at - 1) / 2)
     dive->heap[at] = dive->heap[(at - 1) / 2];
   dive->heap[at] = entry;
@@ -215,9 +218,9 @@ static Entry
 pop (GememDive *dive)
 {
   const Entry top = dive->heap[0], moved = dive->heap[--dive->n_heap];
-  guint32 at = 0;
+  gsize at = 0;
 
-  for (guint32 child; (child = 2 * at + 1) < dive->n_heap; at = child)
+  for (gsize child; (child = 2 * at + 1) < dive->n_heap; at = child)
     {
       if (child + 1 < dive->n_heap && is_lower (&dive->heap[child + 1], &dive->heap[child]))
         child++;

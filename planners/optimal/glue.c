@@ -72,11 +72,19 @@ typedef struct
   guint32 n;
 } Side;
 
+/* What is left of a joint once all is joined: part b lies @up above part a, which is where the joint is. */
+typedef struct
+{
+  gint64 up;
+  guint32 a, b;
+} Joint;
+
 struct _GememGlue
 {
   guint32 n, n_filled, n_nodes, columns;
-  gint64 grain; /* divides all sizes */
-  Node *nodes;  /* the boxes, fillers up to n_filled, then joints; a joint comes after its parts */
+  gint64 grain;  /* divides all sizes */
+  Node *nodes;   /* the boxes, fillers up to n_filled, then joints; a joint comes after its parts */
+  Joint *joints; /* the nodes from n_filled on */
   guint32 *firsts, *lasts; /* by border: a list of nodes */
   GememGlueLevel level;
   guint8 *due; /* by border: the step that was not tried yet, those with one shift after another */
@@ -509,16 +517,25 @@ add_fillers (GememGlue *glue)
   fill_last (glue, changes);
 }
 
-/* What only joining needs. */
+/* Keeps of the nodes what take_apart() needs, and frees what only joining does. */
 static void
-drop_lists (GememGlue *glue)
+finish (GememGlue *glue)
 {
+  const guint32 n = glue->n_nodes - glue->n_filled;
+
   g_clear_pointer (&glue->firsts, g_free);
   g_clear_pointer (&glue->lasts, g_free);
   g_clear_pointer (&glue->due, g_free);
   g_clear_pointer (&glue->n_ending, g_free);
   g_clear_pointer (&glue->n_beginning, g_free);
-  glue->nodes = g_renew (Node, glue->nodes, (gsize) glue->n_nodes + 1);
+  glue->joints = g_new (Joint, (gsize) n + 1);
+  for (guint32 i = 0; i < n; i++)
+    {
+      const Node *node = &glue->nodes[glue->n_filled + i];
+
+      glue->joints[i] = (Joint){ node->stacked ? glue->nodes[node->a].size : 0, node->a, node->b };
+    }
+  g_clear_pointer (&glue->nodes, g_free);
 }
 
 GememGlue *
@@ -558,8 +575,8 @@ gemem_glue_new (const GememBoxes *boxes, const GememGlueOrigins *origins, GememG
     add_fillers (glue);
   glue->n_filled = glue->n_nodes;
   join_all (glue);
-  drop_lists (glue);
   collect_rest (glue);
+  finish (glue);
   return glue;
 }
 
@@ -568,12 +585,7 @@ gemem_glue_free (GememGlue *glue)
 {
   if (glue == NULL)
     return;
-  g_free (glue->nodes);
-  g_free (glue->firsts);
-  g_free (glue->lasts);
-  g_free (glue->due);
-  g_free (glue->n_ending);
-  g_free (glue->n_beginning);
+  g_free (glue->joints);
   g_array_unref (glue->ending.nodes);
   g_array_unref (glue->beginning.nodes);
   g_free (glue->rest.boxes);
@@ -601,10 +613,10 @@ gemem_glue_take_apart (const GememGlue *glue, GememBoxes *boxes, const GememGlue
     offsets[glue->rest.boxes[i].item] = glue->rest.boxes[i].offset;
   for (guint32 i = glue->n_nodes; i-- > glue->n_filled;)
     {
-      const Node *joint = &glue->nodes[i];
+      const Joint *joint = &glue->joints[i - glue->n_filled];
 
       offsets[joint->a] = offsets[i];
-      offsets[joint->b] = offsets[i] + (joint->stacked ? glue->nodes[joint->a].size : 0);
+      offsets[joint->b] = offsets[i] + joint->up;
     }
   for (guint32 i = 0; i < glue->n; i++)
     boxes->boxes[origins != NULL ? origins->places[i] : i].offset = offsets[i];

@@ -7,7 +7,8 @@
  *
  * Invariants: every placement of what remains without overlaps is one of all boxes.  The same boxes in the same
  * order are joined in the same way.
- * Cost: O(n) joins, each looks again at the boxes that begin or end at two borders; 110 bytes a box.
+ * Cost: O(n) joins, each looks again at the boxes that begin or end at two borders; 110 bytes a box
+ * while it joins, 16 for each join then.
  */
 #pragma once
 

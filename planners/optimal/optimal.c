@@ -8,9 +8,9 @@
  *
  * Invariants: `least` of the plan is a bound for every plan of the same lifetimes: the largest
  * load, each space by itself.  Effort is counted in steps, so that no plan depends on the clock.
- * Origin: offline-planning.md 6.  Cost: as dive.h says, for each order; 140 bytes an item beside its lifetime while it dives, 260 where
+ * Origin: offline-planning.md 6.  Cost: as dive.h says, for each order; 140 bytes an item beside its lifetime while it dives, 210 where
  * boxes are joined.  Of them 64 are the box, 8 its columns as they were, 50 to 75 the tree and the runs of a dive, or 32 to rank it;
- * of joined boxes 80 are nodes.
+ * of joined boxes 80 are nodes while they are joined, 16 a join then.
  */
 #include "config.h"
 

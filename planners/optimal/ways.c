@@ -94,7 +94,14 @@ keep_better (Ways *ways)
   ways->n = 2;
 }
 
-/* Joins the boxes, and dives.  FALSE: so few fit together that it was chance; nor will others. */
+/* Whether so few boxes are left of @rest that it was no chance. */
+static gboolean
+is_joined (const Ways *ways, const GememBoxes *rest)
+{
+  return 2 * rest->n <= ways->boxes.n;
+}
+
+/* Joins the boxes, and dives.  FALSE: no other way to join them helps or is done in time. */
 static gboolean
 add_joined (Ways *ways, GememGlueLevel level, const GememStop *stop)
 {
@@ -113,7 +120,7 @@ add_joined (Ways *ways, GememGlueLevel level, const GememStop *stop)
   ways->ways[ways->n++] = way;
   if (ways->boxes.n > MANY && ways->n > 2)
     keep_better (ways);
-  return few || 2 * rest->n <= ways->boxes.n;
+  return few || (is_joined (ways, rest) && rest->n <= MANY);
 }
 
 /* Where each box stands that was number `id`. */
@@ -124,6 +131,16 @@ find_places (Ways *ways)
     ways->origins.places = g_new (guint32, (gsize) ways->boxes.n + 1);
   for (guint32 i = 0; i < ways->boxes.n; i++)
     ways->origins.places[ways->boxes.boxes[i].id] = i;
+}
+
+/* Whether joined boxes did better than many as they are, whose dives take as long as a search of the joined ones. */
+static gboolean
+is_joined_best (Ways *ways)
+{
+  const Way *best = best_way (ways);
+
+  return ways->boxes.n > MANY && best->glue != NULL
+         && is_joined (ways, gemem_glue_rest (best->glue));
 }
 
 static void
@@ -140,7 +157,7 @@ dive (Ways *ways, const GememStop *stop)
         fit = add_joined (ways, *level, stop);
       level++;
     }
-  if (!is_done (ways, stop))
+  if (!is_done (ways, stop) && !is_joined_best (ways))
     gemem_parts_dive (ways->ways[0].parts, goal_of (ways), 1, GEMEM_DIVE_KINDS, stop);
 }
 

@@ -136,7 +136,7 @@ depends_on (const GememTraceInfo *info)
 static gboolean
 is_a_moment (const GememResult *now)
 {
-  return now->initial_events > 0 && now->allocs + now->graph_loads <= 1;
+  return now->initial_events > 0 && now->allocs + now->graph_loads <= 1 && now->frees == 0;
 }
 
 char *
