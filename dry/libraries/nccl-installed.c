@@ -168,7 +168,7 @@ give_up (gpointer communicator, const char *function)
   if (strstr (text, "out of memory") != NULL)
     {
       g_autofree char *who = g_strdup_printf (
-          "%d %d", (int) getpid (), (int) gemem_library_kept_number (communicator, DEVICE, 0));
+          "%d %d NCCL", (int) getpid (), (int) gemem_library_kept_number (communicator, DEVICE, 0));
       gemem_dry_note (GEMEM_DRY_NOTE_REFUSED, who);
     }
   *NCCL_BESIDE (communicator) = NULL;

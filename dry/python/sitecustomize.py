@@ -388,7 +388,7 @@ def _is_about_memory(error):
     """Whether an exception, or one that it came from, says that memory was refused."""
     import re
 
-    about, seen = re.compile("out.?of.?memory|resource.?exhausted|alloc.?failed|memoryerror", re.IGNORECASE), set()
+    about, seen = re.compile("out.?of.?memory|resource.?exhausted|alloc(?:ation)?.?failed|memoryerror", re.IGNORECASE), set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         if about.search("%s %s" % (type(error).__name__, error)):
@@ -397,14 +397,26 @@ def _is_about_memory(error):
     return False
 
 
+def _refused_library(error):
+    """The library of NVIDIA's whose status says that the device had no memory for it; None."""
+    import re
+
+    status = re.search("(CU[A-Z]+)_(?:STATUS_)?(?:INTERNAL_ERROR_DEVICE_)?ALLOC(?:ATION)?_FAILED", str(error))
+    return "cu" + status.group(1)[2:] if status else None
+
+
 def _tell_end():
-    """Notes an error that ends the program and is not about memory: what was refused before did not end it."""
+    """Notes the error that ends the program: one that is not about memory, as what was refused before did not end it, and a library that was refused some."""
     import atexit
 
     def tell():
         error = getattr(sys, "last_value", None)
         if error is not None and not _is_about_memory(error):
             _load("values").note("ended", "%d %s" % (os.getpid(), type(error).__name__))
+        elif error is not None and _refused_library(error):
+            torch = sys.modules.get("torch")
+            device = torch.cuda.current_device() if torch is not None and torch.cuda.is_initialized() else 0
+            _load("values").note("refused", "%d %d %s" % (os.getpid(), device, _refused_library(error)))
 
     atexit.register(tell)
 

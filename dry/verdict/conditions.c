@@ -24,10 +24,19 @@ add_all (GememTraceInfo *info, const GPtrArray *conditions)
     }
 }
 
-/* Adds those that hold for the whole run, and those of each device of the process whose recording @path is. */
+/* Adds what ended the process whose recording @path is, those that hold for the whole run, and those of each device of the
+ * process. */
 static void
 add_conditions (GememTraceInfo *info, const DryVerdict *verdict, const char *path)
 {
+  for (guint i = 0; i < verdict->findings->len; i++)
+    {
+      const DryFinding *found = verdict->findings->pdata[i];
+
+      if (g_strcmp0 (found->path, path) == 0 && found->refused_by != NULL)
+        gemem_trace_info_note (info, GEMEM_TRACE_ONLY_IF, "%s gets the memory that it was refused",
+                               found->refused_by);
+    }
   add_all (info, verdict->only_if);
   for (guint i = 0; i < verdict->findings->len; i++)
     {
@@ -64,7 +73,7 @@ has_conditions (const DryVerdict *verdict, guint i)
         continue;
       if (j < i)
         return FALSE;
-      any = any || other->only_if->len > 0;
+      any = any || other->only_if->len > 0 || other->refused_by != NULL;
     }
   return any;
 }

@@ -70,7 +70,7 @@ measure (const DryOptions *options, const DryVerdict *verdict, DryFinding *found
 {
   guint64 most = MAX (found->held, found->peak_reserved);
   const guint64 others = most - found->peak_reserved;
-  gboolean refused = (found->ooms > 0 && !went_on (verdict, found)) || found->nccl_refused;
+  gboolean refused = (found->ooms > 0 && !went_on (verdict, found)) || found->refused_by != NULL;
 
   if (found->limit > 0) /* the context is beside it */
     {
@@ -277,7 +277,7 @@ gemem_library_judge (const DryOptions *options, DryVerdict *verdict)
     {
       DryFinding *found = verdict->findings->pdata[i];
       measure (options, verdict, found);
-      verdict->refused |= found->ooms > 0;
+      verdict->refused |= found->ooms > 0 || found->refused_by != NULL;
     }
   for (guint i = 0; i < verdict->findings->len; i++)
     {

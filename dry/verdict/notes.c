@@ -193,12 +193,16 @@ gemem_dry_notes_process (const DryRun *run, DryFinding *found)
   const gint64 pid = found->pid;
   const int device = found->device;
   const DryNote *note;
-  guint refused = 0, ended = 0;
+  guint ended = 0;
 
   found->ended_otherwise = gemem_dry_notes_next (run, GEMEM_DRY_NOTE_ENDED, pid, -1, &ended)
                            != NULL;
-  found->nccl_refused = gemem_dry_notes_next (run, GEMEM_DRY_NOTE_REFUSED, pid, device, &refused)
-                        != NULL;
+  for (guint at = 0;
+       (note = gemem_dry_notes_next (run, GEMEM_DRY_NOTE_REFUSED, pid, device, &at)) != NULL;)
+    {
+      g_free (found->refused_by);
+      found->refused_by = g_strdup (note->text);
+    }
   for (guint at = 0;
        (note = gemem_dry_notes_next (run, GEMEM_DRY_NOTE_VISIBLE, pid, device, &at)) != NULL;)
     found->gpu = (int) note->numbers[2];

@@ -419,6 +419,7 @@ finding_free (gpointer data)
   g_free (found->reserved_by);
   g_free (found->oom_by);
   g_free (found->nccl_on);
+  g_free (found->refused_by);
   g_array_unref (found->orders);
   g_ptr_array_unref (found->only_if);
   g_free (found);

@@ -114,8 +114,8 @@ typedef struct
   /* of this, what NCCL held at most, and the machine where it takes so much; 0, NULL: not known, or none */
   guint64 nccl;
   char *nccl_on;
-  gboolean nccl_given;             /* the user said which machine */
-  gboolean nccl_refused;           /* there was no memory for it */
+  gboolean nccl_given; /* the user said which machine */
+  char *refused_by; /* the library for which there was no memory, which ended the program; NULL */
   guint64 ooms, oom_seq, oom_size; /* refused requests, the first of them */
   guint64 after_ooms;              /* requests that were served after the last of these */
   char *oom_by;

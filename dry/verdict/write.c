@@ -110,7 +110,7 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
               "%s: %s of %s (%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " bytes)%s",
               answers[found->fit], gemem_format_size (need, found->needed),
               gemem_format_size (whole, limit), found->needed, limit,
-              found->ooms > 0 || found->nccl_refused                    ? ", and more was asked for"
+              found->ooms > 0 || found->refused_by != NULL              ? ", and more was asked for"
               : found->fit != DRY_DOES_NOT_FIT || found->needed > limit ? ""
               : found->limit > 0 ? ", but not as its allocator gets them"
                                  : ", and more was asked for in some orders of addresses");
@@ -206,8 +206,8 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
     append_row (out, "NCCL", "took %s of that for itself, as on %s%s",
                 gemem_format_size (held, found->nccl), found->nccl_on,
                 found->nccl_given ? "" : "; NCCL_TOPO_FILE names another");
-  if (found->nccl_refused)
-    append_row (out, found->nccl > 0 ? "" : "NCCL", "asked for memory that the GPU did not have");
+  if (found->refused_by != NULL)
+    append_row (out, found->refused_by, "asked for memory that the GPU did not have");
   if (found->ooms > 0)
     append_row (out, "out of memory",
                 "%" G_GUINT64_FORMAT " requests were refused; the first, of %" G_GUINT64_FORMAT

@@ -28,7 +28,8 @@ del cache
 x @ x
 print("product ends")
 EOF
-run 1 gemem-dry-run --gpu h100 --once --orders 1 --capacity 1GiB $plain handle.py; lacks out '^product ends'; grep . "$err" >handle.txt
+run 1 gemem-dry-run --gpu h100 --once --orders 1 --capacity 1GiB -o handle.gmt $plain handle.py; lacks out '^product ends'; says err '^  h100 +DOES NOT FIT: .*, and more was asked for$'; says err '^  cuBLAS +asked for memory that the GPU did not have$'; grep . "$err" >handle.txt
+run 3 gemem-sim handle.gmt; says out '^It cannot be told whether it fits: the dry run says it does only if cuBLAS gets the memory'
 run 3 gemem-sim explain handle.txt; says out "^handle.txt: cuBLAS's error that it was refused memory"; says out '^  torch\.cuda\.current_blas_handle\(\)'
 run 0 gemem-dry-run --gpu h100 --once --orders 1 --capacity 1GiB $plain handle.py early; says out '^product ends'
 

@@ -597,6 +597,14 @@ PY
   run 3 gemem-dry-run -o ends.gmt python3 ends.py; run 0 gemem-sim info ends.gmt; says out '^  note: work of a stream counts as pending'
   says out '^  only if: it needs no more after the point where it ended with exit status 3$'; run 3 gemem-sim ends.gmt; says out '^It cannot be told whether it fits'
 
+  # a library was refused memory, as its status says in the error that ends the program; no request of the allocator was
+  for status in 'cuBLAS CUBLAS_STATUS_ALLOC_FAILED when calling' 'cuDNN CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED' 'cuFFT CUFFT_ALLOC_FAILED'; do
+    run 1 gemem-dry-run -o ends.gmt python3 -c 'import ctypes, sys; ctypes.CDLL(None).cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1 << 20)); raise RuntimeError(sys.argv[1])' "${status#* }"
+    says err '^  h100 +DOES NOT FIT: .*, and more was asked for$'; says err "^  ${status%% *} +asked for memory that the GPU did not have$"
+  done
+  run 3 gemem-sim ends.gmt; says out '^It cannot be told whether it fits: the dry run says it does only if cuFFT gets the memory that'
+  run 1 gemem-dry-run python3 -c 'import ctypes; ctypes.CDLL(None).cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1 << 20)); raise RuntimeError("CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED")'; says err '^  h100 +fits only if '
+
   # a module called tensorflow: its allocator, told its limit through the pool, and what it needs; the driver is asked as TensorFlow does
   mkdir -p fake/tensorflow
   printf '%s\n' '__version__ = "2.21.0"' 'class config:' ' class experimental:' '  set_memory_growth = staticmethod(lambda device, enable: None)' >fake/tensorflow/__init__.py
