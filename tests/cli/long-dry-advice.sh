@@ -22,16 +22,17 @@ cat >handle.py <<'EOF'
 import sys, torch
 if sys.argv[1:]:
     torch.cuda.current_blas_handle()
+print("product")
 x = torch.ones(64, 64, device="cuda")
 cache = [torch.empty(2 << 20, dtype=torch.uint8, device="cuda") for _ in range((torch.cuda.mem_get_info()[0] >> 21) - 8)]
 del cache
 x @ x
 print("product ends")
 EOF
-run 1 gemem-dry-run --gpu h100 --once --orders 1 --capacity 1GiB -o handle.gmt $plain handle.py; lacks out '^product ends'; says err '^  h100 +DOES NOT FIT: .*, and more was asked for$'; says err '^  cuBLAS +asked for memory that the GPU did not have$'; grep . "$err" >handle.txt
+run 1 gemem-dry-run --gpu h100 --once --orders 1 --capacity 1GiB -o handle.gmt "$GEMEM_TORCH_2_11" handle.py; lacks out '^product ends'; says err '^  h100 +DOES NOT FIT: .*, and more was asked for$'; says err '^  cuBLAS +asked for memory that the GPU did not have$'; grep . "$err" >handle.txt
 run 3 gemem-sim handle.gmt; says out '^It cannot be told whether it fits: the dry run says it does only if cuBLAS gets the memory'
 run 3 gemem-sim explain handle.txt; says out "^handle.txt: cuBLAS's error that it was refused memory"; says out '^  torch\.cuda\.current_blas_handle\(\)'
-run 0 gemem-dry-run --gpu h100 --once --orders 1 --capacity 1GiB $plain handle.py early; says out '^product ends'
+run 0 gemem-dry-run --gpu h100 --once --orders 1 --capacity 1GiB "$GEMEM_TORCH_2_11" handle.py early; says out '^product ends'
 
 dry $plain "$GEMEM_SRCDIR/tests/cli/dry-advice.py" ${GEMEM_ADVICE_SEEDS:-1 24} >advice.txt 2>/dev/null
 grep '^#' advice.txt; tail -n 1 advice.txt | sed 's/^/# /'
