@@ -52,7 +52,7 @@ for python in ${GEMEM_TORCH:-}; do
   both ranks_fsdp.py
   both ranks_fsdp.py --fully-shard
   both ranks_tensor.py
-  slack=4096; both ranks_zero.py; slack=0 # of one program the peak is one bias of a layer higher in some runs, which a hook holds
+  slack=4096; both ranks_zero.py; slack=0 # in some runs the peak is one bias of a layer higher: why is not known
   says err "of PyTorch.s for a moment, for Python objects of more than 1 MiB"
   both ranks_pipeline.py --shapes
   run 0 gemem-dry-run --gpu h100 --gpus 2 "$python" -m torch.distributed.run --standalone --nproc-per-node 2 "$programs/ranks_pipeline.py"; says err '^the largest of 2: rank 1'
