@@ -107,7 +107,8 @@ add_joined (Ways *ways, GememGlueLevel level, const GememStop *stop)
 {
   Way way = { gemem_glue_new (&ways->boxes, &ways->origins, level), NULL };
   const GememBoxes *rest = gemem_glue_rest (way.glue);
-  const gboolean few = ways->boxes.n <= FEW;
+  const gboolean few = ways->boxes.n <= FEW,
+                 again = few || (is_joined (ways, rest) && rest->n <= MANY);
 
   ways->filled = ways->filled || gemem_glue_is_filled (way.glue);
   if (rest->n == ways->boxes.n)
@@ -120,7 +121,7 @@ add_joined (Ways *ways, GememGlueLevel level, const GememStop *stop)
   ways->ways[ways->n++] = way;
   if (ways->boxes.n > MANY && ways->n > 2)
     keep_better (ways);
-  return few || (is_joined (ways, rest) && rest->n <= MANY);
+  return again; /* the rest may be gone by now */
 }
 
 /* Where each box stands that was number `id`. */
