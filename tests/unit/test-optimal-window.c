@@ -161,11 +161,9 @@ test_seen_at_once (gconstpointer data)
   GememWalls walls;
 
   for (; boxes.n < ALONE && given->sizes[boxes.n] > 0; boxes.n++)
-    storage[boxes.n] = (GememBox){ .size = given->sizes[boxes.n],
-                                   .unit = 1,
-                                   .life = 1,
-                                   .last = 1,
-                                   .item = boxes.n };
+    storage[boxes.n] = (GememBox){
+      .size = given->sizes[boxes.n], .unit = 1, .life = 1, .last = 1, .item = boxes.n
+    };
   gemem_walls_init (&walls, 1);
   gemem_walls_begin (&walls, &boxes);
   for (guint i = 0; i < UP_TO && given->walls[i][1] > 0; i++)
