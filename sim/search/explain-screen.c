@@ -76,7 +76,7 @@ append_missing (GString *out, const GememExplanation *explanation)
 static void
 append_beside (GString *out, const GememExplanation *explanation)
 {
-  if (explanation->message.kind->beside)
+  if (explanation->message.kind->beside && !explanation->message.kind->maybe)
     g_string_append_printf (
         out,
         " %s asks the driver, not the program's allocator: the device was full, "
@@ -115,6 +115,13 @@ append_state (GString *out, const GememExplanation *explanation)
                                 figure_of (explanation, F (FLUSHES))->bytes);
       g_string_append_c (out, '.');
     }
+  else if (explanation->message.kind->maybe)
+    g_string_append_printf (
+        out,
+        "It may be memory: %s asks the driver for some where it begins, and says "
+        "the same of other causes (a driver too old, a broken installation). "
+        "Begin it before the device is full: if the error goes, it was memory.",
+        who);
   else if (explanation->message.kind->plain)
     g_string_append (out, "How much memory is in use is not in it.");
   else

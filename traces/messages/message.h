@@ -63,6 +63,7 @@ typedef struct
   gboolean whole;        /* all of the text belongs to it, however long */
   gboolean plain;        /* it is there without a refusal, too */
   gboolean beside;       /* who was refused asks the driver, not the program's allocator */
+  gboolean maybe;        /* it need not be that memory was refused */
   const char *early;     /* a line by which it asks while there is memory; NULL */
   GememFact facts[20];
   GememGain gains[3];
