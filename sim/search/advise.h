@@ -109,6 +109,11 @@ char *gemem_advice_reason (const GememAdvice *advice);
 /* The verdict in words; g_free(). */
 char *gemem_advice_sentence (const GememAdvice *advice);
 
+/* What the lines do, "It needs less with, each proven by a replay": g_free(); NULL: there is none. */
+char *gemem_advice_offer (const GememAdvice *advice, gboolean several);
+/* What @line needs and saves, and its price; what it does in other histories is a line of its own.  g_free(). */
+char *gemem_advice_line_words (const GememAdvice *advice, const GememAdviceLine *line);
+
 /* Whether requests were recorded as powers of two: then no replay tells what fewer bytes would do. */
 gboolean gemem_advice_is_doubled (const GememAdvice *advice);
 /* Whether what came before is not in the recording. */
