@@ -74,12 +74,26 @@ limit_text (const GememAdvice *advice, const GememOom *oom)
   return g_string_free (out, FALSE);
 }
 
-guint64
-gemem_advice_left (const GememAdvice *advice, guint64 need)
+static guint64
+left_below (const GememAdvice *advice, guint64 need, guint64 enough)
 {
   const guint64 left = advice->now->capacity - MIN (need, advice->now->capacity);
 
-  return advice->without_context && left < GEMEM_GPU_LEFT_FOR_CONTEXT ? left : G_MAXUINT64;
+  return left < enough ? left : G_MAXUINT64;
+}
+
+guint64
+gemem_advice_left (const GememAdvice *advice, guint64 need)
+{
+  return advice->without_context ? left_below (advice, need, GEMEM_GPU_LEFT_FOR_CONTEXT)
+                                 : G_MAXUINT64;
+}
+
+guint64
+gemem_advice_left_for_cublas (const GememAdvice *advice, guint64 need)
+{
+  return advice->without_cublas ? left_below (advice, need, GEMEM_GPU_LEFT_FOR_CUBLAS)
+                                : G_MAXUINT64;
 }
 
 gboolean
@@ -247,6 +261,18 @@ all_fit (const GememAdvice *advice)
   return advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
 }
 
+/* Whether with each line enough is left for cuBLAS, where it is known how much is. */
+static gboolean
+all_leave_enough (const GememAdvice *advice)
+{
+  for (guint i = 0; i < advice->lines->len; i++)
+    if (gemem_advice_left_for_cublas (advice,
+                                      g_array_index (advice->lines, GememAdviceLine, i).need)
+        != G_MAXUINT64)
+      return FALSE;
+  return TRUE;
+}
+
 char *
 gemem_advice_offer (const GememAdvice *advice, gboolean several)
 {
@@ -265,7 +291,9 @@ gemem_advice_offer (const GememAdvice *advice, gboolean several)
     as_is = g_strdup_printf (" (%s as it is)", gemem_format_size (size, best->need + best->saved));
   return g_strdup_printf ("%s with%s%s",
                           middle             ? fails ? "It may fit" : "It may need less"
-                          : all_fit (advice) ? refused ? "All that was recorded fits" : "It fits"
+                          : all_fit (advice) ? !all_leave_enough (advice) ? "It may fit"
+                                               : refused ? "All that was recorded fits"
+                                                         : "It fits"
                                              : "It needs less",
                           middle ? ", as replays from what was alive at its beginning do"
                           : gemem_advice_parts (advice)
@@ -296,7 +324,8 @@ append_other_histories (GString *out, const GememHistories *histories)
 char *
 gemem_advice_line_words (const GememAdvice *advice, const GememAdviceLine *line)
 {
-  const guint64 left = gemem_advice_left (advice, line->need);
+  const guint64 left = gemem_advice_left (advice, line->need),
+                beside = gemem_advice_left_for_cublas (advice, line->need);
   const double whole = (double) (line->need + line->saved);
   GString *out = g_string_new (NULL);
   char size[GEMEM_FORMAT_MAX], share[G_ASCII_DTOSTR_BUF_SIZE];
@@ -312,6 +341,8 @@ gemem_advice_line_words (const GememAdvice *advice, const GememAdviceLine *line)
   g_string_append (out, line->calls == 0 ? "; as many device calls" : "");
   if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && left != G_MAXUINT64)
     g_string_append_printf (out, "; leaves the driver %s", gemem_format_size (size, left));
+  else if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && beside != G_MAXUINT64)
+    g_string_append_printf (out, "; leaves cuBLAS %s", gemem_format_size (size, beside));
   if (line->too_new)
     g_string_append_printf (out, "; version %.*s refuses it", (int) strcspn (advice->versions, " "),
                             advice->versions);

@@ -52,7 +52,7 @@ It does not fit in 4.100 GiB with the settings it had: a request of 11.00 MiB fa
   12 more. Why: fragmentation (120.4 MiB of the 4.098 GiB held are not in use). It needs a device of
   4.170 GiB.
 
-It fits with, proven by a replay:
+It may fit with, proven by a replay:
   export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
       4.088 GiB, 84.00 MiB (2.0 %) less; 107 device calls more; leaves the driver 12.40 MiB
 
