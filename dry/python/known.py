@@ -59,6 +59,7 @@ _RANDOM = "rand randn randint rand_like randint_like randn_like uniform normal r
 _DRAWN = "randperm multinomial bernoulli exponential geometric log_normal cauchy poisson binomial native_dropout".split()  # what these give is assumed
 _UNDEFINED = "empty empty_like new_empty empty_strided".split()
 _CLEARED = "zeros zeros_like new_zeros zero fill".split()
+_COMPOSED = ("matrix_exp",)  # made of operators that are named: what they clear they mean to be zero
 _BOOLEAN = "eq ne lt le gt ge logical_and logical_or logical_not logical_xor isnan isinf isin bitwise_and bitwise_or bitwise_xor bitwise_not"
 _POINTWISE = "add sub rsub mul div remainder fmod floor_divide neg abs sign clamp clamp_min clamp_max maximum minimum where masked_fill floor ceil round trunc pow sqrt exp exp2 log log2"
 _SHIFTS = "bitwise_left_shift bitwise_right_shift __lshift__ __rshift__ gcd square"
@@ -460,7 +461,7 @@ class Known(object):
         if isinstance(one, ast.Subscript):
             return base == "fill"  # x[...] = 0
         called = getattr(one, "func", None)
-        return getattr(called, "attr", getattr(called, "id", "")).strip("_") == base
+        return getattr(called, "attr", getattr(called, "id", "")).strip("_") in (base, *_COMPOSED)
 
     @staticmethod
     def shown(function):
