@@ -131,6 +131,14 @@ message "torch.OutOfMemoryError: XPU out of memory. Tried to allocate 2.00 GiB. 
 
 message '| NVIDIA-SMI 550.54  Driver Version: 550.54  CUDA Version: 12.4 |' '| N/A   30C    P0   60W / 300W |   1552MiB / 16384MiB |  0%   Default |' '| N/A   30C    P0   60W / 300W |  15552MiB / 16384MiB |  0%   Default |'
 explains 3 message.log untold "used_bytes=$((15552 * M)) total_bytes=$((16384 * M)) free_bytes=$((832 * M))"
+# PyTorch 2.11 with backend:cudaMallocAsync, as a dry run prints it; servers of models
+message 'torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)' 'Currently allocated     : 1024.00 MiB' 'Requested               : 100.00 GiB' 'Device limit            : 23.52 GiB' 'Free (according to CUDA): 22.52 GiB' 'PyTorch limit (set by user-supplied memory fraction)' '                        : 17179869184.00 GiB'
+explains 4 message.log request-too-large "asked_bytes=$((100 * G)) allocated_bytes=$G"; lacks out '"allowed_bytes"'
+message "ValueError: To serve at least one request with the models's max seq len (32768), (4.00 GiB KV cache is needed, which is larger than the available KV cache memory (3.00 GiB)."; explains 3 message.log limit "asked_bytes=$((4 * G)) allowed_bytes=$((3 * G))"
+message 'ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.'; run 3 gemem-sim message.log; says out '^The model and what a step of it takes leave nothing'; lacks out 'was refused'
+message 'RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.'; run 3 gemem-sim message.log; says out "SGLang's message"
+message 'ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 4563402752'; explains 3 message.log untold 'asked_bytes=4563402752'
+
 # who holds the memory: the table, -q, and CSV with its columns in any order
 message '| NVIDIA-SMI 550.54  Driver Version: 550.54  CUDA Version: 12.4 |' '| N/A   30C    P0   62W / 400W |  79012MiB /  81920MiB |  0%   Default |' \
   '|    0   N/A  N/A      2311      G   /usr/lib/xorg/Xorg                 18MiB |' '|    0   N/A  N/A    104233      C   /opt/bin/python -m vllm.entry     77980MiB |' '|    1   N/A  N/A    104290    C+G   steam                                N/A  |' \
