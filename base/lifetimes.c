@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/lifetimes.h"
+#include "base/radix.h"
 #include "base/units.h"
 
 GememLifetimes *
@@ -93,22 +94,11 @@ gemem_lifetimes_name (const GememLifetimes *lifetimes, guint32 item)
 
 /* ---- the bound */
 
+/* How much more (modulo 2^64: less) is in use from a step on. */
 typedef struct
 {
-  guint64 step, bytes;
-  gboolean begins;
+  guint64 step, more;
 } Edge;
-
-/* At equal steps ends precede begins, because intervals are half-open. */
-static int
-compare_edges (gconstpointer a, gconstpointer b)
-{
-  const Edge *x = a, *y = b;
-
-  if (x->step != y->step)
-    return x->step < y->step ? -1 : 1;
-  return x->begins - y->begins;
-}
 
 /* What all offsets are multiples of: an item of a larger alignment may be followed by one of a smaller
  * in the bytes up to its next multiple, so that only this much is lost for certain. */
@@ -142,7 +132,7 @@ gemem_lifetimes_unit (const GememLifetimes *lifetimes, guint64 alignment)
 static void
 add_edges (GArray *edges, guint64 begin, guint64 end, guint64 bytes)
 {
-  const Edge pair[] = { { begin, bytes, TRUE }, { end, bytes, FALSE } };
+  const Edge pair[] = { { begin, bytes }, { end, -bytes } };
 
   g_array_append_vals (edges, pair, 2);
 }
@@ -172,7 +162,8 @@ list_edges (const GememLifetimes *lifetimes, gint64 space, guint64 unit)
         add_edges (edges, piece->begin, piece->end,
                    gemem_round_up (piece->high - piece->low, unit));
     }
-  g_array_sort (edges, compare_edges);
+  g_autofree Edge *spare = g_new (Edge, (gsize) edges->len + 1);
+  gemem_radix_sort (edges->data, spare, edges->len, sizeof (Edge));
   return edges;
 }
 
@@ -187,9 +178,9 @@ gemem_lifetimes_load (const GememLifetimes *lifetimes, gint64 space, guint64 uni
     {
       const Edge *edge = &g_array_index (edges, Edge, i);
 
-      live = edge->begins ? live + edge->bytes : live - edge->bytes;
-      if (live <= most)
-        continue;
+      live += edge->more;
+      if (live <= most || (i + 1 < edges->len && edge[1].step == edge->step))
+        continue; /* ends and begins of one step come in any order, and count together */
       most = live;
       *step = edge->step;
     }

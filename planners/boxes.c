@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/compare.h"
+#include "base/radix.h"
 #include "base/units.h"
 #include "planners/boxes.h"
 
@@ -62,7 +63,7 @@ column_of (const guint64 *steps, guint32 n, guint64 step)
 static void
 set_columns (GememBoxes *boxes, const GememLifetimes *lifetimes)
 {
-  g_autofree guint64 *steps = g_new (guint64, 2 * (gsize) boxes->n + 1);
+  g_autofree guint64 *steps = g_new (guint64, 4 * (gsize) boxes->n + 1); /* half to sort them */
   guint32 n = 0;
 
   for (guint32 i = 0; i < boxes->n; i++)
@@ -72,7 +73,7 @@ set_columns (GememBoxes *boxes, const GememLifetimes *lifetimes)
       steps[2 * (gsize) i] = life->begin;
       steps[2 * (gsize) i + 1] = life->safe_end;
     }
-  qsort (steps, 2 * (gsize) boxes->n, sizeof (guint64), gemem_compare_uint64);
+  gemem_radix_sort (steps, steps + 2 * (gsize) boxes->n, 2 * (gsize) boxes->n, sizeof (guint64));
   for (gsize i = 0; i < 2 * (gsize) boxes->n; i++)
     if (n == 0 || steps[i] != steps[n - 1])
       steps[n++] = steps[i];
@@ -333,38 +334,33 @@ renumber (const GememBoxes *boxes, guint32 *columns)
   return number;
 }
 
-/* The place of each box by first column; of equal ones in their order. */
-static guint32 *
-places_by_first (const GememBoxes *boxes)
+/* Gives each box as its rank the place that it has by first column; of equal ones in their order. */
+static void
+rank_by_first (GememBoxes *boxes)
 {
   g_autofree guint32 *starts = g_new0 (guint32, (gsize) boxes->columns + 2);
-  guint32 *places = g_new (guint32, (gsize) boxes->n + 1);
 
   for (guint32 i = 0; i < boxes->n; i++)
     starts[boxes->boxes[i].first + 1]++;
   for (guint32 c = 0; c < boxes->columns; c++)
     starts[c + 1] += starts[c];
   for (guint32 i = 0; i < boxes->n; i++)
-    places[i] = starts[boxes->boxes[i].first]++;
-  return places;
+    boxes->boxes[i].rank = starts[boxes->boxes[i].first]++;
 }
 
 /* Sorts by first column, then by item: where they are in the order of items already, at once. */
 static void
 sort_by_first (GememBoxes *boxes)
 {
-  g_autofree guint32 *places = places_by_first (boxes);
-
+  rank_by_first (boxes);
   for (guint32 i = 0; i < boxes->n; i++)
-    while (places[i] != i)
+    while (boxes->boxes[i].rank != i)
       {
-        const guint32 place = places[i];
-        const GememBox box = boxes->boxes[i];
+        GememBox *other = &boxes->boxes[boxes->boxes[i].rank];
+        const GememBox box = *other;
 
-        boxes->boxes[i] = boxes->boxes[place];
-        boxes->boxes[place] = box;
-        places[i] = places[place];
-        places[place] = place;
+        *other = boxes->boxes[i];
+        boxes->boxes[i] = box;
       }
   for (guint32 from = 0, to; from < boxes->n; from = to)
     {

@@ -86,7 +86,7 @@ gint64 gemem_boxes_grain (const GememBoxes *boxes);
 gint64 gemem_boxes_load (const GememBoxes *boxes);
 /* The highest end of any box. */
 gint64 gemem_boxes_top (const GememBoxes *boxes);
-/* Drops columns whose boxes are all in another column, and sorts by first column. */
+/* Drops columns whose boxes are all in another column, and sorts by first column; ranks are lost. */
 void gemem_boxes_compress (GememBoxes *boxes);
 /* Cuts the first independent part off @rest (sorted by first column), with columns of its own. */
 GememBoxes gemem_boxes_take_part (GememBoxes *rest);

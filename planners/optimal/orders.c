@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/radix.h"
 #include "planners/optimal/dive.h"
 
 static const char *const orders[GEMEM_DIVE_ORDERS] = { "TWA", "AZ",  "ZW", "QZ",
@@ -27,7 +28,7 @@ typedef struct
 /* A box to be sorted. */
 typedef struct
 {
-  guint64 key; /* the smallest comes first */
+  guint64 key; /* the smallest comes first; the first member, for gemem_radix_sort() */
   guint32 place;
 } Ranked;
 
@@ -138,38 +139,6 @@ compare_ranked (gconstpointer a, gconstpointer b)
   return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* The same by radix; @spare has as many places. */
-static void
-sort_many (Ranked *ranked, Ranked *spare, guint32 n)
-{
-  guint32 (*counts)[256] = g_malloc0 (8 * sizeof (*counts));
-  Ranked *from = ranked, *to = spare;
-
-  for (guint32 i = 0; i < n; i++)
-    for (guint byte = 0; byte < 8; byte++)
-      counts[byte][ranked[i].key >> 8 * byte & 0xff]++;
-  for (guint byte = 0; byte < 8; byte++)
-    {
-      guint32 *count = counts[byte], sum = 0;
-      Ranked *sorted = to;
-
-      if (count[from[0].key >> 8 * byte & 0xff] == n)
-        continue; /* all are equal */
-      for (guint i = 0; i < 256; i++)
-        {
-          sum += count[i];
-          count[i] = sum - count[i];
-        }
-      for (guint32 i = 0; i < n; i++)
-        to[count[from[i].key >> 8 * byte & 0xff]++] = from[i];
-      to = from;
-      from = sorted;
-    }
-  if (from != ranked)
-    memcpy (ranked, from, n * sizeof (Ranked));
-  g_free (counts);
-}
-
 /* Sorts the boxes from @from to below @to, which have one key for all letters before @word, by those of @word; of equal
  * ones their order stays. */
 static void
@@ -184,7 +153,7 @@ sort (Order *order, guint32 from, guint32 to, const char *word)
   if (to - from < MANY)
     qsort (ranked, to - from, sizeof (Ranked), compare_ranked);
   else
-    sort_many (ranked, order->spare, to - from);
+    gemem_radix_sort (ranked, order->spare, to - from, sizeof (Ranked));
   for (guint32 begin = 0, end; begin < to - from; begin = end)
     {
       for (end = begin + 1; end < to - from && ranked[end].key == ranked[begin].key;)
