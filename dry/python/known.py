@@ -59,6 +59,7 @@ _RANDOM = "rand randn randint rand_like randint_like randn_like uniform normal r
 _DRAWN = "randperm multinomial bernoulli exponential geometric log_normal cauchy poisson binomial native_dropout".split()  # what these give is assumed
 _UNDEFINED = "empty empty_like new_empty empty_strided".split()
 _CLEARED = "zeros zeros_like new_zeros zero fill".split()
+_COMPOSED = ("matrix_exp",)  # made of operators that are named: what they clear they mean to be zero
 _BOOLEAN = "eq ne lt le gt ge logical_and logical_or logical_not logical_xor isnan isinf isin bitwise_and bitwise_or bitwise_xor bitwise_not"
 _POINTWISE = "add sub rsub mul div remainder fmod floor_divide neg abs sign clamp clamp_min clamp_max maximum minimum where masked_fill floor ceil round trunc pow sqrt exp exp2 log log2"
 _SHIFTS = "bitwise_left_shift bitwise_right_shift __lshift__ __rshift__ gcd square"
@@ -460,7 +461,7 @@ class Known(object):
         if isinstance(one, ast.Subscript):
             return base == "fill"  # x[...] = 0
         called = getattr(one, "func", None)
-        return getattr(called, "attr", getattr(called, "id", "")).strip("_") == base
+        return getattr(called, "attr", getattr(called, "id", "")).strip("_") in (base, *_COMPOSED)
 
     @staticmethod
     def shown(function):
@@ -973,14 +974,16 @@ class Known(object):
         torch, assumed, both = self.torch, False, []
         if args[0].layout == torch.sparse_coo and args[1].layout == torch.strided and args[0].is_coalesced():
             self.turn(tuple(args[0].shape), args[0]._nnz(), args[0]._nnz())
-        if not args[0].is_cuda or any(one.layout not in (torch.sparse_csr, torch.sparse_coo) for one in args[:2]):
+        if not args[0].is_cuda or any(one.layout not in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo) for one in args[:2]):
             return None
         for one in args[:2]:
-            parts = [one.crow_indices(), one.col_indices()] if one.layout == torch.sparse_csr else [one._indices()]
+            parts = {torch.sparse_csr: ("crow_indices", "col_indices"), torch.sparse_csc: ("ccol_indices", "row_indices"), torch.sparse_coo: ("_indices",)}[one.layout]
+            parts = [getattr(one, part)() for part in parts]
             nodes = [self.node(part) for part in parts]
             assumed |= any(node.assumed for node in nodes)
             data = [self.view(self.evaluate(node), _meta(part)).long() for node, part in zip(nodes, parts)]
-            both.append(((*data[0],) if len(data) == 1 else (torch.repeat_interleave(data[0].diff()), data[1]), tuple(one.shape)))
+            rows, columns = data[0] if len(data) == 1 else (torch.repeat_interleave(data[0].diff()), data[1])
+            both.append(((columns, rows) if one.layout == torch.sparse_csc else (rows, columns), tuple(one.shape)))
         ((_, columns), shape), ((rows, _), extents) = both
         products = int((torch.bincount(columns, minlength=shape[1]) * torch.bincount(rows, minlength=extents[0])).sum())
         if products > ENTRIES:

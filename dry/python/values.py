@@ -44,6 +44,7 @@ _LIBRARY = r"cusparseSpS[MV]_\w+"  # functions of NVIDIA's libraries that read f
 # "length": of the sequences that generate() makes.  0.5 of the optimizers: neither steps nor products of factors between 0 and 1 make a denominator zero with it.
 _EXPECTED = (
     (r".*torch/optim/(optimizer\.py:\d+ _get_value|_adafactor\.py:\d+ .*)", (4, 8), "0.5", "optimizers of PyTorch read their state on the GPU (steps) as 0.5"),
+    (r".*torch/_lobpcg\.py:\d+ (update|_get_ortho)", (4, 8), "1.0", "torch.lobpcg() finds norms of one, and takes as many steps as it may"),
     (r".*torch/distributions/distribution\.py:\d+ (__init__|_validate_sample)", (1,), "1", "torch.distributions finds its arguments valid"),
     (r".*torch/(cuda/)?amp/grad_scaler\.py:\d+ .*", (4, 8), "0", "GradScaler finds no overflow and takes every step; a GPU may leave out the first ones, until its scale is smaller"),
     (r".*torch/__init__\.py:\d+ (_check_tensor_all_with|_check_with)", (1,), "1", "torch._check() and its relatives find true what they check"),

@@ -101,17 +101,12 @@ class Advice(Answer):
 
     def __repr__(self):
         lines = [item["sentence"] for item in self.json]
-        return "\n".join(lines + [self._line(item, line) for item in self.json for line in item["lines"]])
+        return "\n".join(lines + [self._line(line) for item in self.json for line in item["lines"]])
 
     @staticmethod
-    def _line(item, line):
-        """LINE to paste, and what speaks against it."""
-        text = f"{line['paste']}    # {size_text(line['needed_bytes'])}, {size_text(line['saved_bytes'])} less"
-        if line["refused_by_oldest_version"]:
-            text += f"; version {item['versions'].split()[0]} refuses it"
-        kinds = [kind for kind in line.get("histories", {}).values() if isinstance(kind, dict)]
-        failed = sum(kind["failed"] for kind in kinds)
-        return f"{text}; fails in {failed} of {sum(kind['runs'] for kind in kinds)} other histories" if failed else text
+    def _line(line):
+        """LINE to paste, and in the words of the screen what it saves and what speaks against it."""
+        return f"{line['paste']}    # " + line["words"].replace("\n", "; ")
 
 
 class Facts(Answer):

@@ -1,4 +1,5 @@
-/* advise.c - see advise.h: the replays behind an advice, the verdict, and which lines are offered.
+/* advise.c - see advise.h: the replays behind an advice, and which lines are offered; the verdict is
+ * judge.c's.
  *
  * Three rounds of replays, each run at once: what the program has now, on every device of the trace;
  * every setting by itself and the allocators of other systems; pairs of the settings that helped.
@@ -10,13 +11,11 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "sim/search/advise.h"
-#include "sim/search/need.h"
+#include "sim/search/advise-private.h"
 #include "sim/search/recorder.h"
 #include "sim/search/trials.h"
 
-#define BEST_SETTINGS 6                              /* that are tried in pairs */
-#define SMALLEST_CARD (G_GUINT64_CONSTANT (4) << 30) /* bytes; of less no GPU is made by now */
+#define BEST_SETTINGS 6 /* that are tried in pairs */
 
 extern const GememAllocatorClass gemem_direct_class, gemem_rmm_limiting_class;
 
@@ -35,31 +34,11 @@ round_begin (Round *round, const GememAdviceQuestion *question)
   *round = (Round){ question, g_array_new (FALSE, TRUE, sizeof (GememJob)), NULL, NULL };
 }
 
-static GememNeedOptions
-need_options (const GememAdviceQuestion *question)
-{
-  return (GememNeedOptions){ .device_spec = question->device_spec,
-                             .ignores_settings = question->ignores_settings,
-                             .allow_partial = question->allow_partial,
-                             .interrupted = question->interrupted,
-                             .runner = question->runner };
-}
-
-static GememNeed
-need_of (const GememAdviceQuestion *question, const GememAllocatorSpec *spec)
-{
-  return (GememNeed){ .name = question->name,
-                      .held = question->held,
-                      .ordinals = question->ordinals,
-                      .spec = spec,
-                      .graph = question->graph };
-}
-
 static GememJob *
 round_add (Round *round, const GememAllocatorSpec *spec, int ordinal)
 {
-  const GememNeedOptions options = need_options (round->question);
-  const GememNeed need = need_of (round->question, spec);
+  const GememNeedOptions options = gemem_advice_need_options (round->question);
+  const GememNeed need = gemem_advice_need_of (round->question, spec);
   const GememJob job = gemem_need_job (&need, spec, ordinal, &options);
 
   g_array_append_val (round->jobs, job);
@@ -120,156 +99,12 @@ settings_now (const GememAdvice *advice, const GememAdviceQuestion *question)
              : NULL;
 }
 
-/* ---- the verdict */
-
-/* Whether the recorded program was refused by a limit of its own, which no setting names: what the device had free
- * then is more than is known to be left of it. */
-static gboolean
-is_limited (const GememResult *now)
-{
-  const char *limit = gemem_settings_value (now->parameters, "memory_limit");
-  const GememOom *oom = gemem_result_first_oom (now);
-
-  return limit != NULL && strcmp (limit, "none") == 0 && oom != NULL
-         && oom->device_free >= oom->requested
-         && oom->device_free > now->capacity - MIN (oom->reserved, now->capacity);
-}
-
-/* A request that an exact replay of the program's own rules refuses was refused, however short the
- * recording is; only approximations and forbidden programs say nothing. */
-static void
-judge (GememAdvice *advice, const GememAdviceQuestion *question)
-{
-  const GememResult *now = advice->now;
-
-  advice->doubt = gemem_need_doubt (now, advice->held, question->interrupted);
-  if (now->ooms > 0 && now->not_allowed == NULL && now->approximation == NULL)
-    {
-      g_clear_pointer (&advice->doubt, g_free);
-      advice->verdict = GEMEM_ADVICE_DOES_NOT_FIT;
-      advice->limited = advice->device == NULL && is_limited (now);
-      return;
-    }
-  if (advice->doubt == NULL && advice->histories.all.failed > 0)
-    advice->doubt = g_strdup_printf ("a request fails in %u of %u other histories",
-                                     advice->histories.all.failed, advice->histories.all.runs);
-  advice->verdict = advice->doubt != NULL || advice->device_assumed ? GEMEM_ADVICE_UNKNOWN
-                                                                    : GEMEM_ADVICE_FITS;
-  advice->need = now->peak_reserved;
-}
-
-/* Whether the device that was asked for is a GPU by name, of which all that it has is known. */
-static gboolean
-is_named_gpu (const GememAdvice *advice)
-{
-  const char *name = gemem_settings_value (advice->now->device_settings, "gpu");
-
-  return advice->device != NULL && name != NULL && *name != '\0';
-}
-
-/* Whether the recorded program held more than 1 % more than @now. */
-static gboolean
-held_more (const GememResult *now)
-{
-  const guint64 held = now->fidelity.recorded_peak;
-
-  return held - held / 100 > now->peak_reserved;
-}
-
-/* Whether @now, on a device where every request was served, decides as the recorded program did; where no decision is
- * equal its segments lie elsewhere. */
-static gboolean
-is_recording (const GememResult *now)
-{
-  return (now->fidelity.equal == 0 || now->fidelity.equal == now->fidelity.compared)
-         && !held_more (now);
-}
-
-/* FALSE if the program held more than there is, and no replay shows that it needs less: none is as recorded.  A smaller
- * device may be the reason that @advice's is not: then it is replayed on its own. */
-static gboolean
-follows_recording (const GememAdvice *advice, const GememAdviceQuestion *question)
-{
-  const GememResult *now = advice->now;
-  const guint16 ordinal = (guint16) now->device_ordinal;
-  g_autoptr (GArray) ordinals = NULL;
-  GememNeedOptions options = need_options (question);
-  GememNeed need = need_of (question, advice->spec);
-  gboolean follows;
-
-  if (!advice->device_assumed && now->fidelity.recorded_peak <= now->capacity)
-    return TRUE;
-  if (question->device_spec == NULL)
-    return !held_more (now);
-  ordinals = g_array_new (FALSE, FALSE, sizeof (guint16));
-  g_array_append_val (ordinals, ordinal);
-  need.ordinals = ordinals;
-  options.device_spec = NULL;
-  follows = gemem_needs_find (&need, 1, &options, NULL) && is_recording (need.result);
-  gemem_need_clear (&need);
-  return follows;
-}
-
-static void
-doubt_replay (GememAdvice *advice, const GememAdviceQuestion *question)
-{
-  char held[GEMEM_FORMAT_MAX];
-
-  if (advice->doubt != NULL)
-    return;
-  if (gemem_advice_parts (advice) && advice->now->ooms > 0
-      && gemem_held_refused (advice->held) == 0)
-    advice->doubt = g_strdup ("the replay does not follow the recording, in which every request "
-                              "was served");
-  else if (advice->verdict != GEMEM_ADVICE_DOES_NOT_FIT && !follows_recording (advice, question))
-    advice->doubt = g_strdup_printf (
-        "the replay does not follow the recording, in which %s were held",
-        gemem_format_size (held, advice->now->fidelity.recorded_peak));
-  if (advice->doubt == NULL)
-    return;
-  advice->need = advice->now->peak_reserved;
-  advice->verdict = GEMEM_ADVICE_UNKNOWN;
-}
-
-/* Whether a program on the device that was asked for has less of it than is said: nothing counts the driver's context there.
- * Recordings of dry runs count it, and a capacity below that of any card is what is left for the program. */
-static gboolean
-is_without_context (const GememAdvice *advice)
-{
-  static const char *const systems[] = { "pytorch", "tensorflow", "paddle", "rmm", "cupy", NULL };
-  const GememResult *now = advice->now;
-  const GPtrArray *device = now->device_settings;
-  const char *others = gemem_settings_value (device, "reserved_by_others");
-
-  return advice->device != NULL && now->device_ordinal != GEMEM_DEVICE_HOST
-         && (others == NULL || strcmp (others, "0") == 0)
-         && (is_named_gpu (advice)
-             || (now->capacity >= SMALLEST_CARD && advice->system != NULL
-                 && g_strv_contains (systems, advice->system)));
-}
-
-/* What fits a GPU by its requests alone, does so only if the rest is enough for what the driver takes. */
-static void
-doubt_context (GememAdvice *advice)
-{
-  const guint64 left = gemem_advice_left (advice, advice->now->peak_reserved);
-  char size[GEMEM_FORMAT_MAX];
-
-  if (advice->verdict != GEMEM_ADVICE_FITS || !is_named_gpu (advice) || left == G_MAXUINT64)
-    return;
-  advice->doubt = g_strdup_printf (
-      "the driver's context and kernels, commonly some hundreds of MiB, are not in the recording, "
-      "and only %s are left for them",
-      gemem_format_size (size, left));
-  advice->verdict = GEMEM_ADVICE_UNKNOWN;
-}
-
 /* The first round: the program as it is, on each device of the trace; then in other histories. */
 static gboolean
 replay_now (GememAdvice *advice, const GememAdviceQuestion *question, int *ordinal, GError **error)
 {
-  const GememNeedOptions options = need_options (question);
-  GememNeed need = need_of (question, advice->spec);
+  const GememNeedOptions options = gemem_advice_need_options (question);
+  GememNeed need = gemem_advice_need_of (question, advice->spec);
 
   if (gemem_needs_find (&need, 1, &options, error))
     {
@@ -637,14 +472,14 @@ settle_other (GememAdvice *advice)
 static void
 try_line (GememAdvice *advice, const GememAdviceQuestion *question)
 {
-  const GememNeedOptions options = need_options (question);
+  const GememNeedOptions options = gemem_advice_need_options (question);
   GememAdviceLine *line;
   GememNeed need;
 
   if (question->histories == 0 || advice->lines->len == 0)
     return;
   line = &g_array_index (advice->lines, GememAdviceLine, 0);
-  need = need_of (question, line->candidate->spec);
+  need = gemem_advice_need_of (question, line->candidate->spec);
   need.result = line->result;
   gemem_histories_try (&need, question->histories, &options, &line->histories);
 }
@@ -737,10 +572,7 @@ gemem_advise (const GememAdviceQuestion *asked, GError **error)
   advice->versions = advice->assumed ? NULL
                                      : gemem_recorder_versions (gemem_held_info (advice->held));
   advice->least = advice->now->lower_bound;
-  judge (advice, question);
-  doubt_replay (advice, asked);
-  advice->without_context = is_without_context (advice);
-  doubt_context (advice);
+  gemem_advice_judge (advice, question, asked);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);
   if (advice->now->allocs + advice->now->graph_loads > 0)
     search (advice, question, ordinal);

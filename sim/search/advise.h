@@ -81,7 +81,8 @@ typedef struct
   guint64 anew;
   gboolean
       without_context; /* the device was asked for, and is a GPU of which the context was not counted */
-  GArray *lines;       /* GememAdviceLine, the best first */
+  gboolean without_cublas; /* nor what cuBLAS takes */
+  GArray *lines;           /* GememAdviceLine, the best first */
   guint
       placed; /* settings that are not offered, as the program fits with them in some orders of addresses only */
   /* settings: alone and in pairs; not of this version; not proven, as an approximation replays them; not
@@ -109,6 +110,11 @@ char *gemem_advice_reason (const GememAdvice *advice);
 /* The verdict in words; g_free(). */
 char *gemem_advice_sentence (const GememAdvice *advice);
 
+/* What the lines do, "It needs less with, each proven by a replay": g_free(); NULL: there is none. */
+char *gemem_advice_offer (const GememAdvice *advice, gboolean several);
+/* What @line needs and saves, and its price; what it does in other histories is a line of its own.  g_free(). */
+char *gemem_advice_line_words (const GememAdvice *advice, const GememAdviceLine *line);
+
 /* Whether requests were recorded as powers of two: then no replay tells what fewer bytes would do. */
 gboolean gemem_advice_is_doubled (const GememAdvice *advice);
 /* Whether what came before is not in the recording. */
@@ -120,6 +126,8 @@ gboolean gemem_advice_parts (const GememAdvice *advice);
 /* What @need bytes leave of the device for the driver's context and kernels, if that may be too little and was not
  * counted; else G_MAXUINT64. */
 guint64 gemem_advice_left (const GememAdvice *advice, guint64 need);
+/* The same for cuBLAS's handle, on a device of any size. */
+guint64 gemem_advice_left_for_cublas (const GememAdvice *advice, guint64 need);
 /* Whether the sentence says already what is in use at once, whatever the settings. */
 gboolean gemem_advice_names_least (const GememAdvice *advice);
 

@@ -76,12 +76,34 @@ append_missing (GString *out, const GememExplanation *explanation)
 static void
 append_beside (GString *out, const GememExplanation *explanation)
 {
-  if (explanation->message.kind->beside)
+  if (explanation->message.kind->beside && !explanation->message.kind->maybe)
     g_string_append_printf (
         out,
         " %s asks the driver, not the program's allocator: the device was full, "
         "or that allocator kept the rest, idle or not.",
         explanation->message.kind->who);
+}
+
+/* " Who holds most: python (process 1234) 12.00 GiB, ...", as far as it is in the message. */
+static void
+append_processes (GString *out, const GememMessage *message)
+{
+  char size[GEMEM_FORMAT_MAX];
+
+  if (message->kind->read == NULL)
+    return;
+  for (guint i = 0; i < MIN (message->n_processes, GEMEM_MESSAGE_PROCESSES); i++)
+    {
+      const GememMessageProcess *process = &message->processes[i];
+
+      g_string_append_printf (out, "%s%s", i == 0 ? " Who holds most: " : ", ", process->name);
+      g_string_append_printf (out, "%sprocess %" G_GUINT64_FORMAT "%s %s",
+                              *process->name != '\0' ? " (" : "", process->pid,
+                              *process->name != '\0' ? ")" : "",
+                              gemem_format_size (size, process->bytes));
+    }
+  g_string_append (out, message->n_processes > 0 ? ". No setting gains what other processes hold."
+                                                 : " Which processes hold it is not in it.");
 }
 
 /* What a message without a request says. */
@@ -93,6 +115,12 @@ append_state (GString *out, const GememExplanation *explanation)
   if (KNOWS (USED) && KNOWS (TOTAL))
     APPEND ("The fullest device has @ free of @; @ are in use by all processes together.", F (FREE),
             F (TOTAL), F (USED));
+  else if (KNOWS (USED))
+    APPEND ("The fullest device has @ in use; how much it has is not in it.", F (USED));
+  else if (explanation->message.n_processes > 0)
+    g_string_append (out, "How much the devices have is not in it.");
+  else if (explanation->message.kind->lacks != NULL)
+    g_string_append (out, explanation->message.kind->lacks);
   else if (KNOWS (NEEDED))
     {
       g_string_append_printf (out, "%s takes", who);
@@ -115,6 +143,13 @@ append_state (GString *out, const GememExplanation *explanation)
                                 figure_of (explanation, F (FLUSHES))->bytes);
       g_string_append_c (out, '.');
     }
+  else if (explanation->message.kind->maybe)
+    g_string_append_printf (
+        out,
+        "It may be memory: %s asks the driver for some where it begins, and says "
+        "the same of other causes (a driver too old, a broken installation). "
+        "Begin it before the device is full: if the error goes, it was memory.",
+        who);
   else if (explanation->message.kind->plain)
     g_string_append (out, "How much memory is in use is not in it.");
   else
@@ -207,6 +242,7 @@ append_cause (GString *out, const GememExplanation *explanation)
         }
       else
         append_state (out, explanation);
+      append_processes (out, &explanation->message);
       append_beside (out, explanation);
     }
 }
@@ -323,6 +359,24 @@ cause_name (GememCause cause)
 }
 
 static void
+append_json_processes (GString *out, const GememMessage *message)
+{
+  if (message->n_processes == 0)
+    return;
+  gemem_json_append_name (out, "processes");
+  g_string_append_c (out, '[');
+  for (guint i = 0; i < MIN (message->n_processes, GEMEM_MESSAGE_PROCESSES); i++)
+    {
+      g_string_append (out, i == 0 ? "{" : ", {");
+      gemem_json_append_text_member (out, "name", message->processes[i].name);
+      gemem_json_append_number_member (out, "pid", message->processes[i].pid);
+      gemem_json_append_number_member (out, "bytes", message->processes[i].bytes);
+      g_string_append_c (out, '}');
+    }
+  g_string_append_c (out, ']');
+}
+
+static void
 append_json_gains (GString *out, const GememExplanation *explanation)
 {
   gemem_json_append_name (out, "gains");
@@ -363,6 +417,7 @@ gemem_explanation_append_json (GString *out, const GememExplanation *explanation
       gemem_json_append_number_member (out, gemem_figure_member ((GememFigureKind) i),
                                        message->figures[i].bytes);
   g_string_append_c (out, '}');
+  append_json_processes (out, message);
   append_json_gains (out, explanation);
   gemem_json_append_text_member (out, "early", message->kind->early);
   gemem_json_append_text_member (out, "record", message->kind->record);

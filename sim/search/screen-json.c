@@ -40,14 +40,19 @@ append_histories (GString *out, const GememHistories *histories)
 static void
 append_lines (GString *out, const GememAdvice *advice)
 {
+  g_autofree char *offer = gemem_advice_offer (advice, advice->lines->len > 1);
+
+  gemem_json_append_text_member (out, "offer", offer);
   gemem_json_append_name (out, "lines");
   g_string_append_c (out, '[');
   for (guint i = 0; i < advice->lines->len; i++)
     {
       const GememAdviceLine *line = &g_array_index (advice->lines, GememAdviceLine, i);
+      g_autofree char *words = gemem_advice_line_words (advice, line);
 
       g_string_append (out, i == 0 ? "\n    {" : ",\n    {");
       gemem_json_append_text_member (out, "paste", line->candidate->line);
+      gemem_json_append_text_member (out, "words", words);
       gemem_json_append_text_member (out, "allocator", line->candidate->klass->name);
       gemem_json_append_number_member (out, "needed_bytes", line->need);
       gemem_json_append_number_member (out, "saved_bytes", line->saved);
@@ -131,6 +136,7 @@ gemem_advice_append_json (GString *out, const GememAdvice *advice)
   gemem_json_append_number_member (out, "lower_bound_bytes", advice->least);
   gemem_json_append_number_member (out, "decisions_compared", now->fidelity.compared);
   gemem_json_append_number_member (out, "decisions_equal", now->fidelity.equal);
+  gemem_json_append_bool_member (out, "exact", !gemem_advice_parts (advice));
   append_failure (out, advice);
   append_histories (out, &advice->histories);
   append_lines (out, advice);

@@ -129,48 +129,12 @@ append_histories (GString *out, const GememHistories *histories, guint64 need)
 static void
 append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *line)
 {
-  const guint64 left = gemem_advice_left (advice, line->need);
-  char need[GEMEM_FORMAT_MAX], saved[GEMEM_FORMAT_MAX], share[G_ASCII_DTOSTR_BUF_SIZE];
+  g_autofree char *words = gemem_advice_line_words (advice, line);
+  g_auto (GStrv) rows = g_strsplit (words, "\n", -1);
 
-  g_string_append_printf (out, "  %s\n      %s", line->candidate->line,
-                          gemem_format_size (need, line->need));
-  if (line->saved > 0)
-    g_string_append_printf (out, ", %s (%s %%) less", gemem_format_size (saved, line->saved),
-                            percent (share, line->saved, line->need + line->saved));
-  if (line->calls != 0)
-    g_string_append_printf (out, "; %" G_GINT64_FORMAT " device call%s %s", ABS (line->calls),
-                            gemem_plural (ABS (line->calls)), line->calls > 0 ? "more" : "fewer");
-  g_string_append (out, line->calls == 0 ? "; as many device calls" : "");
-  if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && left != G_MAXUINT64)
-    g_string_append_printf (out, "; leaves the driver %s", gemem_format_size (need, left));
-  if (line->too_new)
-    g_string_append_printf (out, "; version %.*s refuses it", (int) strcspn (advice->versions, " "),
-                            advice->versions);
-  if (line->histories.all.failed > 0)
-    g_string_append_printf (out, "\n      fails in %u of %u other histories",
-                            line->histories.all.failed, line->histories.all.runs);
-  else if (line->histories.all.runs > 0)
-    {
-      g_string_append (out, "\n      in other histories ");
-      gemem_histories_append_range (out, &line->histories.all);
-    }
-  if (line->histories.left_out > 0)
-    g_string_append_printf (out, "%s%u of its other histories left out: interrupted",
-                            line->histories.all.runs > 0 ? "; " : "\n      ",
-                            line->histories.left_out);
-  g_string_append_c (out, '\n');
-}
-
-/* Whether each line is known to fit: the device is known, or had as much for the program. */
-static gboolean
-all_fit (const GememAdvice *advice)
-{
-  const guint64 held = advice->now->fidelity.recorded_peak;
-
-  for (guint i = 0; i < advice->lines->len && advice->device_assumed; i++)
-    if (g_array_index (advice->lines, GememAdviceLine, i).need > held)
-      return FALSE;
-  return advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+  g_string_append_printf (out, "  %s\n", line->candidate->line);
+  for (char **row = rows; *row != NULL; row++)
+    g_string_append_printf (out, "      %s\n", *row);
 }
 
 /* How many of the lines the answer shows: up to the best that every version of the program accepts. */
@@ -187,29 +151,11 @@ count_answered (const GememAdvice *advice)
 static void
 append_offers (GString *out, const GememAdvice *advice, guint lines)
 {
-  /* other settings would have laid out otherwise what was alive then */
-  const gboolean middle = gemem_advice_is_middle (advice);
-  const gboolean fails = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
-  const gboolean refused = gemem_held_refused (advice->held) > 0;
-  const GememAdviceLine *best;
-  g_autofree char *as_is = NULL; /* what it needs so, from which the lines save */
-  char size[GEMEM_FORMAT_MAX];
+  g_autofree char *offer = gemem_advice_offer (advice, lines > 1);
 
-  if (advice->lines->len == 0)
+  if (offer == NULL)
     return;
-  best = &g_array_index (advice->lines, GememAdviceLine, 0);
-  if (middle && best->saved > 0 && best->need + best->saved != advice->need)
-    as_is = g_strdup_printf (" (%s as it is)", gemem_format_size (size, best->need + best->saved));
-  g_string_append_printf (out, "\n%s with%s%s:\n",
-                          middle             ? fails ? "It may fit" : "It may need less"
-                          : all_fit (advice) ? refused ? "All that was recorded fits" : "It fits"
-                                             : "It needs less",
-                          middle ? ", as replays from what was alive at its beginning do"
-                          : gemem_advice_parts (advice)
-                              ? ", by replays that are not exactly the recording"
-                          : lines > 1 ? ", each proven by a replay"
-                                      : ", proven by a replay",
-                          as_is != NULL ? as_is : "");
+  g_string_append_printf (out, "\n%s:\n", offer);
   for (guint i = 0; i < lines; i++)
     append_offer (out, advice, &g_array_index (advice->lines, GememAdviceLine, i));
 }

@@ -74,12 +74,26 @@ limit_text (const GememAdvice *advice, const GememOom *oom)
   return g_string_free (out, FALSE);
 }
 
-guint64
-gemem_advice_left (const GememAdvice *advice, guint64 need)
+static guint64
+left_below (const GememAdvice *advice, guint64 need, guint64 enough)
 {
   const guint64 left = advice->now->capacity - MIN (need, advice->now->capacity);
 
-  return advice->without_context && left < GEMEM_GPU_LEFT_FOR_CONTEXT ? left : G_MAXUINT64;
+  return left < enough ? left : G_MAXUINT64;
+}
+
+guint64
+gemem_advice_left (const GememAdvice *advice, guint64 need)
+{
+  return advice->without_context ? left_below (advice, need, GEMEM_GPU_LEFT_FOR_CONTEXT)
+                                 : G_MAXUINT64;
+}
+
+guint64
+gemem_advice_left_for_cublas (const GememAdvice *advice, guint64 need)
+{
+  return advice->without_cublas ? left_below (advice, need, GEMEM_GPU_LEFT_FOR_CUBLAS)
+                                : G_MAXUINT64;
 }
 
 gboolean
@@ -183,11 +197,13 @@ gemem_advice_sentence (const GememAdvice *advice)
   gemem_format_size (need, advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? advice->need
                                                                         : now->peak_reserved);
   if (advice->verdict == GEMEM_ADVICE_UNKNOWN && advice->doubt == NULL)
-    g_string_append_printf (
-        out,
-        "It needs %s%s %s. How large its device is was not recorded: --capacity "
-        "says whether it fits.",
-        need, host ? " of the host's memory" : "", with);
+    g_string_append_printf (out,
+                            "%s %s%s %s. How large its device is was not recorded: --capacity "
+                            "says whether it fits.",
+                            gemem_advice_parts (advice)
+                                ? "A replay that is not exactly the recording needs"
+                                : "It needs",
+                            need, host ? " of the host's memory" : "", with);
   else if (advice->verdict == GEMEM_ADVICE_FITS)
     {
       const guint64 left = gemem_advice_left (advice, now->peak_reserved);
@@ -228,5 +244,108 @@ gemem_advice_sentence (const GememAdvice *advice)
         g_string_append_printf (out, " It needs a %s of %s.", advice->limited ? "limit" : "device",
                                 need);
     }
+  return g_string_free (out, FALSE);
+}
+
+/* ---- what would need less */
+
+/* Whether each line is known to fit: the device is known, or had as much for the program. */
+static gboolean
+all_fit (const GememAdvice *advice)
+{
+  const guint64 held = advice->now->fidelity.recorded_peak;
+
+  for (guint i = 0; i < advice->lines->len && advice->device_assumed; i++)
+    if (g_array_index (advice->lines, GememAdviceLine, i).need > held)
+      return FALSE;
+  return advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+}
+
+/* Whether with each line enough is left for cuBLAS, where it is known how much is. */
+static gboolean
+all_leave_enough (const GememAdvice *advice)
+{
+  for (guint i = 0; i < advice->lines->len; i++)
+    if (gemem_advice_left_for_cublas (advice,
+                                      g_array_index (advice->lines, GememAdviceLine, i).need)
+        != G_MAXUINT64)
+      return FALSE;
+  return TRUE;
+}
+
+char *
+gemem_advice_offer (const GememAdvice *advice, gboolean several)
+{
+  /* other settings would have laid out otherwise what was alive then */
+  const gboolean middle = gemem_advice_is_middle (advice);
+  const gboolean fails = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
+  const gboolean refused = gemem_held_refused (advice->held) > 0;
+  const GememAdviceLine *best;
+  g_autofree char *as_is = NULL; /* what it needs so, from which the lines save */
+  char size[GEMEM_FORMAT_MAX];
+
+  if (advice->lines->len == 0)
+    return NULL;
+  best = &g_array_index (advice->lines, GememAdviceLine, 0);
+  if (middle && best->saved > 0 && best->need + best->saved != advice->need)
+    as_is = g_strdup_printf (" (%s as it is)", gemem_format_size (size, best->need + best->saved));
+  return g_strdup_printf ("%s with%s%s",
+                          middle             ? fails ? "It may fit" : "It may need less"
+                          : all_fit (advice) ? !all_leave_enough (advice) ? "It may fit"
+                                               : refused ? "All that was recorded fits"
+                                                         : "It fits"
+                                             : "It needs less",
+                          middle ? ", as replays from what was alive at its beginning do"
+                          : gemem_advice_parts (advice)
+                              ? ", by replays that are not exactly the recording"
+                          : several ? ", each proven by a replay"
+                                    : ", proven by a replay",
+                          as_is != NULL ? as_is : "");
+}
+
+/* A line of their own, where other histories were tried. */
+static void
+append_other_histories (GString *out, const GememHistories *histories)
+{
+  const GememHistoriesSpread *all = &histories->all;
+
+  if (all->failed > 0)
+    g_string_append_printf (out, "\nfails in %u of %u other histories", all->failed, all->runs);
+  else if (all->runs > 0)
+    {
+      g_string_append (out, "\nin other histories ");
+      gemem_histories_append_range (out, all);
+    }
+  if (histories->left_out > 0)
+    g_string_append_printf (out, "%s%u of its other histories left out: interrupted",
+                            all->runs > 0 ? "; " : "\n", histories->left_out);
+}
+
+char *
+gemem_advice_line_words (const GememAdvice *advice, const GememAdviceLine *line)
+{
+  const guint64 left = gemem_advice_left (advice, line->need),
+                beside = gemem_advice_left_for_cublas (advice, line->need);
+  const double whole = (double) (line->need + line->saved);
+  GString *out = g_string_new (NULL);
+  char size[GEMEM_FORMAT_MAX], share[G_ASCII_DTOSTR_BUF_SIZE];
+
+  g_string_append (out, gemem_format_size (size, line->need));
+  if (line->saved > 0)
+    g_string_append_printf (
+        out, ", %s (%s %%) less", gemem_format_size (size, line->saved),
+        g_ascii_formatd (share, sizeof share, "%.1f", 100 * (double) line->saved / whole));
+  if (line->calls != 0)
+    g_string_append_printf (out, "; %" G_GINT64_FORMAT " device call%s %s", ABS (line->calls),
+                            gemem_plural (ABS (line->calls)), line->calls > 0 ? "more" : "fewer");
+  g_string_append (out, line->calls == 0 ? "; as many device calls" : "");
+  if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && left != G_MAXUINT64)
+    g_string_append_printf (out, "; leaves the driver %s", gemem_format_size (size, left));
+  else if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && beside != G_MAXUINT64)
+    g_string_append_printf (out, "; leaves cuBLAS %s", gemem_format_size (size, beside));
+  if (line->too_new)
+    g_string_append_printf (out, "; version %.*s refuses it", (int) strcspn (advice->versions, " "),
+                            advice->versions);
+  append_other_histories (out, &line->histories);
   return g_string_free (out, FALSE);
 }

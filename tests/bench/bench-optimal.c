@@ -5,8 +5,8 @@
  *
  * Workloads: "training" (weights, activations freed in mirrored order, temporaries, links that skip
  * layers, gradients); "guillotine" (a rectangle cut into boxes, whose height is the least); "slack"
- * (the same without 3 % of the boxes).  One thread.  Lifetimes are made before the clock starts.  A JSON
- * line per row: median seconds and overhead over the seeds, and how many plans were as low as the
+ * (the same without 3 % of the boxes); "J", of MiniMalloc's instances in $GEMEM_SHARED, left out where
+ * there is none.  One thread.  Lifetimes are made before the clock starts.  A JSON line per row: median seconds and overhead over the seeds, and how many plans were as low as the
  * rectangle, and how many bytes of memory an item took at most, its lifetime included: each row is a process of
  * its own.  With SECONDS the search is bounded by processor time, too.
  */
@@ -21,6 +21,7 @@
 
 #include "base/rng.h"
 #include "planners/planner.h"
+#include "sim/engine/lifetimes.h"
 #include "tests/bench/bench.h"
 #include "tests/util/guillotine.h"
 
@@ -35,11 +36,17 @@ typedef struct
 } Row;
 
 static const Row rows[] = {
-  { "training", "quick", 10000, 0, 5 },         { "training", "quick", 100000, 0, 5 },
-  { "training", "quick", 1000000, 0, 5 },       { "guillotine", "normal", 200, 0, 5 },
-  { "guillotine", "thorough", 500, 1, 20 },     { "slack", "thorough", 400, 20, 8 },
-  { "guillotine", "thorough", 10000, 10, 1 },   { "guillotine", "thorough", 100000, 20, 1 },
-  { "guillotine", "thorough", 1000000, 30, 1 }, { "slack", "thorough", 10000, 10, 5 },
+  { "training", "quick", 10000, 0, 5 },
+  { "training", "quick", 100000, 0, 5 },
+  { "training", "quick", 1000000, 0, 5 },
+  { "guillotine", "normal", 200, 0, 5 },
+  { "guillotine", "thorough", 500, 1, 20 },
+  { "slack", "thorough", 400, 20, 8 },
+  { "guillotine", "thorough", 10000, 10, 1 },
+  { "guillotine", "thorough", 100000, 20, 1 },
+  { "guillotine", "thorough", 1000000, 30, 1 },
+  { "slack", "thorough", 10000, 10, 5 },
+  { "J", "thorough", 409, 60, 1 },
 };
 
 /* ---- workloads */
@@ -81,9 +88,48 @@ make_training (guint64 seed, guint n)
   return lifetimes;
 }
 
+static char *
+path_of_j (void)
+{
+  const char *shared = g_getenv ("GEMEM_SHARED");
+
+  return g_build_filename (shared != NULL ? shared : ".", "dsa", "minimalloc", "J.1048576.csv",
+                           NULL);
+}
+
+static GememLifetimes *
+read_j (void)
+{
+  g_autofree char *path = path_of_j ();
+  GError *error = NULL;
+  GememTraceReader *reader = gemem_trace_open (path, NULL, NULL, &error);
+  GememLifetimes *lifetimes = reader != NULL ? gemem_trace_lifetimes (reader, -1, &error) : NULL;
+
+  if (lifetimes == NULL)
+    {
+      fprintf (stderr, "bench-optimal: %s\n", error->message);
+      exit (2);
+    }
+  gemem_trace_close (reader);
+  return lifetimes;
+}
+
+static gboolean
+is_there (const Row *row)
+{
+  g_autofree char *path = path_of_j ();
+  const gboolean there = strcmp (row->workload, "J") != 0 || g_file_test (path, G_FILE_TEST_EXISTS);
+
+  if (!there)
+    fprintf (stderr, "bench-optimal: no %s, so it is left out\n", path);
+  return there;
+}
+
 static GememLifetimes *
 make (const Row *row, guint64 seed)
 {
+  if (strcmp (row->workload, "J") == 0)
+    return read_j ();
   if (strcmp (row->workload, "training") == 0)
     return make_training (seed, row->n);
   return test_guillotine (seed, row->n, STEPS, HEIGHT,
@@ -146,7 +192,9 @@ static void
 measure (const Row *row)
 {
   const double before = peak_memory ();
-  const guint64 known = strcmp (row->workload, "training") == 0 ? 0 : HEIGHT;
+  const gboolean cut = strcmp (row->workload, "guillotine") == 0
+                       || strcmp (row->workload, "slack") == 0;
+  const guint64 known = cut ? HEIGHT : 0;
   double seconds[MOST_SEEDS], overheads[MOST_SEEDS];
   guint solved = 0;
 
@@ -194,7 +242,7 @@ main (int argc, char **argv)
                       argc > 2 ? (guint) atoi (argv[2]) : 0, argc > 4 ? (guint) atoi (argv[4]) : 0,
                       argc > 5 ? MIN ((guint) atoi (argv[5]), MOST_SEEDS) : 5 };
 
-  if (argc > 3)
+  if (argc > 3 && is_there (&given))
     measure (&given);
   for (guint i = 0; argc <= 3 && i < G_N_ELEMENTS (rows); i++)
     {
@@ -202,7 +250,8 @@ main (int argc, char **argv)
 
       if (quick == 0)
         row = (Row){ row.workload, "quick", 200, row.seconds, 1 };
-      measure_apart (&row);
+      if (is_there (&row))
+        measure_apart (&row);
     }
   return 0;
 }

@@ -34,6 +34,7 @@ for name in profiled emptied resumed scripted paged nf4; do
   check "$name: gemem decides as its PyTorch" jq -e '.processes[0] | .compared > 0 and .equal == .compared' verdict.json
 done
 fits h100 '' "$programs/packages.py" checked
+fits h100 drawn "$programs/packages.py" solved
 for name in detection lookup llava; do fits h100 sizes "$programs/packages.py" $name; done
 fits h100 '' "$programs/packages.py" diffusion; says err '^  workspaces .*: cublasLtMatmulAlgoGetHeuristic 0\.\.[0-9]+$' # a bound that fits is no condition
 fits h100 workspaces "$programs/packages.py" audio

@@ -13,15 +13,20 @@ OMP_NUM_THREADS=1; export OMP_NUM_THREADS
 # peaks FILE RANK: the peak of live memory of a rank
 peaks () { jq "[.processes[] | select (.rank == $2)] | .[0].peak_live" "$1"; }
 
-# both PROGRAM ARGUMENTS: $ranks ranks by torchrun, then rank 1 of them; their peaks differ by $slack bytes at most.
-slack=0
+# both PROGRAM ARGUMENTS: $ranks ranks by torchrun, then rank 1 of them; their peaks are the same, or each one of those that $among names.
+among=
 both () {
   script=$programs/$1; shift
   run 0 gemem-dry-run --gpu h100 --gpus "$ranks" --json all.json "$python" -m torch.distributed.run --standalone --nproc-per-node "$ranks" "$script" "$@"
   says err '^     0    0 .* fits( only if)?$'; says err '^     1    1 .* fits( only if)?$'; says err '^the largest of [24]: rank [0-3]'
   check "nothing failed" sh -c "! grep -q 'not written' $err"
   run 0 gemem-dry-run --gpu h100 --gpus "$ranks" --rank 1 --world "$ranks" --json one.json "$python" "$script" "$@"
-  check "$script $*: rank 1 alone needs what it needs with the other" test "$(($(peaks all.json 1) - $(peaks one.json 1)))" -ge -$slack -a "$(($(peaks all.json 1) - $(peaks one.json 1)))" -le $slack
+  alone=$(peaks one.json 1) beside=$(peaks all.json 1)
+  if [ -n "$among" ]; then
+    for peak in "$alone" "$beside" "$(peaks all.json 0)"; do check "$script $*: its peak, $peak, is one of $among" expr " $among " : ".* $peak "; done
+  else
+    check "$script $*: rank 1 alone needs what it needs with the other" test "$alone" = "$beside"
+  fi
 }
 
 # took BYTES GPU RANKS PROGRAM ARGUMENTS...: what NCCL takes in rank 0; the rest is as without it, and nothing is unknown.
@@ -52,7 +57,10 @@ for python in ${GEMEM_TORCH:-}; do
   both ranks_fsdp.py
   both ranks_fsdp.py --fully-shard
   both ranks_tensor.py
-  slack=4096; both ranks_zero.py; slack=0 # in some runs the peak is one bias of a layer higher: why is not known
+  # Tensors of a collective that nobody waits for live until PyTorch's watchdog, a thread that looks every 100 ms, has seen that it is done: real PyTorch's race, on a
+  # GPU too.  Here they are what powerSGD_hook.py:469 makes of the biases of a bucket, 4 096, 12 288 and 4 096 bytes, in the last two steps.  Before the peak it
+  # has freed none of them, the first, two or all.  With 250 ms of sleep behind each step it was two in all of three runs.
+  among='445849608 445845512 445833224 445829128'; both ranks_zero.py; among=
   says err "of PyTorch.s for a moment, for Python objects of more than 1 MiB"
   both ranks_pipeline.py --shapes
   run 0 gemem-dry-run --gpu h100 --gpus 2 "$python" -m torch.distributed.run --standalone --nproc-per-node 2 "$programs/ranks_pipeline.py"; says err '^the largest of 2: rank 1'

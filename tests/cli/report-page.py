@@ -51,7 +51,13 @@ def test_answer(page):
     """A recorded device that refused a request, of a size that was not recorded, is not said to be the one that is assumed elsewhere."""
     ok(page.run("""DATA.answers.every(answer => { const a = answer.advice, said = a && headlineOf(a);
       return !a || said === (a.verdict === 'fits' ? 'It fits.' : a.verdict === 'does-not-fit' ? 'It does not fit.'
-        : a.doubt ? 'It cannot be told.' : `It needs ${bytes(a.needed_bytes)}.`); })"""), "the headline is the verdict")
+        : a.doubt ? 'It cannot be told.' : `It needs ${bytes(a.needed_bytes)}${a.exact ? "." : ", by a replay that is not exact."}`); })"""), "the headline is the verdict")
+    said = page.run("""DATA.answers.map(answer => { const div = document.createElement('div'); viewAnswer(div, answer);
+      const texts = selector => Array.from(div.querySelectorAll(selector), node => node.textContent);
+      return [answer.advice ? answer.advice.lines.length : 0, answer.screen || '',
+        [...texts('.paste code'), ...texts('.paste div div'), ...(answer.advice && answer.advice.lines.length ? texts('h3').slice(0, 1) : [])]]; })""")
+    ok(all(len(texts) > 2 * lines if lines else not texts for lines, _, texts in said)
+       and all("\n" + text + "\n" in screen.replace("\n  ", "\n").replace("\n    ", "\n") for _, screen, texts in said for text in texts), "each line's words are those of the text", said)
     ok(page.run("""DATA.answers.every(answer => { const a = answer.advice, facts = a && factsOf(a);
       return !a || !!facts.querySelector('#capacity') === !(a.capacity_assumed && a.refused_when_recorded > 0); })"""), "a device is named where it is known")
 

@@ -52,7 +52,7 @@ It does not fit in 4.100 GiB with the settings it had: a request of 11.00 MiB fa
   12 more. Why: fragmentation (120.4 MiB of the 4.098 GiB held are not in use). It needs a device of
   4.170 GiB.
 
-It fits with, proven by a replay:
+It may fit with, proven by a replay:
   export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
       4.088 GiB, 84.00 MiB (2.0 %) less; 107 device calls more; leaves the driver 12.40 MiB
 
@@ -244,6 +244,22 @@ says out 'alive at its beginning do \(176\.0 MiB as it is\):$'; says out '^ +120
 gemem-sim convert -q tests/data/kineto/train-2.15.0.json.gz profile.txt
 sed 's/^# device: .*/# device: "capacity=100663296"/' profile.txt >own.txt
 run 3 gemem-sim own.txt; says out 'the replay does not follow the recording, in which every request$'; says out '356 decisions replayed$'
+# one decision otherwise, and no device: the need is a replay's
+cat >other.txt <<'END'
+# gemem-trace: 1
+# flags: has-addresses,has-segments
+# allocator: "pytorch-caching"
+segment-alloc size=20MiB addr=0x10000000
+alloc 1 size=4MiB block=4MiB addr=0x10000000
+alloc 2 size=4MiB block=4MiB addr=0x10400000
+alloc 3 size=4MiB block=4MiB addr=0x10800000
+free 1
+free 3
+alloc 4 size=4MiB block=4MiB addr=0x10800000
+# end: 7
+END
+run 3 gemem-sim other.txt; says out '^A replay that is not exactly the recording needs 20\.00 MiB with '
+run 3 gemem-sim advise other.txt -f json; says out '"exact": false'
 run 4 gemem-sim own.txt --capacity 90MiB; says out '^It does not fit in 90\.00 MiB'
 
 # ---- nothing to say, and wrong words

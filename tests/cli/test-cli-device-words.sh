@@ -79,6 +79,13 @@ run 0 gemem-sim nearly.txt -d 24GiB; says out '^It fits: .*; the other 614\.0 Mi
 run 0 gemem-sim nearly.txt -d sim:gpu=rtx4090,reserved_by_others=100MiB; says out '^It fits: it needs 23\.40 GiB of 23\.52 GiB with the settings it had\.$'
 run 0 gemem-sim nearly.txt -d a40; says out '^It fits: it needs 23\.40 GiB of 44\.35 GiB with the settings it had\.$'
 run 4 gemem-sim $session -d 2.7GiB; lacks out driver
+# nor what leaves cuBLAS no handle, on a device of any size: 24.30 MiB beside 2.777 GiB
+gpt2=$GEMEM_SRCDIR/traces/recorded/gpt2-train.gmt
+run 3 gemem-sim "$gpt2" --capacity 2868MiB; says out '^It cannot be told whether it fits: only 24\.00 MiB are left beside its allocator, and cuBLAS alone$'; says out '^  takes 64\.13 MiB of an H100'
+run 0 gemem-sim "$gpt2" --capacity 2909MiB; says out '^It fits: it needs 2\.777 GiB of 2\.841 GiB with the settings it had\.$'
+run 0 gemem-sim "$gpt2" -d sim:capacity=2868MiB,reserved_by_others=1MiB; says out '^It fits: '
+run 4 gemem-sim "$gpt2" --capacity 2490MiB; says out '^It may fit with'; says out '; leaves cuBLAS 6\.000 MiB$'
+run 0 gemem-sim $session -d 2.78GiB; lacks out cuBLAS # which allocator made it is not known
 run 0 gemem-sim compare $session -a pytorch-caching -d '16GiB|24GiB' -f csv; says out 'capacity=16GiB'; says out 'capacity=24GiB'
 run 2 gemem-sim replay $session -d a100; says err "'a100' is made in several sizes: a100-40 \(39\.38 GiB\), a100-80 \(79\.15 GiB\); choose one"
 run 2 gemem-sim advise $session -d v100; says err 'v100-16 \(15\.77 GiB\), v100-32'

@@ -122,11 +122,40 @@ EOF
 for text in 'cuDNN CUDNN_STATUS_ALLOC_FAILED' 'cuDNN CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED' 'cuBLAS cupy_backends.cuda.libs.cublas.CUBLASError: CUBLAS_STATUS_ALLOC_FAILED' 'cuSOLVER CUSOLVER_STATUS_ALLOC_FAILED' 'cuSPARSE CUSPARSE_STATUS_ALLOC_FAILED' 'cuRAND CURAND_STATUS_ALLOCATION_FAILED' 'cuFFT CUFFT_ALLOC_FAILED' "NCCL host:1:9 [0] NCCL WARN Cuda failure 2 'out of memory'"; do message "${text#* }"; run 3 gemem-sim message.log; says out "^message.log: ${text%% *}'s error that it was refused memory"; lacks out ' gets its memory '; done
 message 'ncclUnhandledCudaError: Call to CUDA function failed.' 'Last error:' 'Failed to CUDA calloc async 608 bytes'; explains 3 message.log untold 'asked_bytes=608'; run 3 gemem-sim message.log; says out 'NCCL asks the driver'
 message 'OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0' 'CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`'; run 3 gemem-sim message.log; says out "^message.log: PyTorch's out-of-memory"
+# a library that could not begin: memory, or not
+for text in 'cuSOLVER torch._C._LinAlgError: cusolver error: CUSOLVER_STATUS_INTERNAL_ERROR, when calling `cusolverDnCreate(handle)`. If you keep seeing this error' 'cuSOLVER jaxlib/gpu/solver_handle_pool.cc:37: operation gpusolverDnCreate(&handle) failed: cuSolver internal error' 'cuBLAS RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`'; do
+  message "${text#* }"; explains 3 message.log untold ''; run 3 gemem-sim message.log; says out "^It may be memory: ${text%% *} asks the driver"; lacks out 'Memory was refused'; lacks out 'device was full'
+done
 message "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 1099511627776 bytes. Error code 12 (Cannot allocate memory)"; explains 3 message.log untold 'asked_bytes=1099511627776'; run 3 gemem-sim message.log; says out "host's memory ran out"
 message "torch.OutOfMemoryError: XPU out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.11 GiB. $now 11.00 GiB is allocated by PyTorch, and 3.00 GiB is reserved by PyTorch but unallocated."; run 3 gemem-sim message.log; lacks out ALLOC_CONF
 
 message '| NVIDIA-SMI 550.54  Driver Version: 550.54  CUDA Version: 12.4 |' '| N/A   30C    P0   60W / 300W |   1552MiB / 16384MiB |  0%   Default |' '| N/A   30C    P0   60W / 300W |  15552MiB / 16384MiB |  0%   Default |'
 explains 3 message.log untold "used_bytes=$((15552 * M)) total_bytes=$((16384 * M)) free_bytes=$((832 * M))"
+# PyTorch 2.11 with backend:cudaMallocAsync, as a dry run prints it; servers of models
+message 'torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)' 'Currently allocated     : 1024.00 MiB' 'Requested               : 100.00 GiB' 'Device limit            : 23.52 GiB' 'Free (according to CUDA): 22.52 GiB' 'PyTorch limit (set by user-supplied memory fraction)' '                        : 17179869184.00 GiB'
+explains 4 message.log request-too-large "asked_bytes=$((100 * G)) allocated_bytes=$G"; lacks out '"allowed_bytes"'
+message "ValueError: To serve at least one request with the models's max seq len (32768), (4.00 GiB KV cache is needed, which is larger than the available KV cache memory (3.00 GiB)."; explains 3 message.log limit "asked_bytes=$((4 * G)) allowed_bytes=$((3 * G))"
+message 'ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.'; run 3 gemem-sim message.log; says out '^The model and what a step of it takes leave nothing'; lacks out 'was refused'
+message 'RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.'; run 3 gemem-sim message.log; says out "SGLang's message"
+message 'ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 4563402752'; explains 3 message.log untold 'asked_bytes=4563402752'
+
+# who holds the memory: the table, -q, and CSV with its columns in any order
+message '| NVIDIA-SMI 550.54  Driver Version: 550.54  CUDA Version: 12.4 |' '| N/A   30C    P0   62W / 400W |  79012MiB /  81920MiB |  0%   Default |' \
+  '|    0   N/A  N/A      2311      G   /usr/lib/xorg/Xorg                 18MiB |' '|    0   N/A  N/A    104233      C   /opt/bin/python -m vllm.entry     77980MiB |' '|    1   N/A  N/A    104290    C+G   steam                                N/A  |' \
+  '|    1   N/A  N/A      7      C   small                        1MiB |' '|    1   N/A  N/A      8      C   other                        402MiB |'
+explains 3 message.log untold "used_bytes=$((79012 * M)) total_bytes=$((81920 * M))"
+says out "\"processes\": \[\{\"name\": \"python -m vllm.entry\", \"pid\": 104233, \"bytes\": $((77980 * M))\}, \{\"name\": \"other\", [^}]*\}, \{\"name\": \"Xorg\", [^}]*\}\]"
+run 3 gemem-sim message.log; says out 'Who holds most: python -m vllm\.entry .process 104233. 76\.15 GiB, other'; says out 'No setting gains what other'
+message 'index, name, memory.free [MiB], memory.total [MiB]' '0, NVIDIA H100, 300 MiB, 81559 MiB' '1, NVIDIA H100, 81000 MiB, 81559 MiB'; explains 3 message.log untold "used_bytes=$((81259 * M)) free_bytes=$((300 * M))"; lacks out '"processes"'
+run 3 gemem-sim message.log; says out 'Which processes hold it is not in it'
+message 'pid, process_name, used_gpu_memory [MiB]' '1234, /usr/bin/python3, 7012 MiB' '99, Xorg, [N/A]'; run 3 gemem-sim message.log; says out 'Who holds most: python3 .process 1234. 6\.848 GiB\. No'
+message '    FB Memory Usage' '        Total      : 81559 MiB' '        Reserved   : 551 MiB' '        Used       : 70004 MiB' '        Free       : 11004 MiB' '    Processes' '        Process ID                        : 4242' '            Type                          : C' '            Name                          : python3 train.py' '            Used GPU Memory               : 69990 MiB'
+explains 3 message.log untold "free_bytes=$((11004 * M)) total_bytes=$((81559 * M))"; says out '"name": "python3 train\.py", "pid": 4242'
+message 'memory.used [MiB], memory.total [MiB]' "$(printf '9%.0s' $(seq 99)) MiB, 1 MiB"; run 3 gemem-sim message.log; lacks out 'fullest'
+# what holds no memory at a time: what to bring instead
+message '    Name    Self CPU %      Self CPU   CPU total %     CPU total  CPU time avg       CPU Mem  Self CPU Mem    # of Calls'; run 3 gemem-sim message.log; says out '^It sums for each operator'; says out 'export_chrome_trace'
+printf '\n\306\001\020\001\022\016/host:metadata"' >vm.xplane.pb; run 3 gemem-sim vm.xplane.pb; says out 'save_device_memory_profile'
+run 3 gemem-sim explain "$data/torch-1.13.1-summary.txt"; lacks out expandable; run 3 gemem-sim explain "$data/torch-2.15.0-summary.txt"; says out expandable # the older release has no such setting
 
 # ---- no message, whatever the name; hostile ones
 for extension in txt log csv json pickle; do

@@ -227,7 +227,9 @@ def sparse_product():
     i = torch.stack([x % 50, (x * 13) % 37])
     s = torch.sparse_coo_tensor(i, torch.ones(N, device=dev), (50, 50)).coalesce()
     p, q = torch.sparse.mm(s, s), s.to_sparse_csr() @ s.to_sparse_csr()
-    return p._nnz(), p.coalesce().indices().shape, q._nnz(), int(q.crow_indices()[-1]), torch.cat([s, p]).coalesce()._nnz()
+    both = s.to_sparse_csr(), s.to_sparse_csc()
+    turned = [(one @ other)._nnz() for one in both for other in both]
+    return p._nnz(), p.coalesce().indices().shape, q._nnz(), int(q.crow_indices()[-1]), torch.cat([s, p]).coalesce()._nnz(), turned
 
 
 @case

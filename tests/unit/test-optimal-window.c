@@ -1,8 +1,9 @@
-/* test-optimal-window.c - corner search between walls against all placements of tiny instances, and what window search
- * makes of a placement: less, the same each time, and without overlaps. */
+/* test-optimal-window.c - corner search between walls against all placements of tiny instances; what it sees at once, without
+ * a search; and what window search makes of a placement: less, the same each time, and without overlaps. */
 #include "config.h"
 
 #include "base/rng.h"
+#include "planners/optimal/corner-state.h"
 #include "planners/optimal/dive.h"
 #include "planners/optimal/parts.h"
 #include "tests/util/guillotine.h"
@@ -121,6 +122,61 @@ test_walls (void)
   g_assert_cmpuint (never, <, INSTANCES - INSTANCES / 10);
 }
 
+/* ---- what is seen at once */
+
+#define ALONE 3 /* boxes, all in one column */
+#define UP_TO 2 /* walls */
+
+/* Boxes that cannot fit between walls though a sum of all sizes could: each rule alone sees it. */
+typedef struct
+{
+  gint64 capacity;
+  gint64 walls[UP_TO][2]; /* from the bottom up; the last may be { 0, 0 }: there is none */
+  gint64 sizes[ALONE];    /* 0: fewer boxes */
+  gboolean begun;         /* it is seen once the first box is placed, not at the beginning */
+} Hopeless;
+
+static const Hopeless hopeless[] = {
+  /* what lies above the floor takes from what is free: 9 + 3 > 10 */
+  { 10, { { 4, 7 }, { 0, 0 } }, { 3, 3, 3 }, FALSE },
+  /* 3 to 4 is free, but too narrow for all: 6 + 5 > 10 */
+  { 10, { { 2, 3 }, { 4, 7 } }, { 2, 2, 2 }, FALSE },
+  /* so is 0 to 1, at the bottom, */
+  { 10, { { 1, 5 }, { 0, 0 } }, { 2, 4, 0 }, FALSE },
+  /* and 9 to 10, at the top */
+  { 10, { { 4, 9 }, { 0, 0 } }, { 2, 3, 0 }, FALSE },
+  /* 9 bytes are free, of which no 4 are in a row */
+  { 11, { { 3, 4 }, { 7, 8 } }, { 2, 4, 0 }, FALSE },
+  /* the same once 2 of the only 4 are taken */
+  { 10, { { 4, 5 }, { 7, 8 } }, { 2, 4, 2 }, TRUE },
+};
+
+static void
+test_seen_at_once (gconstpointer data)
+{
+  const Hopeless *given = data;
+  GememBox storage[ALONE] = { { 0 } };
+  GememBoxes boxes = { storage, 0, 1 };
+  GememCornerState state;
+  GememWalls walls;
+
+  for (; boxes.n < ALONE && given->sizes[boxes.n] > 0; boxes.n++)
+    storage[boxes.n] = (GememBox){
+      .size = given->sizes[boxes.n], .unit = 1, .life = 1, .last = 1, .item = boxes.n
+    };
+  gemem_walls_init (&walls, 1);
+  gemem_walls_begin (&walls, &boxes);
+  for (guint i = 0; i < UP_TO && given->walls[i][1] > 0; i++)
+    gemem_walls_add (&walls, 0, given->walls[i][0], given->walls[i][1]);
+  gemem_walls_end (&walls, given->capacity);
+  gemem_corner_state_init (&state, &boxes, &walls);
+  g_assert_true (gemem_corner_begin (&state, given->capacity) == given->begun);
+  if (given->begun)
+    g_assert_false (gemem_corner_place (&state, 0));
+  gemem_corner_state_clear (&state);
+  gemem_walls_clear (&walls);
+}
+
 /* ---- windows */
 
 #define BOXES 150
@@ -216,6 +272,12 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/optimal/window/walls", test_walls);
+  for (guint i = 0; i < G_N_ELEMENTS (hopeless); i++)
+    {
+      g_autofree char *name = g_strdup_printf ("/optimal/window/seen-at-once/%u", i);
+
+      g_test_add_data_func (name, &hopeless[i], test_seen_at_once);
+    }
   g_test_add_func ("/optimal/window/windows", test_windows);
   g_test_add_func ("/optimal/window/few-steps", test_few_steps);
   return g_test_run ();

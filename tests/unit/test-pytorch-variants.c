@@ -408,6 +408,10 @@ test_settings (void)
       "max_split_size_mb=128,garbage_collection_threshold=0.8,expandable_segments=true");
   check_settings ("c max_split_size 20971521\n", "max_split_size_mb=20971521B");
   check_settings ("d 1 0\nd 2 0\nd 32768 1\n", "");
+  check_settings (
+      "d 1 4\nd 2 4\nd 4 4\nd 8 4\nd 16 4\nd 32 4\nd 64 4\nd 128 4\nd 256 4\nd 512 4\nd "
+      "1024 4\nd 2048 4\nd 4096 4\nd 8192 4\nd 16384 4\nd 32768 4\n",
+      "roundup_power2_divisions=4");
   check_settings ("d 1 8\nd 2 8\nd 64 4\n",
                   "roundup_power2_divisions=[1:8,2:8,4:0,8:0,16:0,32:0,64:4,128:0,256:0,512:0,1024:"
                   "0,2048:0,4096:0,8192:0,16384:0,32768:0]");

@@ -6,21 +6,18 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "traces/messages/message.h"
+#include "traces/messages/nvidia-smi.h"
 
 #define NUMBER "(\\d{1,40}(?:\\.\\d{1,40})?)( ?(?:[KMGTPEkm]i?B|bytes|B))?(?![0-9A-Za-z])"
 
 #define NONE GEMEM_FIGURE_NONE
 #define FACT(figure, pattern) \
   { \
-    GEMEM_FIGURE_##figure, NONE, GEMEM_FACT_FIRST, pattern \
+    GEMEM_FIGURE_##figure, GEMEM_FACT_FIRST, pattern \
   }
 #define SUM(figure, pattern) \
   { \
-    GEMEM_FIGURE_##figure, NONE, GEMEM_FACT_SUM, pattern \
-  }
-#define FULLEST(part, whole, pattern) \
-  { \
-    GEMEM_FIGURE_##part, GEMEM_FIGURE_##whole, GEMEM_FACT_FULLEST, pattern \
+    GEMEM_FIGURE_##figure, GEMEM_FACT_SUM, pattern \
   }
 #define GAIN(bound, with, without, setting, value) \
   { \
@@ -160,38 +157,26 @@ read_number (const char *number, const char *unit, GememFigure *figure)
 
 /* ---- facts */
 
-/* Takes the numbers of one match; FALSE: one of them does not fit. */
+/* Takes the number of one match; FALSE: it does not fit. */
 static gboolean
 take_match (GememMessage *message, const GememFact *fact, const GMatchInfo *match)
 {
-  GememFigure *own = &message->figures[fact->figure], found[2] = { 0 };
-  const guint n = fact->rule == GEMEM_FACT_FULLEST ? 2 : 1;
+  GememFigure *own = &message->figures[fact->figure], found = { 0 };
+  g_autofree char *number = NULL, *unit = NULL;
 
   if (strchr (fact->pattern, '#') == NULL)
     {
       own->known = TRUE;
       return TRUE;
     }
-  for (guint i = 0; i < n; i++)
-    {
-      g_autofree char *number = g_match_info_fetch (match, (gint) (2 * i + 1));
-      g_autofree char *unit = g_match_info_fetch (match, (gint) (2 * i + 2));
-      if (!read_number (number, unit, &found[i]))
-        return FALSE;
-    }
-  if (fact->rule == GEMEM_FACT_SUM && own->known)
-    {
-      found[0].error += own->error;
-      if (!g_uint64_checked_add (&found[0].bytes, found[0].bytes, own->bytes))
-        return FALSE;
-    }
-  if (fact->rule == GEMEM_FACT_FULLEST && own->known
-      && (double) found[0].bytes * (double) message->figures[fact->second].bytes
-             <= (double) own->bytes * (double) found[1].bytes)
-    return TRUE;
-  *own = found[0];
-  if (n == 2)
-    message->figures[fact->second] = found[1];
+  number = g_match_info_fetch (match, 1);
+  unit = g_match_info_fetch (match, 2);
+  if (!read_number (number, unit, &found))
+    return FALSE;
+  found.error += own->known ? own->error : 0;
+  if (own->known && !g_uint64_checked_add (&found.bytes, found.bytes, own->bytes))
+    return FALSE;
+  *own = found;
   return TRUE;
 }
 
@@ -244,5 +229,7 @@ gemem_message_read (GememInput *input, GememMessage *message, GError **error)
                      gemem_input_name (input));
         return FALSE;
       }
+  if (message->kind->read != NULL)
+    message->kind->read (text, (gsize) size, message);
   return TRUE;
 }

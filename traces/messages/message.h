@@ -17,6 +17,8 @@
 GEMEM_BEGIN_DECLS
 
 #define GEMEM_MESSAGE_MAX (16 << 20)  /* bytes of a text in which a message is looked for */
+#define GEMEM_MESSAGE_PROCESSES 3     /* that are named, those that hold most */
+#define GEMEM_MESSAGE_NAME 40         /* bytes of the name of one, with the NUL */
 #define GEMEM_MESSAGE_NEAR (32 << 10) /* bytes from its sign on that belong to it */
 
 typedef enum
@@ -32,12 +34,11 @@ typedef enum
 {
   GEMEM_FACT_FIRST,
   GEMEM_FACT_SUM,
-  GEMEM_FACT_FULLEST,
 } GememFactRule;
 
 typedef struct
 {
-  GememFigureKind figure, second; /* second: of FULLEST */
+  GememFigureKind figure;
   GememFactRule rule;
   const char *pattern; /* NULL: the end */
 } GememFact;
@@ -51,6 +52,8 @@ typedef struct
   const char *value;
 } GememGain;
 
+typedef struct _GememMessage GememMessage;
+
 typedef struct
 {
   const char *name, *title, *sign;
@@ -63,7 +66,10 @@ typedef struct
   gboolean whole;        /* all of the text belongs to it, however long */
   gboolean plain;        /* it is there without a refusal, too */
   gboolean beside;       /* who was refused asks the driver, not the program's allocator */
-  const char *early;     /* a line by which it asks while there is memory; NULL */
+  gboolean maybe;        /* it need not be that memory was refused */
+  const char *lacks;     /* what it does not say, a sentence; NULL */
+  void (*read) (const char *text, gsize size, GememMessage *message); /* what facts cannot; NULL */
+  const char *early; /* a line by which it asks while there is memory; NULL */
   GememFact facts[20];
   GememGain gains[3];
 } GememMessageKind;
@@ -77,10 +83,19 @@ typedef struct
 
 typedef struct
 {
+  char name[GEMEM_MESSAGE_NAME]; /* printable ASCII; "": not known */
+  guint64 pid, bytes;
+} GememMessageProcess;
+
+struct _GememMessage
+{
   const GememMessageKind *kind;
   guint times; /* how often its sign is there */
   GememFigure figures[GEMEM_N_FIGURES];
-} GememMessage;
+  guint
+      n_processes; /* whose memory is in it, on all devices; the first of them are here, the largest first */
+  GememMessageProcess processes[GEMEM_MESSAGE_PROCESSES];
+};
 
 /* The kinds, the end is one without a name. */
 const GememMessageKind *gemem_message_kinds (void);

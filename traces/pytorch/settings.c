@@ -60,15 +60,18 @@ static void
 append_divisions (GString *text, const GememPytorchSettings *settings)
 {
   g_autoptr (GString) list = g_string_new ("[");
-  gboolean any = FALSE;
+  gboolean any = FALSE, same = TRUE;
 
   for (guint i = 0; i < GEMEM_PYTORCH_SLOTS; i++)
     {
       any |= settings->divisions[i] > 1;
+      same &= settings->divisions[i] == settings->divisions[0];
       g_string_append_printf (list, "%s%u:%" G_GUINT64_FORMAT, i > 0 ? "," : "", 1u << i,
                               settings->divisions[i]);
     }
   g_string_append_c (list, ']');
+  if (same) /* as one writes it; PyTorch reads both alike */
+    g_string_printf (list, "%" G_GUINT64_FORMAT, settings->divisions[0]);
   if (any)
     append (text, "roundup_power2_divisions", list->str);
 }

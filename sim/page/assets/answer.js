@@ -22,7 +22,7 @@ function toneOf (advice) {
 
 function headlineOf (advice) {
   return { "fits": "It fits.", "does-not-fit": "It does not fit." }[advice.verdict]
-    || (onlyDeviceOpen (advice) ? "It needs " + bytes (advice.needed_bytes) + "." : "It cannot be told.");
+    || (onlyDeviceOpen (advice) ? "It needs " + bytes (advice.needed_bytes) + (advice.exact ? "." : ", by a replay that is not exact.") : "It cannot be told.");
 }
 
 /* What it needs is known, but not how large its device is. */
@@ -54,13 +54,11 @@ function factsOf (advice) {
 
 function viewLines (parent, advice) {
   if (advice.lines.length > 0)
-    parent.append (make ("h3", null, advice.lines.length > 1 ? "Lines to paste, the best first" : "Line to paste"));
+    parent.append (make ("h3", null, advice.offer + ":"));
   for (const line of advice.lines) {
     const button = make ("button", { onclick: () => copy (line.paste, button) }, "Copy");
     parent.append (make ("div.paste", null, make ("code", null, line.paste),
-      make ("span.saves", null, line.saved_bytes > 0 ? "saves " + bytes (line.saved_bytes) : "fits"),
-      make ("span.soft.small.number", null, "needs " + bytes (line.needed_bytes)
-        + (line.refused_by_oldest_version ? "; version " + advice.versions.split (" ")[0] + " refuses it" : "")), button));
+      make ("div.number", null, ...lines (line.words)), button));
   }
 }
 
