@@ -333,6 +333,50 @@ renumber (const GememBoxes *boxes, guint32 *columns)
   return number;
 }
 
+/* The place of each box by first column; of equal ones in their order. */
+static guint32 *
+places_by_first (const GememBoxes *boxes)
+{
+  g_autofree guint32 *starts = g_new0 (guint32, (gsize) boxes->columns + 2);
+  guint32 *places = g_new (guint32, (gsize) boxes->n + 1);
+
+  for (guint32 i = 0; i < boxes->n; i++)
+    starts[boxes->boxes[i].first + 1]++;
+  for (guint32 c = 0; c < boxes->columns; c++)
+    starts[c + 1] += starts[c];
+  for (guint32 i = 0; i < boxes->n; i++)
+    places[i] = starts[boxes->boxes[i].first]++;
+  return places;
+}
+
+/* Sorts by first column, then by item: where they are in the order of items already, at once. */
+static void
+sort_by_first (GememBoxes *boxes)
+{
+  g_autofree guint32 *places = places_by_first (boxes);
+
+  for (guint32 i = 0; i < boxes->n; i++)
+    while (places[i] != i)
+      {
+        const guint32 place = places[i];
+        const GememBox box = boxes->boxes[i];
+
+        boxes->boxes[i] = boxes->boxes[place];
+        boxes->boxes[place] = box;
+        places[i] = places[place];
+        places[place] = place;
+      }
+  for (guint32 from = 0, to; from < boxes->n; from = to)
+    {
+      gboolean sorted = TRUE;
+
+      for (to = from + 1; to < boxes->n && boxes->boxes[to].first == boxes->boxes[from].first; to++)
+        sorted = sorted && boxes->boxes[to - 1].item < boxes->boxes[to].item;
+      if (!sorted)
+        qsort (boxes->boxes + from, to - from, sizeof (GememBox), compare_boxes);
+    }
+}
+
 void
 gemem_boxes_compress (GememBoxes *boxes)
 {
@@ -345,7 +389,7 @@ gemem_boxes_compress (GememBoxes *boxes)
       boxes->boxes[i].last = number[boxes->boxes[i].last];
     }
   boxes->columns = columns;
-  qsort (boxes->boxes, boxes->n, sizeof (GememBox), compare_boxes);
+  sort_by_first (boxes);
 }
 
 GememBoxes

@@ -18,6 +18,12 @@ static const char *const orders[GEMEM_DIVE_ORDERS] = { "TWA", "AZ",  "ZW", "QZ",
 #define SIGN (G_GUINT64_CONSTANT (1) << 63)
 #define MANY 256 /* boxes, from which on radix is faster */
 
+typedef struct
+{
+  double *loads;            /* by column; NULL: the word has no T */
+  double *blocks, *stripes; /* by BLOCK columns, by BLOCK blocks: the largest */
+} Loads;
+
 /* A box to be sorted. */
 typedef struct
 {
@@ -28,41 +34,47 @@ typedef struct
 typedef struct
 {
   const GememBoxes *boxes;
-  const double *loads, *blocks; /* NULL unless the word has T */
+  Loads loads;
   Ranked *ranked, *spare;
 } Order;
 
-/* Largest load in the columns of each box: a sparse table would be exact for any interval; blocks
- * of columns suffice. */
+/* Largest load in the columns of each box, from those of blocks of columns, and of blocks of blocks: up to some
+ * hundred steps for a million columns. */
 #define BLOCK 64
 
 static double
-largest (const double *loads, const double *blocks, guint32 first, guint32 last)
+largest (const Loads *loads, guint32 first, guint32 last)
 {
   double most = 0;
 
-  for (guint32 c = first; c < last;)
-    if (c % BLOCK == 0 && c + BLOCK <= last)
+  for (guint32 c = first, width; c < last; c += width)
+    if (c % (BLOCK * BLOCK) == 0 && c + BLOCK * BLOCK <= last)
       {
-        most = MAX (most, blocks[c / BLOCK]);
-        c += BLOCK;
+        most = MAX (most, loads->stripes[c / (BLOCK * BLOCK)]);
+        width = BLOCK * BLOCK;
+      }
+    else if (c % BLOCK == 0 && c + BLOCK <= last)
+      {
+        most = MAX (most, loads->blocks[c / BLOCK]);
+        width = BLOCK;
       }
     else
       {
-        most = MAX (most, loads[c]);
-        c++;
+        most = MAX (most, loads->loads[c]);
+        width = 1;
       }
   return most;
 }
 
-static double *
-find_loads (const GememBoxes *boxes, double **blocks)
+static void
+find_loads (const GememBoxes *boxes, Loads *loads)
 {
-  double *loads = g_new0 (double, (gsize) boxes->columns + 1);
+  g_autofree gint64 *change = g_new0 (gint64, (gsize) boxes->columns + 1);
   gint64 live = 0;
 
-  *blocks = g_new0 (double, boxes->columns / BLOCK + 1);
-  g_autofree gint64 *change = g_new0 (gint64, (gsize) boxes->columns + 1);
+  loads->loads = g_new0 (double, (gsize) boxes->columns + 1);
+  loads->blocks = g_new0 (double, boxes->columns / BLOCK + 1);
+  loads->stripes = g_new0 (double, boxes->columns / (BLOCK * BLOCK) + 1);
   for (guint32 i = 0; i < boxes->n; i++)
     {
       change[boxes->boxes[i].first] += boxes->boxes[i].size;
@@ -70,11 +82,13 @@ find_loads (const GememBoxes *boxes, double **blocks)
     }
   for (guint32 c = 0; c < boxes->columns; c++)
     {
+      double *block = &loads->blocks[c / BLOCK], *stripe = &loads->stripes[c / (BLOCK * BLOCK)];
+
       live += change[c];
-      loads[c] = (double) live;
-      (*blocks)[c / BLOCK] = MAX ((*blocks)[c / BLOCK], loads[c]);
+      loads->loads[c] = (double) live;
+      *block = MAX (*block, loads->loads[c]);
+      *stripe = MAX (*stripe, loads->loads[c]);
     }
-  return loads;
 }
 
 /* ---- sorting */
@@ -93,7 +107,7 @@ key_of (const Order *order, char letter, const GememBox *box)
     case 'Q':
       return size * columns;
     case 'T':
-      return largest (order->loads, order->blocks, box->first, box->last);
+      return largest (&order->loads, box->first, box->last);
     case 'W':
       return (double) box->life;
     case 'X':
@@ -185,13 +199,16 @@ gemem_dive_rank (GememBoxes *boxes, guint number)
   const char *word = orders[number];
   g_autofree Ranked *ranked = g_new (Ranked, (gsize) boxes->n + 1),
                     *spare = g_new (Ranked, (gsize) boxes->n + 1);
-  g_autofree double *blocks = NULL;
-  g_autofree double *loads = strchr (word, 'T') != NULL ? find_loads (boxes, &blocks) : NULL;
-  Order order = { boxes, loads, blocks, ranked, spare };
+  Order order = { boxes, { NULL, NULL, NULL }, ranked, spare };
 
+  if (strchr (word, 'T') != NULL)
+    find_loads (boxes, &order.loads);
   for (guint32 i = 0; i < boxes->n; i++)
     ranked[i].place = i;
   sort (&order, 0, boxes->n, word);
   for (guint32 i = 0; i < boxes->n; i++)
     boxes->boxes[ranked[i].place].rank = i;
+  g_free (order.loads.loads);
+  g_free (order.loads.blocks);
+  g_free (order.loads.stripes);
 }
