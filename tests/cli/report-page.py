@@ -81,6 +81,8 @@ def test_films(page):
     same = page.run("""DATA.films.filter(f => f.history).map(openFilm).every(f => {
       const r = resultOf(f), alive = aliveAt(f, Number(r.values.peak_live_seq));
       return alive.live === Number(r.values.peak_live) && d3.max(f.timeline.reserved_max) === Number(r.values.peak_reserved); })""")
+    ok(page.run("""(() => { const ooms = state.film.history ? Number(resultOf(state.film).values.ooms) : 0, more = document.getElementById('more-failures');
+      return ooms > 8 ? more && more.textContent === `and ${count(ooms - 8)} more` : !more; })()"""), "failures without a button are counted")
     ok(same, "what the map holds at the live peak is the live peak, and the curve has the reserved one")
     ok(page.run("""(() => { const r = resultOf(state.film), h = state.film.history;
       if (!h) return true;

@@ -38,10 +38,11 @@ function viewMoment (parent) {
 }
 
 function jumps () {
-  const values = resultOf (state.film).values;
+  const values = resultOf (state.film).values, first = failuresOf (state.film).slice (0, 8), more = Number (values.ooms) - first.length;
   return make ("div.bar", null, make ("button", { onclick: () => setMoment (Number (values.peak_live_seq)), id: "jump-live" }, "Live peak"),
     make ("button", { onclick: () => setMoment (Number (values.peak_reserved_seq)), id: "jump-reserved" }, "Reserved peak"),
-    failuresOf (state.film).slice (0, 8).map ((oom, i) => make ("button", { onclick: () => setMoment (Number (oom.seq)) }, "Failure " + (i + 1))));
+    first.map ((oom, i) => make ("button", { onclick: () => setMoment (Number (oom.seq)) }, "Failure " + (i + 1))),
+    more > 0 && make ("span.soft.small", { id: "more-failures" }, "and " + count (more) + " more"));
 }
 
 /* The blocks and segments that are there after an event. */
