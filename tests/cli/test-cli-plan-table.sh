@@ -41,7 +41,7 @@ run 0 gemem-sim plan a.csv -p '*fit*' --no-time; lacks out '^all '
 if shared dsa/minimalloc; then
   run 0 gemem-sim plan "$GEMEM_SHARED"/dsa/minimalloc/[A-K].1048576.csv -p optimal:alignment=1 -p minimalloc:alignment=1 \
     -p xla-heap:alignment=1 -p 'tfl*:alignment=1' -p 'tvm-*:alignment=1' -p mindspore-somas:alignment=1 -p onnxruntime-pattern:alignment=1 \
-    -p iree-slices:alignment=1 -p idealloc:alignment=1 --no-time
+    -p iree-slices:alignment=1 -p executorch-greedy:alignment=1 -p idealloc:alignment=1 --no-time
   sed -n '/^all 11 inputs/,$p' "$out" >printed
   sed -n '/^all 11 inputs/,/^```/p' "$GEMEM_SRCDIR/doc/planning.md" | grep -v '^```' >shown
   check 'the table of A to K' cmp printed shown

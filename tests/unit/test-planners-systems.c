@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -535,6 +536,79 @@ test_take_over_last (void)
     }
 }
 
+/* ---- ExecuTorch, as it answered */
+
+/* "ALIGNMENT: SIZE FIRST LAST OFFSET, ...", the last moment included: what executorch 1.5.1 said
+ * (tests/oracle/executorch/lists.py). */
+static void
+test_executorch (void)
+{
+  static const char *const lists[] = {
+    "512: 1991 4 7 2048, 1953 4 6 0, 571 3 5 4096, 389 2 6 5632, 602 8 9 0, 303 1 6 5120",
+    "7: 262 1 2 0, 780 7 8 0, 668 7 8 994, 97 3 6 4172, 915 0 6 1960, 623 6 6 3549, "
+    "273 7 9 1960, 606 3 3 3549, 32 5 5 3549, 666 0 8 2877, 962 0 6 994, 993 3 6 0",
+    "1: 2 5 7 9, 5 4 5 0, 5 0 2 0, 4 6 8 5, 4 8 9 0, 1 0 5 5",
+    "7: 379 2 9 1624, 621 1 1 0, 266 7 9 2009, 197 3 8 2275, 554 7 9 0, 407 7 9 805, "
+    "238 2 4 805, 400 8 8 1218, 164 1 1 805, 799 4 4 0",
+    "7: 16 6 7 28, 3 1 1 0, 18 6 8 0, 8 0 8 49, 12 8 9 28, 27 2 3 0",
+    "16: 30 8 9 944, 665 3 3 944, 116 2 7 2272, 890 7 7 944, 557 6 6 944, 14 3 8 2400, "
+    "418 3 5 1840, 939 2 8 0",
+    "1: 1 4 4 11, 4 2 7 4, 1 5 7 16, 2 7 9 8, 1 6 7 15, 3 8 8 0, 3 6 6 11, 4 5 7 0, 1 7 7 11, "
+    "1 4 4 0, 3 3 6 8, 1 3 8 14",
+    "16: 1 0 8 80, 3 1 1 64, 2 8 8 16, 4 1 7 48, 2 1 2 32, 4 8 8 0, 2 1 1 16, 1 6 7 0, 5 0 2 0",
+    "7: 7 2 2 28, 5 1 4 98, 7 8 9 56, 15 0 7 77, 13 7 8 28, 27 3 6 28, 16 1 4 56, 23 0 4 0, "
+    "14 8 9 0",
+    "512: 142 4 5 2048, 347 0 8 3072, 920 7 9 1024, 343 1 9 2560, 746 0 6 1024, 721 2 9 0, "
+    "161 6 7 2048, 53 3 3 2048",
+    "1: 2 0 7 11, 3 7 9 6, 1 2 9 14, 1 5 6 6, 1 5 8 13, 3 2 8 3, 3 6 8 0, 2 7 9 9, 3 4 5 0",
+    "512: 463 7 9 3072, 190 3 9 3584, 488 8 8 2560, 458 1 5 3072, 93 2 2 2560, 988 6 9 0, "
+    "639 2 2 0, 65 8 8 1024, 195 0 3 2048, 797 0 7 1024, 452 5 9 2048, 532 3 4 0",
+    "512: 1433 8 8 2048, 45 6 8 1536, 1123 7 9 0, 933 7 9 4608, 596 0 7 3584, 665 5 7 2048, "
+    "241 3 7 6144, 306 3 7 3072, 1658 5 5 0, 249 0 8 5632, 373 3 6 4608",
+    "16: 30 2 4 160, 24 3 4 0, 28 1 5 192, 56 0 2 0, 36 0 2 64, 34 1 8 112, 18 6 8 192, "
+    "30 5 8 160, 55 8 9 0, 41 6 6 0, 34 5 8 64",
+    "1: 963 8 8 0, 753 4 6 1787, 752 4 4 0, 311 7 8 1787, 404 6 6 3150, 229 4 6 3554, "
+    "828 5 7 0, 824 5 9 963, 165 2 6 3783, 11 2 3 0, 610 1 6 2540",
+    "7: 2 0 3 14, 1 0 2 0, 2 5 5 0, 4 5 7 42, 4 4 6 35, 2 5 6 28, 3 5 6 21, 5 4 7 14, 5 3 6 7, "
+    "4 6 6 0",
+    "16: 54 4 5 0, 1 7 8 160, 31 4 9 112, 2 3 5 160, 43 4 9 64, 40 2 2 0, 33 3 3 0, 4 2 9 144, "
+    "38 7 7 0",
+    "512: 716 4 9 4096, 1140 8 8 1536, 1020 0 6 3072, 1034 6 8 0, 564 6 6 1536, 806 2 4 0, "
+    "861 8 9 3072, 506 8 8 5120",
+    "7: 3 7 7 21, 4 3 8 49, 2 7 8 7, 4 4 6 42, 3 3 8 35, 3 1 9 28, 2 2 4 21, 2 3 8 14, "
+    "5 5 9 0, 4 3 4 7, 3 4 4 0",
+    "1: 205 8 9 0, 542 5 7 2394, 610 2 6 1784, 267 1 7 2936, 992 5 7 0, 792 1 6 992",
+    "7: 28 1 6 0, 1 2 8 98, 3 6 6 42, 11 2 9 84, 14 7 7 14, 11 3 8 70, 11 5 8 28, 21 1 9 49, "
+    "13 7 7 0, 19 3 4 28, 7 0 1 28",
+    "7: 21 6 8 56, 27 7 7 28, 26 7 9 0, 17 2 5 0, 1 0 5 56, 3 6 7 98, 8 3 8 77, 14 0 6 28, "
+    "2 7 8 91, 16 8 8 28, 1 5 6 21",
+    "7: 2 7 9 7, 3 1 2 7, 3 3 3 7, 5 5 6 0, 4 8 8 0, 5 0 4 0",
+    "16: 4 4 7 48, 3 8 8 0, 3 3 6 16, 2 0 9 32, 1 7 7 16, 4 1 7 0",
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
+    {
+      g_autoptr (GememLifetimes) lifetimes = gemem_lifetimes_new ("list");
+      g_autofree char *planner = g_strdup_printf ("executorch-greedy:alignment=%d",
+                                                  atoi (lists[i]));
+      g_auto (GStrv) items = g_strsplit (strchr (lists[i], ':') + 1, ",", -1);
+      guint64 offsets[MOST], fields[3];
+
+      for (guint k = 0; items[k] != NULL; k++)
+        {
+          g_assert_cmpint (sscanf (items[k],
+                                   "%" G_GINT64_MODIFIER "u %" G_GINT64_MODIFIER
+                                   "u %" G_GINT64_MODIFIER "u %" G_GINT64_MODIFIER "u",
+                                   &fields[0], &fields[1], &fields[2], &offsets[k]),
+                           ==, 4);
+          gemem_lifetimes_add (lifetimes, fields[1], fields[2] + 1, fields[0]);
+        }
+      g_autoptr (GememPlan) plan = test_plan_lifetimes (planner, lifetimes);
+      for (guint k = 0; k < lifetimes->items->len; k++)
+        g_assert_cmpuint (plan->offsets[k], ==, offsets[k]);
+    }
+}
+
 /* No item, and sizes that cannot be added up. */
 static void
 test_few (void)
@@ -542,7 +616,8 @@ test_few (void)
   static const char *const planners[] = {
     "xla-heap",         "tflite-arena",          "tflm-greedy",
     "tvm-usmp-by-size", "tvm-usmp-by-conflicts", "tvm-usmp-hill-climb",
-    "mindspore-somas",  "onnxruntime-pattern",   "iree-slices"
+    "mindspore-somas",  "onnxruntime-pattern",   "iree-slices",
+    "executorch-greedy"
   };
   g_autoptr (GememLifetimes) none = gemem_lifetimes_new ("none"),
                              huge = gemem_lifetimes_new ("huge");
@@ -575,6 +650,7 @@ main (int argc, char **argv)
   g_test_add_func ("/planners-systems/climb", test_climb);
   g_test_add_func ("/planners-systems/taken-over", test_taken_over);
   g_test_add_func ("/planners-systems/take-over-last", test_take_over_last);
+  g_test_add_func ("/planners-systems/executorch", test_executorch);
   g_test_add_func ("/planners-systems/few", test_few);
   return g_test_run ();
 }
