@@ -12,6 +12,8 @@
 #include "devices/gpus.h"
 #include "sim/search/advise-private.h"
 
+#define CUBLAS_WORKSPACE (G_GUINT64_CONSTANT (8320) << 10)
+#define CUBLAS_WORKSPACE_H100 (G_GUINT64_CONSTANT (32) << 20)
 #define SMALLEST_CARD (G_GUINT64_CONSTANT (4) << 30) /* bytes; of less no GPU is made by now */
 
 GememNeedOptions
@@ -162,6 +164,25 @@ runs_on_cuda (const GememAdvice *advice)
   return advice->system != NULL && g_strv_contains (systems, advice->system);
 }
 
+/* Whether PyTorch asked for a workspace of cuBLAS, as it does once a handle is used: 8 320 KiB, or 32 MiB of an H100.
+ * A tensor of that size is taken for one. */
+static gboolean
+uses_cublas (const GememAdvice *advice)
+{
+  GememTraceReader *reader = gemem_held_open (advice->held, NULL);
+  const GememTraceEvent *events;
+  gboolean found = FALSE;
+  gssize n;
+
+  while (reader != NULL && !found && (n = gemem_trace_next (reader, &events, NULL)) > 0)
+    for (gssize i = 0; i < n && !found; i++)
+      found = events[i].kind == GEMEM_EVENT_ALLOC
+              && (events[i].size == CUBLAS_WORKSPACE || events[i].size == CUBLAS_WORKSPACE_H100);
+  if (reader != NULL)
+    gemem_trace_close (reader);
+  return found;
+}
+
 /* Whether a program on the device that was asked for has less of it than is said: nothing counts the driver's context there.
  * A capacity below that of any card is what is left for the program. */
 static gboolean
@@ -172,11 +193,12 @@ is_without_context (const GememAdvice *advice)
              || (advice->now->capacity >= SMALLEST_CARD && runs_on_cuda (advice)));
 }
 
-/* Whether cuBLAS's handle may have to come from what the program's recorded allocator leaves of the device. */
+/* Whether cuBLAS's handle has to come from what the program's recorded allocator leaves of the device. */
 static gboolean
 is_without_cublas (const GememAdvice *advice)
 {
-  return is_all_there (advice) && runs_on_cuda (advice) && !advice->assumed;
+  return is_all_there (advice) && !advice->assumed && g_strcmp0 (advice->system, "pytorch") == 0
+         && uses_cublas (advice);
 }
 
 /* What fits by its requests alone, does so only if the rest is enough for what the driver and libraries take. */
@@ -196,7 +218,7 @@ doubt_rest (GememAdvice *advice)
                                      gemem_format_size (size, context));
   else if (cublas != G_MAXUINT64)
     advice->doubt = g_strdup_printf ("only %s are left beside its allocator, and cuBLAS alone "
-                                     "takes %s of an H100, if it is used",
+                                     "takes %s of an H100",
                                      gemem_format_size (size, cublas),
                                      gemem_format_size (handle, GEMEM_GPU_LEFT_FOR_CUBLAS));
   if (advice->doubt != NULL)
