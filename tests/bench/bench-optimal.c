@@ -12,6 +12,7 @@
  */
 #include "config.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +201,7 @@ measure (const Row *row)
 
   for (guint i = 0; i < row->seeds; i++)
     {
+      malloc_trim (0); /* what the plan before it left free counts once */
       g_autoptr (GememLifetimes) lifetimes = make (row, i + 1);
       const gint64 start = bench_clock ();
       g_autoptr (GememPlan) made = plan (row, lifetimes);
