@@ -226,8 +226,12 @@ append_cause (GString *out, const GememExplanation *explanation)
   switch (explanation->cause)
     {
     case GEMEM_CAUSE_TOO_LARGE:
-      APPEND ("It does not fit: one request of @ is larger than the whole device of @.", F (ASKED),
-              F (TOTAL));
+      if (!KNOWS (ASKED))
+        APPEND ("It does not fit: all buffers of the program take @, the device has @.", F (NEEDED),
+                F (TOTAL));
+      else
+        APPEND ("It does not fit: one request of @ is larger than the whole device of @.",
+                F (ASKED), F (TOTAL));
       break;
     case GEMEM_CAUSE_LIMIT:
       append_limit (out, explanation);

@@ -76,6 +76,11 @@ derive (GememExplanation *explanation)
 {
   GememFigure held = { 0 }, buffers = { 0 };
 
+  if (explanation->message.kind->begins)
+    {
+      set (FIGURE (ALLOCATED), 0, 0);
+      set (FIGURE (IDLE), 0, 0);
+    }
   set_sum (FIGURE (RESERVED), FIGURE (ALLOCATED), FIGURE (IDLE));
   explanation->contradiction = contradiction_of (explanation);
   if (explanation->contradiction != NULL)
@@ -102,7 +107,7 @@ cause_of (const GememExplanation *explanation)
   set_sum (&wanted, FIGURE (ALLOCATED), asked);
   set_sum (&beyond, FIGURE (RESERVED), asked);
   set_sum (&unused, free, FIGURE (IDLE));
-  if (exceeds (asked, FIGURE (TOTAL)))
+  if (exceeds (asked, FIGURE (TOTAL)) || exceeds (FIGURE (NEEDED), FIGURE (TOTAL)))
     return GEMEM_CAUSE_TOO_LARGE;
   if (FIGURE (LIMITED)->known
       || (exceeds (&beyond, FIGURE (ALLOWED)) && (!free->known || !exceeds (asked, free))))

@@ -142,6 +142,10 @@ message 'torch.OutOfMemoryError: Allocation on device 0 would exceed allowed mem
 explains 4 message.log request-too-large "asked_bytes=$((100 * G)) allocated_bytes=$G"; lacks out '"allowed_bytes"'
 message "ValueError: To serve at least one request with the models's max seq len (32768), (4.00 GiB KV cache is needed, which is larger than the available KV cache memory (3.00 GiB)."; explains 3 message.log limit "asked_bytes=$((4 * G)) allowed_bytes=$((3 * G))"
 message 'ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.'; run 3 gemem-sim message.log; says out '^The model and what a step of it takes leave nothing'; lacks out 'was refused'
+message 'ValueError: Free memory on device cuda:0 (3.25/23.5 GiB) on startup is less than desired GPU memory utilization (0.9, 21.15 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.'
+explains 3 message.log held-outside "free_bytes=$((3328 * M)) total_bytes=$((24064 * M)) outside_bytes=$((20736 * M)) at_most_bytes=$((20736 * M))"; says out 'nvidia-smi >smi'
+message 'XlaRuntimeError: RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 16.50G of 15.25G hbm. Exceeded hbm capacity by 1.25G.'; explains 4 message.log request-too-large "needed_bytes=$((16896 * M)) total_bytes=$((15616 * M))"
+run 4 gemem-sim message.log; says out '^It does not fit: all buffers of the program take 16\.50 GiB, the device has 15\.25 GiB\.'
 message 'RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.'; run 3 gemem-sim message.log; says out "SGLang's message"
 message 'ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 4563402752'; explains 3 message.log untold 'asked_bytes=4563402752'
 

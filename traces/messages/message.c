@@ -8,7 +8,9 @@
 #include "traces/messages/message.h"
 #include "traces/messages/nvidia-smi.h"
 
-#define NUMBER "(\\d{1,40}(?:\\.\\d{1,40})?)( ?(?:[KMGTPEkm]i?B|bytes|B))?(?![0-9A-Za-z])"
+#define UNIT "( ?(?:[KMGTPEkm]i?B|bytes|B)|[KMGT])"
+/* the unit of "3.2/23.5 GiB" is that of both */
+#define NUMBER "(\\d{1,40}(?:\\.\\d{1,40})?)(?|" UNIT "|(?=/[\\d.]{1,40}" UNIT "))?(?![0-9A-Za-z])"
 
 #define NONE GEMEM_FIGURE_NONE
 #define FACT(figure, pattern) \

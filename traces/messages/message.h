@@ -66,6 +66,7 @@ typedef struct
   gboolean whole;        /* all of the text belongs to it, however long */
   gboolean plain;        /* it is there without a refusal, too */
   gboolean beside;       /* who was refused asks the driver, not the program's allocator */
+  gboolean begins;       /* the program has nothing yet: all that is not free is others' */
   gboolean maybe;        /* it need not be that memory was refused */
   const char *lacks;     /* what it does not say, a sentence; NULL */
   void (*read) (const char *text, gsize size, GememMessage *message); /* what facts cannot; NULL */
