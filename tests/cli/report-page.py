@@ -83,6 +83,9 @@ def test_films(page):
       return alive.live === Number(r.values.peak_live) && d3.max(f.timeline.reserved_max) === Number(r.values.peak_reserved); })""")
     ok(page.run("""(() => { const ooms = state.film.history ? Number(resultOf(state.film).values.ooms) : 0, more = document.getElementById('more-failures');
       return ooms > 8 ? more && more.textContent === `and ${count(ooms - 8)} more` : !more; })()"""), "failures without a button are counted")
+    ok(page.run("""DATA.films.flatMap(f => failuresOf(f).map(oom => [oom, resultOf(f).values])).every(([oom, values]) =>
+      reasonOf(oom, values).includes('at this moment') === (oom.avoidable && !oom.waiting && Number(oom.device_free) < Number(oom.requested)
+        && Number(values.lower_bound) <= Number(values.capacity)))"""), "another layout is offered only where one would do")
     ok(same, "what the map holds at the live peak is the live peak, and the curve has the reserved one")
     ok(page.run("""(() => { const r = resultOf(state.film), h = state.film.history;
       if (!h) return true;

@@ -104,11 +104,24 @@ function momentFacts (alive) {
       + (alive.film.history.crowded ? "." : "; both peaks and the failures are whole.")));
 }
 
+/* What the moment alone says is no promise where the whole run needs more than there is. */
+function reasonOf (oom, values) {
+  if (!oom.avoidable)
+    return Number (oom.missing) > 0 ? bytes (oom.missing) + " are missing whatever the layout." : "";
+  if (Number (values.lower_bound) > Number (values.capacity))
+    return "Another layout could have served this one, but not all that the run asks for: " + bytes (values.lower_bound) + " are in use at once.";
+  if (Number (oom.device_free) >= Number (oom.requested))
+    return "The device had enough free: a limit of the allocator refused it, or it takes more at a time.";
+  if (oom.waiting)
+    return "What is freed and waits for its streams would do.";
+  return "Another layout could have served it at this moment.";
+}
+
 function failureAt (event) {
   return failuresOf (state.film).filter (oom => Number (oom.seq) === event).map (oom => make ("div.held", null,
     make ("b.alarm", null, bytes (oom.requested) + " were refused here. "),
     "In use " + bytes (oom.live) + ", held " + bytes (oom.reserved) + ", free on the device " + bytes (oom.device_free) + ", largest free block in the cache " + bytes (oom.largest_free) + ". "
-      + (oom.avoidable ? "Another layout could have served it at this moment." : Number (oom.missing) > 0 ? bytes (oom.missing) + " are missing whatever the layout." : ""),
+      + reasonOf (oom, resultOf (state.film).values),
     oom.origin && oom.origin.by && make ("div", null, "Asked for by " + oom.origin.by),
     Number (oom.blocking_size) > 0 && make ("div", null, "The smallest block whose release would suffice: " + bytes (oom.blocking_size)
       + (oom.blocking_origin && oom.blocking_origin.by ? " of " + oom.blocking_origin.by : ""))));
