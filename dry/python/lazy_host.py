@@ -251,13 +251,14 @@ def _converted(function):
             if key in _unfilled:
                 _check(key)
             return function(tensor, *arguments, **options)
-        sample = function(_torch.empty(0, dtype=tensor.dtype), *arguments, **options)
-        if sample.device.type != "cpu" or sample.dtype == tensor.dtype:
+        sample = function(_torch.empty([0] * tensor.dim(), dtype=tensor.dtype), *arguments, **options)
+        order = options.get("memory_format") or _torch.preserve_format
+        result = tensor if sample.device.type != "cpu" or sample.dtype == tensor.dtype else _torch.empty_like(tensor, dtype=sample.dtype, memory_format=order)
+        if result is tensor or not (result.is_contiguous() or key in _unfilled):
             return function(tensor, *arguments, **options)
-        result = _torch.empty(tensor.shape, dtype=sample.dtype)
         if not drop(result.data_ptr(), result.numel() * result.element_size()):
             result.zero_()
-        for part in _ends(result):
+        for part in _ends(result) if result.is_contiguous() else ():  # in another order of elements the ends are elsewhere: all of it reads as zero
             part.copy_(tensor.detach().view(-1)[part.storage_offset() :][: part.numel()])
         if key in _unfilled:
             _unfilled[id(result)] = (weakref.ref(result, lambda _, k=id(result): _check(k)), result.data_ptr(), result.numel() * result.element_size(), _unfilled.pop(key)[3])

@@ -40,7 +40,7 @@ program "${GEMEM_TORCH_2_11:-}" training-512 0 "$programs/medium_lm.py" train --
 for torch in "${GEMEM_TORCH_2_6:-}" "${GEMEM_TORCH_2_11:-}"; do
   [ -n "$torch" ] || { skip "tensors on the host" "\$GEMEM_TORCH_2_6 or \$GEMEM_TORCH_2_11 is not set"; continue; }
   run 0 gemem-dry-run -o host.gmt "$torch" "$GEMEM_SRCDIR/tests/programs/dry/host.py"
-  says err '.*host\.py:9: 400000000 bytes'
+  says err '.*host\.py:10: 400000000 bytes'
   check "less than 1 GiB of the host" sh -c "test \$(sed -n 's/^resident MiB //p' $out) -lt 1024"
 done
 
