@@ -15,9 +15,19 @@ typedef struct
   const char *what;           /* the kind of file, and what to do */
 } Foreign;
 
+#define OLD_PICKLE \
+  "a snapshot as a pickle of protocol 0 or 1; pickle.dump() it without naming a protocol"
+
 static const Foreign foreign[] = {
   { "version https://git-lfs.github.com/spec/", NULL,
     "a Git LFS pointer stands here in place of the file; fetch that with git lfs pull" },
+  { "\xfd"
+    "7zXZ",
+    NULL, "xz data; unpack it with xz -d (gzip, zstd and zip are read as they are)" },
+  { "BZh", "1AY&SY",
+    "bzip2 data; unpack it with bzip2 -d (gzip, zstd and zip are read as they are)" },
+  { "(dp0\n", "segments", OLD_PICKLE },
+  { "}q", "segments", OLD_PICKLE },
   { "PK\x03\x04", "segment_pool_id",
     "a snapshot in an archive of torch.save; load it, and pickle.dump() it to a file" },
   { "PK\x03\x04", NULL,

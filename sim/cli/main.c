@@ -57,8 +57,7 @@ names_a_file (int argc, char **argv)
     {
       const gboolean option = argv[i][0] == '-' && argv[i][1] != '\0';
 
-      if (!option && g_file_test (argv[i], G_FILE_TEST_EXISTS)
-          && !g_file_test (argv[i], G_FILE_TEST_IS_DIR))
+      if (!option && g_file_test (argv[i], G_FILE_TEST_EXISTS))
         any = TRUE;
       else if (i == 1 && !option)
         return strpbrk (argv[i], "/.#") != NULL || strcmp (argv[i], "-") == 0;

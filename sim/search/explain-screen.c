@@ -156,14 +156,30 @@ append_state (GString *out, const GememExplanation *explanation)
     g_string_append (out, "Memory was refused; how much was asked for is not in it.");
 }
 
+/* Whether other processes hold more than the allocator that failed: that is worth more than what could be gained of its
+ * own.  @others: as which figure it is known. */
+static gboolean
+is_crowded (const GememExplanation *explanation, GememFigureKind *others)
+{
+  *others = KNOWS (OTHERS) ? F (OTHERS) : F (ELSEWHERE);
+  return figure_of (explanation, *others)->known && KNOWS (RESERVED) && KNOWS (TOTAL)
+         && figure_of (explanation, *others)->bytes > figure_of (explanation, F (RESERVED))->bytes;
+}
+
 static void
 append_pieces (GString *out, const GememExplanation *explanation)
 {
-  g_string_append (out,
-                   "Fragmentation, or memory that other streams or pools keep or still use; the "
-                   "message does not say which: ");
-  APPEND ("@ reserved and idle + @ free would be enough for the @ asked for.", F (IDLE), F (FREE),
-          F (ASKED));
+  GememFigureKind others;
+
+  if (is_crowded (explanation, &others))
+    APPEND (
+        "Other processes hold @ of the device's @: end those that need not run. In one piece, @ "
+        "reserved and idle + @ free would be enough for the @ asked for.",
+        others, F (TOTAL), F (IDLE), F (FREE), F (ASKED));
+  else
+    APPEND ("Fragmentation, or memory that other streams or pools keep or still use; the message "
+            "does not say which: @ reserved and idle + @ free would be enough for the @ asked for.",
+            F (IDLE), F (FREE), F (ASKED));
 }
 
 static void

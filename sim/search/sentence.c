@@ -53,6 +53,11 @@ limit_text (const GememAdvice *advice, const GememOom *oom)
   const GememResult *now = advice->now;
   const char *limit = gemem_settings_value (now->parameters, "memory_limit"),
              *other = limit == NULL ? gemem_settings_value (now->parameters, "limit") : limit;
+  const char *part = gemem_settings_value (now->parameters, "per_process_memory_fraction");
+  const double fraction = part != NULL ? g_ascii_strtod (part, NULL) : 1;
+  const gboolean is_part = fraction > 0 && fraction < 1;
+  const gboolean exceeds = (double) oom->reserved + (double) oom->requested
+                           > fraction * (double) oom->capacity;
   GString *out = g_string_new (NULL);
   char size[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX];
   guint64 bytes;
@@ -61,6 +66,9 @@ limit_text (const GememAdvice *advice, const GememOom *oom)
     g_string_append_printf (out, "the allocator's limit of %s", gemem_format_size (size, bytes));
   else if (advice->limited)
     g_string_append (out, "a limit of the program");
+  else if (is_part)
+    g_string_append_printf (out, "the program's limit, per_process_memory_fraction=%s%s", part,
+                            exceeds ? "" : ", or what the allocator takes at a time");
   else if (limit != NULL)
     g_string_append (out, "what the allocator takes at a time is more than the request");
   else

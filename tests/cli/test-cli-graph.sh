@@ -134,6 +134,11 @@ for command in 'info' 'info --lower=eager' 'validate' 'plan' 'replay -a direct' 
     gemem-sim "$name" ge_onnx_00000000_graph_0_Build.pbtxt "$@"
 done
 check 'nothing was written' test ! -e x.json -a ! -e x.txt
+mkdir ranks; refused 1 'ranks: Is a directory; name a file in it$' gemem-sim ranks
+printf '\3757zXZ\0' > x.pickle; refused 3 'x.pickle: xz data; unpack it' gemem-sim x.pickle
+printf 'BZh91AY&SY' > b.pickle; refused 3 'b.pickle: bzip2 data; unpack it' gemem-sim b.pickle
+printf '(dp0\nVsegments\np1\n' > old.pickle; refused 3 'old.pickle: a snapshot as a pickle of protocol 0 or 1; pickle.dump.. it' gemem-sim old.pickle
+printf '}q\0(X\010\0\0\0segmentsq\1' > old1.pickle; refused 3 'old1.pickle: a snapshot as a pickle of protocol' gemem-sim old1.pickle
 printf '\177ELF' > program
 refused 3 'program: not recognised as a trace or graph; .*--trace-format=NAME names it' gemem-sim info program
 refused 2 'onxx: no such format of traces or graphs; did you mean onnx\? known formats: native, .*, gemem-graph, ' gemem-sim info program --trace-format onxx

@@ -43,6 +43,12 @@ says out "_dump_snapshot\('snapshot\.pickle'\)"; silent err
 check 'at most ten lines of 100 columns' sh -c "test \$(wc -l <'$out') -le 10 && ! grep -E '.{101}' '$out'"
 run 3 sh -c 'gemem-sim - <message.log'; says out '^standard input: PyTorch'
 run 3 sh -c 'gemem-sim explain - -f json <message.log'; says out '"private_pool_bytes": 1073741824'
+# what others hold is worth more than what could be gained of its own
+message "CUDA out of memory. Tried to allocate 224.00 MiB. GPU 0 has a total capacity of 23.64 GiB of which 187.81 MiB is free. Process 213877 has 21.59 GiB memory in use. Including non-PyTorch memory, this process has 1.20 GiB memory in use. $now 700.12 MiB is allocated by PyTorch, and 51.88 MiB is reserved by PyTorch but unallocated."
+run 3 gemem-sim message.log; says out '^Other processes hold 21\.59 GiB of the device.s 23\.64 GiB: end those'
+check 'at most ten lines here, too' sh -c "test \$(wc -l <'$out') -le 10 && ! grep -E '.{101}' '$out'"
+message "CUDA out of memory. Tried to allocate 224.00 MiB. GPU 0 has a total capacity of 23.64 GiB of which 187.81 MiB is free. Process 213877 has 1.59 GiB memory in use. Including non-PyTorch memory, this process has 21.20 GiB memory in use. $now 20.00 GiB is allocated by PyTorch, and 751.88 MiB is reserved by PyTorch but unallocated."
+run 3 gemem-sim message.log; says out '^Fragmentation'; lacks out 'Other processes'
 message 'RuntimeError: CUDA out of memory. Tried to allocate 30.00 GiB (GPU 0; 23.69 GiB total capacity; 1.00 GiB already allocated; 22.00 GiB free; 1.10 GiB reserved in total by PyTorch)'
 run 4 gemem-sim message.log; says out '^It does not fit: one request of 30\.00 GiB is larger than the whole device of 23\.69 GiB\.'
 message 'CUDA out of memory. Tried to allocate 6.00 GiB (GPU 0; 6.00 GiB total capacity; 1.00 GiB already allocated; 4.60 GiB free; 1.10 GiB reserved in total by PyTorch)'
