@@ -2,6 +2,7 @@
 
     known.start (torch, told, tell) once, when CUDA is initialised: this thread, those that Python starts later, and those that PyTorch's backward pass runs in are watched
     known.take (size)              what the copy of SIZE bytes to the host reads that this thread makes: a Value, or None
+    watch_nested (class)           once PyTorch's jagged tensors have been imported
     known.given, known.computed    values and sizes, and the bytes that were computed for them
 
 Most integers that a program reads are no result of a kernel that computes: masks of ones, comparisons of indices, numbers of the GPU's generator (Philox of a seed and an
@@ -298,6 +299,14 @@ class Known(object):
                 return result
 
             recomputation.__enter__, recomputation.__exit__ = enter_again, leave_again
+
+    def in_python(self):
+        """Inside: what Python does for a tensor of its own kind, which runs without keys that come before it, is watched as the program is."""
+        inner = self.torch._C if self.torch is not None else None
+        if inner is None or not any(inner._dispatch_tls_is_dispatch_key_included(key) for key in (self.key, self.backward)):
+            return contextlib.nullcontext()
+        included = inner._dispatch_tls_local_include_set() | inner.DispatchKeySet(self.key)
+        return inner._ForceDispatchKeyGuard(included - self.backward_keys, inner._dispatch_tls_local_exclude_set() - self.keys)
 
     def watch_hooks(self, register, again):
         """REGISTER, a method of tensors, whose hooks run as the program's Python does."""
@@ -1115,3 +1124,15 @@ class Known(object):
 
 
 known = Known()  # of this process
+
+
+def watch_nested(nested):
+    """Lengths of jagged tensors are read in Python that PyTorch calls for their operators."""
+    dispatch = nested.__torch_dispatch__.__func__
+
+    @Known.shown
+    def again(cls, func, types, args=(), kwargs=None):
+        with known.in_python():
+            return dispatch(cls, func, types, args, kwargs)
+
+    nested.__torch_dispatch__ = classmethod(again)

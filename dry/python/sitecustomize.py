@@ -315,6 +315,10 @@ def _on_vllm(module):
     _load("values").watch_vllm(module)
 
 
+def _on_nested(module):
+    _load("known").watch_nested(module.NestedTensor)
+
+
 def _on_deepspeed(module):
     _load("ranks").watch_deepspeed(module)
 
@@ -335,6 +339,7 @@ class _Finder(object):
         "tensorflow": _on_tensorflow,
         "transformers.generation.stopping_criteria": _on_stopping_criteria,
         "vllm.v1.worker.gpu.async_utils": _on_vllm,
+        "torch.nested._internal.nested_tensor": _on_nested,
         "deepspeed.runtime.zero.utils": _on_deepspeed,
         "torch.distributed.optim.zero_redundancy_optimizer": _on_zero,
     }

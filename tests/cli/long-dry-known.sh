@@ -104,6 +104,17 @@ run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" finite.py
 says out '^loss \[True, False, False, True, False\]$'; says out '^all True False$'; says out '^host \[True, False\] torch.Size\(\[1465\]\)$'
 says err '^  note +numbers that kernels compute are taken to be finite'; lacks err '^  (numbers|truths) '
 
+# lengths of jagged tensors are read where Python stands in for the operator, in the backward pass too
+cat >jagged.py <<'EOF'
+import torch
+
+rows = torch.nested.nested_tensor([torch.ones(3, 8), torch.ones(5, 8)], layout=torch.jagged, device="cuda", requires_grad=True)
+(torch.nn.functional.silu(rows) * 2).unbind()[1].sum().backward()
+print("rows", rows.grad.shape[0], [len(one) for one in rows.unbind()])
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" jagged.py
+says out '^rows 2 \[3, 5\]$'; says err '^  h100 +fits:'; lacks err '^  (numbers|truths) '
+
 # what operators that are not known leave in memory of their own is not zero, nor what they write in inference mode
 cat >void.py <<'EOF'
 import torch
