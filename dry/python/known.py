@@ -1,6 +1,6 @@
 """known.py - integers and truth values of the GPU that follow from the host: they are computed when the program reads one or an operator reads a size from it.
 
-    known.start (torch, told)      once, when CUDA is initialised: this thread, those that Python starts later, and those that PyTorch's backward pass runs in are watched
+    known.start (torch, told, tell) once, when CUDA is initialised: this thread, those that Python starts later, and those that PyTorch's backward pass runs in are watched
     known.take (size)              what the copy of SIZE bytes to the host reads that this thread makes: a Value, or None
     known.given, known.computed    values and sizes, and the bytes that were computed for them
 
@@ -59,6 +59,7 @@ _RANDOM = "rand randn randint rand_like randint_like randn_like uniform normal r
 _DRAWN = "randperm multinomial bernoulli exponential geometric log_normal cauchy poisson binomial native_dropout".split()  # what these give is assumed
 _UNDEFINED = "empty empty_like new_empty empty_strided".split()
 _CLEARED = "zeros zeros_like new_zeros zero fill".split()
+_FINITE = ("isnan", "isinf", "eq", "ne")  # what isnan() and isfinite() are made of
 _COMPOSED = ("matrix_exp",)  # made of operators that are named: what they clear they mean to be zero
 _BOOLEAN = "eq ne lt le gt ge logical_and logical_or logical_not logical_xor isnan isinf isin bitwise_and bitwise_or bitwise_xor bitwise_not"
 _POINTWISE = "add sub rsub mul div remainder fmod floor_divide neg abs sign clamp clamp_min clamp_max maximum minimum where masked_fill floor ceil round trunc pow sqrt exp exp2 log log2"
@@ -205,13 +206,13 @@ class Known(object):
 
     # ---- the program's operators
 
-    def start(self, torch, told):
-        """TOLD (ASSUMED): called when a value, or an assumed size, is given to the program."""
+    def start(self, torch, told, tell):
+        """TOLD (ASSUMED): called when a value, or an assumed size, is given to the program; TELL (TEXT): when something is taken to be so."""
         from torch.multiprocessing.reductions import StorageWeakRef
 
         inner = torch._C
         key, backward = inner._parse_dispatch_key(_KEY), inner._parse_dispatch_key(_BACKWARD_KEY)
-        self.torch, self.weak, self.told, driver = torch, StorageWeakRef, told, ctypes.CDLL(None)
+        self.torch, self.weak, self.told, self.tell, driver = torch, StorageWeakRef, told, tell, ctypes.CDLL(None)
         self.draw, self.is_foreign, self.foreign = driver.gemem_dry_draw, driver.gemem_dry_is_foreign, ctypes.c_uint64.in_dll(driver, "gemem_dry_foreign")
         self.is_foreign.argtypes = (ctypes.c_uint64,) * 3 + (ctypes.c_int,)
         self.key, self.backward, self.keys = key, backward, inner.DispatchKeySet(key).add(backward)
@@ -663,6 +664,10 @@ class Known(object):
             node.args, node.kwargs = (), {}
         elif base in _PRODUCTS and not self.is_cheap(args, result):
             return
+        elif base in _FINITE and self.is_computed(base, args):
+            self.tell("numbers that kernels compute are taken to be finite: isfinite() finds them so, isnan() and isinf() none")
+            node.op = functools.partial(self.torch.ops.aten.scalar_tensor.default, base in ("eq", "ne") and (base == "eq") == (args[0] is args[1]), dtype=self.torch.bool)
+            node.args, node.kwargs = (), {}
         else:
             self.fill(node, op, args, kwargs, i, state)
             node.assumed |= base in _PRODUCTS  # a GPU adds in another order
@@ -698,6 +703,21 @@ class Known(object):
             return self.forget(tensor)
         node.void = base in _CLEARED and (nested or tensor.is_inference() and not self.is_called(base))
         self.put(tensor, node)
+
+    def is_computed(self, base, args):
+        """Whether isnan(x), isinf(x), x == x, or abs(x) == infinity asks about real numbers that some kernel computes, of which nothing else is known."""
+        x = args[0]
+        if not isinstance(x, self.torch.Tensor) or not x.is_cuda or not x.is_floating_point() or not self.suits(x):
+            return False
+        node = self.get(x)
+        if base in ("eq", "ne") and args[1] is not x:
+            if type(args[1]) is not float or args[1] != math.inf or node is None or getattr(node.op, "_schema", None) is None or node.op._schema.name != "aten::abs":
+                return False
+            if not node.args or not isinstance(node.args[0], _Ref):
+                return False
+            node = node.args[0].node
+        leaf = node is None or node.op is None and node.prior is None
+        return (leaf or x.numel() == 1) and (node is None or node.assumed)
 
     @staticmethod
     def is_dense(tensor):

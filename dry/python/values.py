@@ -345,7 +345,7 @@ class Values(object):
         """What follows from the host is given to the program in the place of zeros, from now on."""
         if self.known is None:
             try:
-                known.start(torch, lambda assumed: self.count("drawn" if assumed else "computed", self.stack()))
+                known.start(torch, lambda assumed: self.count("drawn" if assumed else "computed", self.stack()), tell)
             except (AttributeError, ImportError, RuntimeError, TypeError, ValueError):
                 return  # a PyTorch without these functions: values read as zero
             self.known = known

@@ -88,6 +88,22 @@ run 0 gemem-dry-run --gpu h100 "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/dry/know
 check 'values as on the host' diff wanted "$out"; check 'which are many' test "$(wc -l <wanted)" -gt 80
 says err '^  h100 +fits:'; says err '^  computed +2[0-9][0-9] '; lacks err '^  (numbers|truths|sizes|drawn) '
 
+# what kernels compute is finite, so that a check of a loss ends no program and leaves out no step; what the host gave it is what it is
+cat >finite.py <<'EOF'
+import torch
+
+model = torch.nn.Linear(300, 300).cuda()
+out = model(torch.randn(5, 300, device="cuda"))
+loss = out.sum()
+print("loss", [bool(f(loss)) for f in (torch.isfinite, torch.isnan, torch.isinf, lambda x: x == x, lambda x: x != x)])
+print("all", torch.isfinite(out).all().item(), torch.isnan(out).any().item())
+masked = out.masked_fill(torch.arange(300, device="cuda") < 7, -torch.inf)
+print("host", torch.isfinite(torch.tensor([1, torch.inf], device="cuda")).tolist(), out[torch.isfinite(masked)].shape)
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" finite.py
+says out '^loss \[True, False, False, True, False\]$'; says out '^all True False$'; says out '^host \[True, False\] torch.Size\(\[1465\]\)$'
+says err '^  note +numbers that kernels compute are taken to be finite'; lacks err '^  (numbers|truths) '
+
 # what operators that are not known leave in memory of their own is not zero, nor what they write in inference mode
 cat >void.py <<'EOF'
 import torch
