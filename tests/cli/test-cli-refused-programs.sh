@@ -33,6 +33,10 @@ run 0 gemem-sim replay "$data/orders.gmt" -a pytorch-caching:conf=roundup_power2
 # 10 MiB are free for a request of 5 MiB, for which the allocator takes 20: no limit
 printf '# gemem-trace: 4\n# allocator: "pytorch-caching"\nalloc 1 size=90MiB\nalloc 2 size=5MiB\n# end: 2\n' >takes.txt
 run 4 gemem-sim takes.txt -d 100MiB -f json; reason '^what the allocator takes at a time is more than the request .the device had 10.00 MiB free.$'
+# ... the same said by its environment: the device is whole, and the part is counted once
+run 4 gemem-sim "$data/part_conf.pickle.gz" -q -f json; reason "^the program's limit, per_process_memory_fraction=0.5 .the device had 512.0 MiB free."
+check 'the device is 1024 MiB, and each decision is replayed' jq -e '.[0] | .capacity_bytes == 1024 * 1048576 and .decisions_compared == .decisions_equal' "$out"
+
 # a part of the device that the program allowed itself, as a recording of it says
 printf '# gemem-trace: 4\n# allocator: "pytorch-caching"\n# settings: "per_process_memory_fraction=0.5,version=2.11"\nalloc 1 size=40MiB\nalloc 2 size=30MiB\n# end: 2\n' >half.txt
 run 4 gemem-sim half.txt -d 100MiB -f json; reason "^the program's limit, per_process_memory_fraction=0.5 .the device had 60.00 MiB free.$"

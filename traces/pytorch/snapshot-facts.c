@@ -426,6 +426,10 @@ static void
 settle_size (GememSnapshot *snapshot)
 {
   GememTraceInfo *info = &snapshot->reader.info;
+  const char *configuration = snapshot->records.settings.configuration;
+  /* a replay with it refuses by itself */
+  const gboolean told = configuration != NULL
+                        && strstr (configuration, "per_process_memory_fraction") != NULL;
   guint64 most = 0, could = 0;
   gboolean limited = FALSE;
 
@@ -438,7 +442,7 @@ settle_size (GememSnapshot *snapshot)
       if (device->told)
         could = MAX (could, (guint64) MAX (start + device->could, 0));
       limited = limited
-                || (device->limited != G_MAXINT64 && !device->parts
+                || (device->limited != G_MAXINT64 && !device->parts && !told
                     && snapshot->records.settings.memory_limit == 0);
     }
   if (could > 0 && (most > 0 || !limited))
