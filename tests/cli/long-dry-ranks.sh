@@ -57,7 +57,7 @@ for python in ${GEMEM_TORCH:-}; do
   both ranks_fsdp.py
   both ranks_fsdp.py --fully-shard
   both ranks_tensor.py
-  # Tensors of a collective that nobody waits for live until PyTorch's watchdog, a thread that looks every 100 ms, has seen that it is done: real PyTorch's race, on a
+  # Tensors of a collective that nobody waits for live until another thread frees them, by its pace (100 ms) PyTorch's watchdog, which was not seen: then real PyTorch's race, on a
   # GPU too.  Here they are what powerSGD_hook.py:469 makes of the biases of a bucket, 4 096, 12 288 and 4 096 bytes, in the last two steps.  Before the peak it
   # has freed none of them, the first, two or all.  With 250 ms of sleep behind each step it was two in all of three runs.
   among='445849608 445845512 445833224 445829128'; both ranks_zero.py; among=
