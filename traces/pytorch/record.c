@@ -725,8 +725,6 @@ look (guint64 present, guint feature, guint key, guint *seen, guint *possible)
 static gboolean
 find_features (const GememPytorchRecords *records, guint *seen, guint *possible)
 {
-  const char *configuration = records->settings.configuration;
-
   *seen = *possible = 0;
   if (records->keys.segment != 0 && (records->keys.segment & HAS (K_SEGMENT_TYPE)) == 0)
     return FALSE;
@@ -741,7 +739,7 @@ find_features (const GememPytorchRecords *records, guint *seen, guint *possible)
   look (records->keys.settings, GEMEM_PYTORCH_HAS_MAX_CACHED_SIZE, K_MAX_CACHED_SIZE, seen,
         possible);
   look (records->keys.file, GEMEM_PYTORCH_HAS_HOST_TRACES, K_HOST_TRACES, seen, possible);
-  if (configuration != NULL && strstr (configuration, "large_segment_size_mb") != NULL)
+  if (gemem_pytorch_settings_name (&records->settings, "large_segment_size_mb"))
     *seen |= 1u << GEMEM_PYTORCH_HAS_LARGE_SEGMENT;
   return TRUE;
 }

@@ -106,6 +106,12 @@ append_configuration (GString *text, const char *configuration, const char *cons
     }
 }
 
+gboolean
+gemem_pytorch_settings_name (const GememPytorchSettings *settings, const char *name)
+{
+  return settings->configuration != NULL && strstr (settings->configuration, name) != NULL;
+}
+
 char *
 gemem_pytorch_settings_text (const GememPytorchSettings *settings)
 {
@@ -127,8 +133,7 @@ gemem_pytorch_settings_text (const GememPytorchSettings *settings)
       append (text, "garbage_collection_threshold", number);
     }
   if (settings->memory_limit > 0
-      && (settings->configuration == NULL
-          || strstr (settings->configuration, "per_process_memory_fraction") == NULL))
+      && !gemem_pytorch_settings_name (settings, "per_process_memory_fraction"))
     {
       g_snprintf (number, sizeof number, "%" G_GUINT64_FORMAT, settings->memory_limit);
       append (text, "memory_limit", number);

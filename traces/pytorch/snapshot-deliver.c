@@ -140,14 +140,13 @@ phase_event (GememSnapshot *snapshot, guint number, GememTraceEvent *event)
 static guint32
 failed_in (const GememSnapshot *snapshot, GememSnapshotDevice *device)
 {
-  const char *configuration = snapshot->records.settings.configuration;
   gboolean kept = FALSE;
   guint64 address;
 
   while (gemem_pytorch_releases_kept (&device->releases, device->delivered, &address))
     kept |= gemem_pytorch_state_pool (&device->state, address, device->delivered) == 0;
   if (snapshot->host || device->releasing || !(kept || device->pool != 0)
-      || (configuration != NULL && strstr (configuration, "throw_on_cudamalloc_oom") != NULL))
+      || gemem_pytorch_settings_name (&snapshot->records.settings, "throw_on_cudamalloc_oom"))
     return 0;
   return kept && device->pool != 0 && device->pool != G_MAXUINT32 ? device->pool
                                                                   : device->releases.fresh_pool;

@@ -426,10 +426,9 @@ static void
 settle_size (GememSnapshot *snapshot)
 {
   GememTraceInfo *info = &snapshot->reader.info;
-  const char *configuration = snapshot->records.settings.configuration;
   /* a replay with it refuses by itself */
-  const gboolean told = configuration != NULL
-                        && strstr (configuration, "per_process_memory_fraction") != NULL;
+  const gboolean told = gemem_pytorch_settings_name (&snapshot->records.settings,
+                                                     "per_process_memory_fraction");
   guint64 most = 0, could = 0;
   gboolean limited = FALSE;
 

@@ -46,6 +46,8 @@ void gemem_pytorch_settings_init (GememPytorchSettings *settings);
 void gemem_pytorch_settings_clear (GememPytorchSettings *settings);
 /* Block size of a request of @n bytes, without a tail. */
 guint64 gemem_pytorch_settings_round (const GememPytorchSettings *settings, guint64 n);
+/* Whether the program's own text of settings (PYTORCH_CUDA_ALLOC_CONF) names @name. */
+gboolean gemem_pytorch_settings_name (const GememPytorchSettings *settings, const char *name);
 /* "key=value,..." of the settings that differ from the defaults, with PyTorch's names; "" if none
  * differs. */
 char *gemem_pytorch_settings_text (const GememPytorchSettings *settings);
