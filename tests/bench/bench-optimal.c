@@ -6,9 +6,9 @@
  * Workloads: "training" (weights, activations freed in mirrored order, temporaries, links that skip
  * layers, gradients); "guillotine" (a rectangle cut into boxes, whose height is the least); "slack"
  * (the same without 3 % of the boxes); "J", of MiniMalloc's instances in $GEMEM_SHARED, left out where
- * there is none.  One thread.  Lifetimes are made before the clock starts.  A JSON line per row: median seconds and overhead over the seeds, and how many plans were as low as the
- * rectangle, and how many bytes of memory an item took at most, its lifetime included: each row is a process of
- * its own.  With SECONDS the search is bounded by processor time, too.
+ * there is none.  One thread.  Lifetimes are made before the clock starts.  A JSON line per row: median
+ * seconds and overhead over the seeds, how many plans were as low as the rectangle, and how many bytes
+ * of memory an item took at most, its lifetime included: each row is a process of its own.  With SECONDS the search is bounded by processor time, too.
  */
 #include "config.h"
 

@@ -139,9 +139,9 @@ read_titles (char **titles, Columns *columns)
   return columns->of_process >= 0 || columns->used >= 0 || columns->free >= 0;
 }
 
-/* FALSE: it is not there, or no amount ("[N/A]"). */
+/* FALSE: it is not there, or no number ("[N/A]"). */
 static gboolean
-read_cell (char **cells, gint column, guint64 *bytes)
+read_cell (char **cells, gint column, guint64 *number)
 {
   g_autofree char *digits = NULL;
 
@@ -151,28 +151,28 @@ read_cell (char **cells, gint column, guint64 *bytes)
   digits = g_strndup (cells[column], strspn (cells[column], "0123456789"));
   if (strlen (digits) == 0 || strlen (digits) > 9)
     return FALSE;
-  *bytes = g_ascii_strtoull (digits, NULL, 10) * GEMEM_MIB;
+  *number = g_ascii_strtoull (digits, NULL, 10);
   return TRUE;
 }
 
 static void
 read_csv_row (GememMessage *message, const Columns *columns, char **cells)
 {
-  guint64 used, total, pid = 0;
+  guint64 used, total, pid = 0; /* the first two in MiB */
 
   if (read_cell (cells, columns->of_process, &used))
     {
       const gboolean named = columns->name >= 0 && columns->name < (gint) g_strv_length (cells);
 
       read_cell (cells, columns->pid, &pid);
-      take_process (message, named ? g_strstrip (cells[columns->name]) : "", pid / GEMEM_MIB, used);
+      take_process (message, named ? g_strstrip (cells[columns->name]) : "", pid, used * GEMEM_MIB);
     }
   if (!read_cell (cells, columns->total, &total))
     total = 0;
   if (total > 0 && read_cell (cells, columns->free, &used)) /* what the driver keeps is not free */
-    take_device (message, total - MIN (used, total), total);
+    take_device (message, (total - MIN (used, total)) * GEMEM_MIB, total * GEMEM_MIB);
   else if (read_cell (cells, columns->used, &used))
-    take_device (message, used, total);
+    take_device (message, used * GEMEM_MIB, total * GEMEM_MIB);
 }
 
 static void
