@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/named.h"
+#include "base/units.h"
 
 #define CHOICES_MAX 10000 /* a longer product of value lists is taken for a typing error */
 
@@ -119,8 +120,8 @@ append_range (GPtrArray *values, const char *name, const char *key, const char *
   g_auto (GStrv) ends = g_strsplit (text, "..", 2);
   guint64 first, last;
 
-  if (!g_ascii_string_to_unsigned (ends[0], 10, 0, G_MAXINT64, &first, NULL)
-      || !g_ascii_string_to_unsigned (ends[1], 10, 0, G_MAXINT64, &last, NULL))
+  if (!gemem_parse_digits (ends[0], 10, 0, G_MAXINT64, &first)
+      || !gemem_parse_digits (ends[1], 10, 0, G_MAXINT64, &last))
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                  "%s: %s=%s: a range is of whole numbers, as 20..40; write others as a list, A|B",
                  name, key, text);

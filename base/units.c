@@ -339,6 +339,26 @@ gemem_parse_int (const char *text, gint64 *value, GError **error)
 }
 
 gboolean
+gemem_parse_digits (const char *text, guint base, guint64 least, guint64 most, guint64 *value)
+{
+  guint64 number = 0;
+
+  if (*text == '\0')
+    return FALSE;
+  for (; *text != '\0'; text++)
+    {
+      const int digit = g_ascii_xdigit_value (*text);
+      if (digit < 0 || (guint) digit >= base || number > (most - MIN ((guint) digit, most)) / base)
+        return FALSE;
+      number = number * base + (guint) digit;
+    }
+  if (number < least || number > most)
+    return FALSE;
+  *value = number;
+  return TRUE;
+}
+
+gboolean
 gemem_parse_double (const char *text, double *value, GError **error)
 {
   const char *digits = text + (*text == '-' || *text == '+' ? 1 : 0);

@@ -87,6 +87,12 @@ gboolean gemem_parse_uint (const char *text, guint64 *value, GError **error);
 gboolean gemem_parse_int (const char *text, gint64 *value, GError **error);
 gboolean gemem_parse_double (const char *text, double *value, GError **error);
 
+/* Whole text as a number of digits alone (no sign, blank, "0x" or "_") in @base (10 or 16), from @least to @most; FALSE
+ * leaves *value.  GLib 2.74 (Debian 12) has such a function; where two threads make a process's first call of it, it may
+ * refuse a number to one of them, as the wait for the other leaves an errno that it takes for an error. */
+gboolean gemem_parse_digits (const char *text, guint base, guint64 least, guint64 most,
+                             guint64 *value);
+
 #define GEMEM_FORMAT_MAX 32
 
 /* For display: four significant digits and a binary unit, "1.500 GiB", "512 B"; locale-free.

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "devices/simulated-private.h"
 
 #define HEADER "seq,call,stream,size,address,ok,device"
@@ -36,8 +37,7 @@ refuse (const Place *place, const char *what, GError **error)
 static gboolean
 read_hex (const char *text, guint64 *value)
 {
-  return g_str_has_prefix (text, "0x")
-         && g_ascii_string_to_unsigned (text + 2, 16, 0, G_MAXUINT64, value, NULL);
+  return g_str_has_prefix (text, "0x") && gemem_parse_digits (text + 2, 16, 0, G_MAXUINT64, value);
 }
 
 static gboolean
@@ -53,11 +53,10 @@ take_row (GememSimulated *self, Place *place, const char *row, GError **error)
   guint64 size, address, device;
   guint8 ok;
 
-  if (g_strv_length (fields) != 7
-      || !g_ascii_string_to_unsigned (fields[3], 10, 0, G_MAXUINT64, &size, NULL)
+  if (g_strv_length (fields) != 7 || !gemem_parse_digits (fields[3], 10, 0, G_MAXUINT64, &size)
       || !read_hex (fields[4], &address)
       || (strcmp (fields[5], "0") != 0 && strcmp (fields[5], "1") != 0)
-      || !g_ascii_string_to_unsigned (fields[6], 10, 0, G_MAXUINT16, &device, NULL))
+      || !gemem_parse_digits (fields[6], 10, 0, G_MAXUINT16, &device))
     return refuse (place, "no row of " HEADER, error);
   if (device != (guint64) place->ordinal)
     return TRUE;

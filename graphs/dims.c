@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "graphs/dims.h"
 
 #define MOST (G_GINT64_CONSTANT (1) << 40)
@@ -44,8 +45,7 @@ add (GememGraphDims *dims, const char *text, GError **error)
   const char *equals = strrchr (text, '=');
   guint64 value = 0;
 
-  if (equals == NULL || equals == text
-      || !g_ascii_string_to_unsigned (equals + 1, 10, 0, MOST, &value, NULL))
+  if (equals == NULL || equals == text || !gemem_parse_digits (equals + 1, 10, 0, MOST, &value))
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                    "--dim=%s: write NAME=N, as batch=8, or -1=8 for those of PaddlePaddle", text);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/io/output.h"
+#include "base/units.h"
 #include "graphs/format.h"
 #include "graphs/json.h"
 #include "traces/unrecognised.h"
@@ -48,8 +49,7 @@ gemem_graph_file (const char *path, guint *index)
   const char *hash = strrchr (path, '#');
   guint64 number = 0;
   const gboolean numbered = hash != NULL && hash != path
-                            && g_ascii_string_to_unsigned (hash + 1, 10, 0, G_MAXUINT32 - 1,
-                                                           &number, NULL)
+                            && gemem_parse_digits (hash + 1, 10, 0, G_MAXUINT32 - 1, &number)
                             && !g_file_test (path, G_FILE_TEST_EXISTS);
 
   if (index != NULL)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "graphs/ge-dump.h"
 
 gboolean
@@ -18,7 +19,7 @@ gemem_ge_dump_split_input (const GeDumpPart *part, const char *input, guint *num
 
   if (colon == NULL
       || !(strcmp (colon, ":-1") == 0
-           || g_ascii_string_to_unsigned (colon + 1, 10, 0, G_MAXINT32, (guint64 *) output, NULL)))
+           || gemem_parse_digits (colon + 1, 10, 0, G_MAXINT32, (guint64 *) output)))
     return FALSE;
   if (strcmp (colon, ":-1") == 0)
     *output = -1;

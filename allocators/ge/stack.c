@@ -36,9 +36,9 @@ static const GeLower device_lower = { device_malloc, device_free };
 static guint64
 gib_of (const char *text)
 {
-  gint64 gib = 0;
+  guint64 gib = 0;
 
-  return g_ascii_string_to_signed (text, 10, 1, G_MAXINT32, &gib, NULL) ? (guint64) gib : 0;
+  return gemem_parse_digits (text + (*text == '+'), 10, 1, G_MAXINT32, &gib) ? gib : 0;
 }
 
 /* Step 4: the option; FALSE when the real system would warn and ignore it. */

@@ -164,7 +164,7 @@ squeeze (const char *text)
 static gboolean
 parse_power (const char *text, gboolean zero_too, guint64 max, guint64 *value)
 {
-  if (!g_ascii_string_to_unsigned (text, 10, 0, max, value, NULL))
+  if (!gemem_parse_digits (text, 10, 0, max, value))
     return FALSE;
   return *value == 0 ? zero_too : (*value & (*value - 1)) == 0;
 }

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/io/output.h"
+#include "base/units.h"
 
 #define BUFFER_SIZE ((gsize) 256 << 10)
 #define LINKS_MOST 40 /* one after the other, as Linux has it */
@@ -112,7 +113,7 @@ descriptor_of (const char *path)
     return STDERR_FILENO;
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
     if (g_str_has_prefix (path, folders[i])
-        && g_ascii_string_to_unsigned (path + strlen (folders[i]), 10, 0, G_MAXINT, &number, NULL))
+        && gemem_parse_digits (path + strlen (folders[i]), 10, 0, G_MAXINT, &number))
       return (int) number;
   return -1;
 }

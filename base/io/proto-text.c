@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/io/proto-text.h"
+#include "base/units.h"
 
 struct _GememProtoText
 {
@@ -84,8 +85,8 @@ gemem_proto_text_int (const GememProtoText *text, gint64 *value)
   const gboolean hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
   guint64 magnitude;
 
-  if (!g_ascii_string_to_unsigned (hex ? digits + 2 : digits, hex ? 16 : 10, 0,
-                                   (guint64) G_MAXINT64 + negative, &magnitude, NULL))
+  if (!gemem_parse_digits (hex ? digits + 2 : digits, hex ? 16 : 10, 0,
+                           (guint64) G_MAXINT64 + negative, &magnitude))
     return FALSE;
   *value = negative ? (gint64) -magnitude : (gint64) magnitude;
   return TRUE;

@@ -20,6 +20,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "dry/driver/calls.h"
 #include "dry/driver/capture.h"
 #include "dry/driver/mode.h"
@@ -53,8 +54,7 @@ number_of (const char *variable, guint64 fallback, guint64 most)
   const char *text = g_getenv (variable);
   guint64 value = fallback;
 
-  if (text != NULL && *text != '\0'
-      && !g_ascii_string_to_unsigned (text, 10, 0, most, &value, NULL))
+  if (text != NULL && *text != '\0' && !gemem_parse_digits (text, 10, 0, most, &value))
     gemem_driver_complain (variable, text, "not a number, or too large");
   return value;
 }
@@ -83,8 +83,7 @@ read_failure (const char *text)
     known |= strcmp (gemem_driver_entry_base (i), sides[0]) == 0;
   if (later)
     how[0][strlen (how[0]) - 1] = '\0';
-  if (!known || how[0] == NULL
-      || !g_ascii_string_to_unsigned (how[0], 10, 1, G_MAXUINT64, &failure->from, NULL)
+  if (!known || how[0] == NULL || !gemem_parse_digits (how[0], 10, 1, G_MAXUINT64, &failure->from)
       || (how[1] != NULL && code_of (how[1]) == CUDA_SUCCESS)
       || n_failures + 1 == G_N_ELEMENTS (failures))
     {

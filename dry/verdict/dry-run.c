@@ -132,8 +132,7 @@ are_numbers (const char *text)
       double number;
       guint64 times;
       ok = gemem_parse_double (sides[0], &number, NULL)
-           && (sides[1] == NULL
-               || g_ascii_string_to_unsigned (sides[1], 10, 1, G_MAXINT32, &times, NULL));
+           && (sides[1] == NULL || gemem_parse_digits (sides[1], 10, 1, G_MAXINT32, &times));
     }
   return ok;
 }

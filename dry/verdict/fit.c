@@ -91,8 +91,8 @@ parse_range (const char *text, Variable *variable)
   g_autofree char *from = dots != NULL ? g_strndup (text, (gsize) (dots - text)) : NULL;
   guint64 to;
 
-  if (dots == NULL || !g_ascii_string_to_unsigned (from, 10, 0, G_MAXINT64, &variable->from, NULL)
-      || !g_ascii_string_to_unsigned (dots + 2, 10, variable->from, G_MAXINT64, &to, NULL))
+  if (dots == NULL || !gemem_parse_digits (from, 10, 0, G_MAXINT64, &variable->from)
+      || !gemem_parse_digits (dots + 2, 10, variable->from, G_MAXINT64, &to))
     return FALSE;
   variable->count = to - variable->from + 1;
   return TRUE;

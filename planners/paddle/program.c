@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "graphs/meaning.h"
 #include "planners/paddle/program.h"
 
@@ -501,13 +502,11 @@ gemem_paddle_find (const PaddleProgram *program, const char *name)
   if (node == NULL)
     return GEMEM_NONE;
   if (g_str_has_prefix (colon, ":workspace ")
-      && g_ascii_string_to_unsigned (colon + strlen (":workspace "), 10, 0, G_MAXUINT32, &index,
-                                     NULL))
+      && gemem_parse_digits (colon + strlen (":workspace "), 10, 0, G_MAXUINT32, &index))
     return index < node->n_workspaces
                ? program->items[gemem_node_workspace_item (node, (guint32) index)]
                : GEMEM_NONE;
-  if (g_ascii_string_to_unsigned (colon + 1, 10, 0, G_MAXUINT32, &index, NULL)
-      && index < node->n_outputs)
+  if (gemem_parse_digits (colon + 1, 10, 0, G_MAXUINT32, &index) && index < node->n_outputs)
     return program->items[gemem_node_output_item (node, (guint32) index)];
   return GEMEM_NONE;
 }

@@ -116,9 +116,12 @@ choose (Shown *all, char **words, GError **error)
   return TRUE;
 }
 
-static void
+/* Counts the verdicts; the id of the first sentence whose figure has changed, or NULL. */
+static const char *
 count (Shown *all)
 {
+  const char *changed = NULL;
+
   for (guint i = 0; i < all->sentences->len; i++)
     {
       const char *verdict = gemem_shown_verdict (&all->shown[i]);
@@ -127,10 +130,11 @@ count (Shown *all)
       else if (g_str_equal (verdict, "differs"))
         all->differ++;
       else if (g_str_equal (verdict, "changed"))
-        all->changed++;
+        changed = all->changed++ == 0 ? all->shown[i].sentence->id : changed;
       else
         all->unseen++;
     }
+  return changed;
 }
 
 /* --differs: leaves out what is as documented. */
@@ -482,20 +486,22 @@ show (Shown *all, GememReportFormat format, GError **error)
 {
   g_autofree char *program = g_file_read_link ("/proc/self/exe", error);
   g_autoptr (GString) out = g_string_new (NULL);
+  const char *changed;
   gboolean written;
 
   if (program == NULL)
     return 1;
   all->shown = gemem_sentences_run (program, (const GememSentence *const *) all->sentences->pdata,
                                     all->sentences->len);
-  count (all);
+  changed = count (all);
   append (out, all, format);
   written = gemem_put (output_name, out->str, out->len, error);
   gemem_shown_free (all->shown, all->sentences->len);
   if (written && all->changed > 0)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_REGRESSION,
-                 "%u of %u sentences give another figure than the table says", all->changed,
-                 all->sentences->len);
+                 "%u of %u sentences give another figure than the table says, first %s; "
+                 "'gemem-sim conformance %s' shows what was run and said",
+                 all->changed, all->sentences->len, changed, changed);
   return written ? 0 : 1;
 }
 

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "devices/device.h"
 #include "sim/cli/options.h"
 
@@ -108,7 +109,7 @@ settle (const GememCommand *command, const OptionSlot *slot, GError **error)
       *(char **) entry->arg_data = g_strdup (value);
       return TRUE;
     }
-  if (!g_ascii_string_to_signed (value, 10, G_MININT, G_MAXINT, &number, NULL))
+  if (!gemem_parse_int (value, &number, NULL) || number < G_MININT || number > G_MAXINT)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                    "--%s=%s: not a whole number, or too large; give one from 0 to %d",

@@ -110,7 +110,7 @@ cell_of (const char *name, const char *text, GememCellKind kind)
   if (kind == GEMEM_CELL_NONE)
     return g_strdup ("-");
   if (kind == GEMEM_CELL_NUMBER && is_bytes (name)
-      && g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT64, &bytes, NULL))
+      && gemem_parse_digits (text, 10, 0, G_MAXUINT64, &bytes))
     return g_strdup (gemem_format_size (buffer, bytes));
   if (kind == GEMEM_CELL_NUMBER && strchr (text, '.') != NULL)
     return g_strdup (g_ascii_formatd (buffer, sizeof buffer, "%.3f", g_ascii_strtod (text, NULL)));

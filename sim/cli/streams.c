@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/io/spool.h"
+#include "base/units.h"
 #include "graphs/format.h"
 #include "sim/cli/streams.h"
 
@@ -59,7 +60,7 @@ descriptor_of (const char *path)
     return STDIN_FILENO;
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++)
     if (g_str_has_prefix (path, folders[i])
-        && g_ascii_string_to_unsigned (path + strlen (folders[i]), 10, 0, INT_MAX, &number, NULL))
+        && gemem_parse_digits (path + strlen (folders[i]), 10, 0, INT_MAX, &number))
       return (int) number;
   return -1;
 }

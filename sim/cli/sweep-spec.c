@@ -255,7 +255,7 @@ read_number (const Reading *reading, const char *key, const char *text, guint le
                                               REPEAT_MOST);
   guint64 value;
 
-  if (!g_ascii_string_to_unsigned (text, 10, least, REPEAT_MOST, &value, NULL))
+  if (!gemem_parse_digits (text, 10, least, REPEAT_MOST, &value))
     return complain (reading, key, message);
   *number = (guint) value;
   return TRUE;

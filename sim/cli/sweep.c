@@ -43,8 +43,8 @@ parse_shard (guint *shard, guint *shards, GError **error)
   g_auto (GStrv) parts = g_strsplit (shard_text != NULL ? shard_text : "1/1", "/", -1);
   guint64 i, n;
 
-  if (g_strv_length (parts) == 2 && g_ascii_string_to_unsigned (parts[1], 10, 1, G_MAXINT, &n, NULL)
-      && g_ascii_string_to_unsigned (parts[0], 10, 1, n, &i, NULL))
+  if (g_strv_length (parts) == 2 && gemem_parse_digits (parts[1], 10, 1, G_MAXINT, &n)
+      && gemem_parse_digits (parts[0], 10, 1, n, &i))
     {
       *shard = (guint) i;
       *shards = (guint) n;

@@ -12,6 +12,7 @@
 #include "base/io/child.h"
 #include "base/io/json-tree.h"
 #include "base/parallel.h"
+#include "base/units.h"
 #include "sim/manuals/manuals.h"
 
 #define RULES "{rules}"
@@ -114,8 +115,7 @@ append_values (GString *figure, const GememJsonTree *tree, guint32 entry, const 
       return TRUE;
     }
   if (length == 0 || !(list ? path[length + 1] == ']' : *path == '.')
-      || (list && !all
-          && !g_ascii_string_to_unsigned (step, 10, 0, G_MAXUINT64 - 1, &number, NULL)))
+      || (list && !all && !gemem_parse_digits (step, 10, 0, G_MAXUINT64 - 1, &number)))
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INVARIANT,
                    "'%s' is no path of .NAME, [N] and [*]; write it with these", path);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/io/json-tree.h"
 #include "base/params.h"
+#include "base/units.h"
 #include "sim/engine/run.h"
 #include "sim/report/json-fields.h"
 #include "sim/report/report-private.h"
@@ -106,8 +107,7 @@ member_array (const ResultReading *reading, guint32 object, const char *name)
 static gboolean
 parse_digits (const char *text, guint base, guint64 *value)
 {
-  return g_ascii_isalnum (*text)
-         && g_ascii_string_to_unsigned (text, base, 0, G_MAXUINT64, value, NULL);
+  return g_ascii_isalnum (*text) && gemem_parse_digits (text, base, 0, G_MAXUINT64, value);
 }
 
 static gboolean
@@ -241,8 +241,8 @@ read_texts (const ResultReading *reading, guint32 object, GememResult *result)
     }
   if (!host
       && (!holds (reading, ordinal, GEMEM_JSON_NUMBER)
-          || !g_ascii_string_to_signed (text_of (reading, ordinal), 10, -1, G_MAXUINT16, &device,
-                                        NULL)))
+          || !gemem_parse_int (text_of (reading, ordinal), &device, NULL) || device < -1
+          || device > G_MAXUINT16))
     return refuse (reading, "'device_ordinal' is missing or no device");
   if (!boolean (reading, find (reading, object, "partial"), &result->partial))
     return refuse (reading, "'partial' is missing or neither true nor false");
@@ -522,8 +522,7 @@ read_member (ResultReading *reading, GememJson *json, const char *name)
                       && strcmp (gemem_json_text (json), GEMEM_JSON_SCHEMA) == 0;
   if (is_version)
     reading->has_version = token == GEMEM_JSON_NUMBER
-                           && g_ascii_string_to_signed (gemem_json_text (json), 10, G_MININT64,
-                                                        G_MAXINT64, &reading->version, NULL);
+                           && gemem_parse_int (gemem_json_text (json), &reading->version, NULL);
   return is_results && token == GEMEM_JSON_BEGIN_ARRAY && reading->version == GEMEM_JSON_VERSION
              ? read_results (reading, json, name)
              : token >= 0 && gemem_json_skip (json, token, reading->error);

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "sim/report/json-fields.h"
 #include "sim/search/gate.h"
 
@@ -100,7 +101,7 @@ read_number (GKeyFile *file, const char *path, const char *group, const char *ke
 {
   g_autofree char *text = g_key_file_get_string (file, group, key, NULL);
 
-  if (text != NULL && g_ascii_string_to_unsigned (text, 10, 0, G_MAXINT64, number, NULL))
+  if (text != NULL && gemem_parse_digits (text, 10, 0, G_MAXINT64, number))
     return TRUE;
   return wrong (error, path, group, key, text != NULL ? "no number" : "is missing");
 }
@@ -118,8 +119,7 @@ read_idle (GKeyFile *file, const char *path, const char *group, GememGateEntry *
       const char *number = strchr (*part, ' ');
       guint64 bytes;
 
-      if (number == NULL
-          || !g_ascii_string_to_unsigned (number + 1, 10, 0, G_MAXINT64, &bytes, NULL))
+      if (number == NULL || !gemem_parse_digits (number + 1, 10, 0, G_MAXINT64, &bytes))
         return wrong (error, path, group, "idle", "not \"CAUSE BYTES, ...\"");
       for (guint i = 0; i < GEMEM_IDLE_CAUSES; i++)
         if (strncmp (gemem_json_causes[i], *part, (gsize) (number - *part)) == 0

@@ -281,6 +281,31 @@ test_integers (void)
 }
 
 static void
+test_digits (void)
+{
+  guint64 u = 5;
+
+  g_assert_true (gemem_parse_digits ("18446744073709551615", 10, 0, MAX64, &u));
+  g_assert_cmpuint (u, ==, MAX64);
+  g_assert_true (gemem_parse_digits ("dEad", 16, 0, MAX64, &u));
+  g_assert_cmpuint (u, ==, 0xdead);
+  g_assert_true (gemem_parse_digits ("007", 10, 7, 7, &u));
+  g_assert_cmpuint (u, ==, 7);
+  g_assert_true (gemem_parse_digits ("0", 10, 0, 0, &u));
+  g_assert_cmpuint (u, ==, 0);
+  for (const char *const *text = (const char *const[]){ "", "+1", "-1", " 1", "1 ", "0x1", "1_0",
+                                                        "a", "18446744073709551616", NULL };
+       *text != NULL; text++)
+    g_assert_false (gemem_parse_digits (*text, 10, 0, MAX64, &u));
+  g_assert_false (gemem_parse_digits ("fffffffffffffffff", 16, 0, MAX64, &u));
+  g_assert_false (gemem_parse_digits ("8", 10, 0, 7, &u));
+  g_assert_false (gemem_parse_digits ("80", 10, 0, 7, &u));
+  g_assert_false (gemem_parse_digits ("6", 10, 7, 8, &u));
+  g_assert_false (gemem_parse_digits ("101", 10, 0, 100, &u));
+  g_assert_cmpuint (u, ==, 0);
+}
+
+static void
 test_doubles (void)
 {
   g_autoptr (GError) error = NULL;
@@ -417,6 +442,7 @@ main (int argc, char **argv)
   g_test_add_func ("/units/times", test_times);
   g_test_add_func ("/units/forgotten-units", test_forgotten_units);
   g_test_add_func ("/units/integers", test_integers);
+  g_test_add_func ("/units/digits", test_digits);
   g_test_add_func ("/units/doubles", test_doubles);
   g_test_add_func ("/units/format", test_format);
   g_test_add_func ("/units/locale", test_locale);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/units.h"
 #include "tests/util/paddle-program.h"
 
 /* ---- from text */
@@ -21,7 +22,7 @@ number (const char *text)
 {
   gint64 value;
 
-  g_assert_true (g_ascii_string_to_signed (text, 10, G_MININT64, G_MAXINT64, &value, NULL));
+  g_assert_true (gemem_parse_int (text, &value, NULL));
   return value;
 }
 
