@@ -38,7 +38,7 @@ It does not fit in the limit it was given (1.387 GiB or more) with the settings 
   147.2 MiB fails, event 1668. Why: a limit of the program (the device had 70.14 GiB free); 156.4
   MiB of the 1.287 GiB held are not in use. It needs a limit of 1.432 GiB.
 
-All that was recorded fits with, proven by a replay:
+All up to that request fits with, proven by a replay:
   export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
       1.330 GiB, 104.0 MiB (7.1 %) less; 101 device calls more
 
