@@ -46,6 +46,7 @@ gemem_journal_state_new (GememTraceInfo *info, const GememReadOptions *options)
   state->stacks = gemem_idmap_new (sizeof (guint64));
   state->places = g_array_new (FALSE, FALSE, sizeof (JournalPlace));
   state->busy = gemem_idmap_new (0);
+  state->followers = gemem_idmap_new (sizeof (JournalFollower));
   state->joined = gemem_idmap_new (sizeof (guint64));
   state->tags = gemem_idmap_new (sizeof (guint64));
   state->symbols = gemem_symbols_new (info);
@@ -58,9 +59,10 @@ gemem_journal_state_free (JournalState *state)
   GememIdMap *const maps[] = { state->blocks,  state->physical, state->handles, state->mappings,
                                state->streams, state->events,   state->pools,   state->threads,
                                state->stacks,  state->joined,   state->tags,    state->foreign,
-                               state->busy };
+                               state->busy,    state->followers };
   for (guint i = 0; i < G_N_ELEMENTS (maps); i++)
     gemem_idmap_free (maps[i]);
+  gemem_journal_legacy_clear (state);
   g_array_unref (state->places);
   gemem_symbols_free (state->symbols);
   gemem_journal_requests_free (state->requests);
@@ -80,8 +82,8 @@ number_of (GememIdMap *map, guint64 key, guint64 *last)
   return *number;
 }
 
-static guint64
-stream_of (JournalState *state, const JournalRecord *record)
+guint64
+gemem_journal_stream_of (JournalState *state, const JournalRecord *record)
 {
   return record->r == 0 ? 0 : number_of (state->streams, record->r, &state->last_stream);
 }
@@ -188,7 +190,7 @@ guint64
 gemem_journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
                           JournalKind kind)
 {
-  guint64 stream = stream_of (state, record);
+  guint64 stream = gemem_journal_stream_of (state, record);
   guint32 tag = tag_of (state, record, kind);
   JournalPool pool = pool_of (state, record);
   GememTraceEvent *event = gemem_journal_emit (state, GEMEM_EVENT_ALLOC, pool.device,
@@ -317,7 +319,7 @@ alloc (JournalState *state, const JournalRecord *record)
 static void
 refused (JournalState *state, const JournalRecord *record)
 {
-  guint64 stream = stream_of (state, record);
+  guint64 stream = gemem_journal_stream_of (state, record);
   GememTraceEvent *event = gemem_journal_emit (state, GEMEM_EVENT_OOM, record->device, 0);
   event->size = record->q;
   event->stream = stream;
@@ -335,7 +337,7 @@ busy_key (guint64 device, guint64 stream)
 static void
 work (JournalState *state, const JournalRecord *record)
 {
-  const guint64 stream = stream_of (state, record);
+  const guint64 stream = gemem_journal_stream_of (state, record);
 
   if (!state->with_work)
     return;
@@ -395,7 +397,7 @@ free_block (JournalState *state, const JournalRecord *record)
   stream = block.number;
   if (record->call == JOURNAL_FREE_ASYNC && record->r != block.stream)
     {
-      stream = stream_of (state, record);
+      stream = gemem_journal_stream_of (state, record);
       gemem_journal_emit (state, GEMEM_EVENT_USE_ON_STREAM, block.device, block.id)->stream =
           stream;
     }
@@ -410,7 +412,7 @@ request (JournalState *state, const JournalRecord *record)
   const GememTraceEvent made = { .time = state->time,
                                  .device = record->device,
                                  .stack = state->stack,
-                                 .stream = stream_of (state, record),
+                                 .stream = gemem_journal_stream_of (state, record),
                                  .id = begins && record->p != 0 ? ++state->last_id : 0 };
 
   if (begins)
@@ -497,7 +499,7 @@ wait_for_event (JournalState *state, const JournalRecord *record)
     }
   if (mark->device != record->device)
     return;
-  guint64 id = mark->number, stream = stream_of (state, record);
+  guint64 id = mark->number, stream = gemem_journal_stream_of (state, record);
   gemem_journal_emit (state, GEMEM_EVENT_EVENT_WAIT, record->device, id)->stream = stream;
 }
 
@@ -510,7 +512,7 @@ record_event (JournalState *state, const JournalRecord *record)
   if (!existed)
     mark->number = ++state->last_event;
   mark->device = record->device;
-  guint64 id = mark->number, stream = stream_of (state, record);
+  guint64 id = mark->number, stream = gemem_journal_stream_of (state, record);
   gemem_journal_emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
 }
 
@@ -632,6 +634,16 @@ pool_call (JournalState *state, const JournalRecord *record)
     }
 }
 
+/* TRUE if the call takes a place in the order of its stream. */
+static gboolean
+takes_place (const JournalRecord *record)
+{
+  return record->call == JOURNAL_ALLOC_ASYNC || record->call == JOURNAL_ALLOC_POOL
+         || record->call == JOURNAL_FREE_ASYNC || record->call == JOURNAL_WORK
+         || record->call == JOURNAL_EVENT_RECORD || record->call == JOURNAL_EVENT_WAIT
+         || (record->call == JOURNAL_STREAM_SYNC && record->q == 2);
+}
+
 void
 gemem_journal_state_take (JournalState *state, const JournalRecord *record, guint64 time,
                           GArray *events)
@@ -646,6 +658,8 @@ gemem_journal_state_take (JournalState *state, const JournalRecord *record, guin
       gemem_idmap_insert (state->foreign, record->p, NULL);
       return;
     }
+  if (takes_place (record))
+    gemem_journal_legacy_act (state, record);
   switch ((JournalCall) record->call)
     {
     case JOURNAL_ALLOC:
@@ -688,9 +702,13 @@ gemem_journal_state_take (JournalState *state, const JournalRecord *record, guin
       pool_call (state, record);
       break;
     case JOURNAL_STREAM_SYNC:
-      emit_sync (state, record, record->device, stream_of (state, record));
+      emit_sync (state, record, record->device, gemem_journal_stream_of (state, record));
+      break;
+    case JOURNAL_STREAM_CREATE:
+      gemem_journal_legacy_create (state, record);
       break;
     case JOURNAL_STREAM_DESTROY:
+      gemem_journal_legacy_destroy (state, record);
       gemem_idmap_remove (state->streams, record->r, NULL);
       break;
     case JOURNAL_EVENT_RECORD:
@@ -753,10 +771,11 @@ gemem_journal_state_attributes (JournalState *state)
 }
 
 void
-gemem_journal_state_order (JournalState *state, gboolean with_work)
+gemem_journal_state_order (JournalState *state, guint version)
 {
   state->ordered = TRUE;
-  state->with_work = with_work;
+  state->with_work = version >= JOURNAL_WITH_WORK;
+  state->told_streams = version >= JOURNAL_WITH_STREAMS;
 }
 
 void
