@@ -190,11 +190,11 @@ add_call (Pool *pool, JournalRecord record)
   g_byte_array_append (pool->journal, (const guint8 *) &record, sizeof record);
 }
 
-/* A handle, of a pointer's form. */
+/* The handle of a stream, as a journal has it. */
 static guint64
 handle_of (guint64 stream)
 {
-  return (stream + 1) << 8;
+  return stream == LEGACY ? 0 : (stream + 1) << 8;
 }
 
 static void
@@ -229,7 +229,7 @@ add_attributes (Pool *pool, const GememCudaPoolParams *params)
 static void
 call_of (Pool *pool, const GememTraceEvent *event)
 {
-  const guint64 stream = event->stream != LEGACY ? handle_of (event->stream) : 0;
+  const guint64 stream = handle_of (event->stream);
   const guint64 *place = g_hash_table_lookup (pool->places, &event->id);
   JournalRecord record = { .r = stream };
 
@@ -790,7 +790,7 @@ run_open (Replay *replay, guint stream)
     for (guint s = 0; replay->pools[i].trace != NULL && s < STREAMS; s++)
       if (behind[s] == 0)
         add_call (&replay->pools[i],
-                  (JournalRecord){ .call = JOURNAL_STREAM_SYNC, .q = 1, .r = s + 100 });
+                  (JournalRecord){ .call = JOURNAL_STREAM_SYNC, .q = 1, .r = handle_of (s) });
 }
 
 /* ---- graphs */

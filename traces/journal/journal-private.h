@@ -131,8 +131,42 @@ struct _JournalState
 };
 
 /* Appends an event; the pointer is valid until the next one. */
-GememTraceEvent *gemem_journal_emit (JournalState *state, GememEventKind kind, guint64 device,
-                                     guint64 id);
+static inline GememTraceEvent *
+gemem_journal_emit (JournalState *state, GememEventKind kind, guint64 device, guint64 id)
+{
+  const guint at = state->out->len;
+  GememTraceEvent *event;
+
+  g_array_set_size (state->out, at + 1); /* zeroed */
+  event = &g_array_index (state->out, GememTraceEvent, at);
+  event->kind = (guint8) kind;
+  event->time = state->time;
+  event->device = (guint16) device;
+  event->id = id;
+  event->stack = state->stack;
+  return event;
+}
+
+/* The number of @key in @map; a new @key gets *@last + 1. */
+static inline guint64
+gemem_journal_number_of (GememIdMap *map, guint64 key, guint64 *last)
+{
+  gboolean existed;
+  guint64 *number = gemem_idmap_insert (map, key, &existed);
+
+  if (!existed)
+    *number = ++*last;
+  return *number;
+}
+
+/* The number of the stream of @record in the trace. */
+static inline guint64
+gemem_journal_stream_of (JournalState *state, const JournalRecord *record)
+{
+  return record->r == 0 ? 0
+                        : gemem_journal_number_of (state->streams, record->r, &state->last_stream);
+}
+
 /* Appends the ALLOC of the memory of @record as a new block; returns its id. */
 guint64 gemem_journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
                                   JournalKind kind);
@@ -148,9 +182,6 @@ void gemem_journal_retain (JournalState *state, const JournalRecord *record);
 void gemem_journal_release (JournalState *state, const JournalRecord *record);
 void gemem_journal_map_page (JournalState *state, const JournalRecord *record);
 void gemem_journal_unmap (JournalState *state, const JournalRecord *record);
-
-/* The number of the stream of @record in the trace. */
-guint64 gemem_journal_stream_of (JournalState *state, const JournalRecord *record);
 
 /* legacy.c: streams that follow the legacy default stream.  A stream is made and ends by the calls @record; before what
  * else takes a place in the order of a stream, act() appends the events by which it follows others.  O(1) amortised. */

@@ -7,7 +7,7 @@
  *
  * Invariants: a follower is in `acted` of its device if its flag says so; handles there may be old ones.  A default stream
  * of a thread is a follower on each device.  Nothing is known of streams that were created before the recording.
- * Origin: CUDA's documentation ("stream synchronization behavior"); ../shared/gpu/cuda-async.md, rule 12.
+ * Origin: CUDA's documentation ("stream synchronization behavior"), seen on an H100 (peers.md 1d).
  */
 #include "config.h"
 

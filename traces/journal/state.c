@@ -71,23 +71,6 @@ gemem_journal_state_free (JournalState *state)
 
 /* ---- numbers and tags */
 
-/* Returns the number of @key in @map; a new @key gets *@last + 1. */
-static guint64
-number_of (GememIdMap *map, guint64 key, guint64 *last)
-{
-  gboolean existed;
-  guint64 *number = gemem_idmap_insert (map, key, &existed);
-  if (!existed)
-    *number = ++*last;
-  return *number;
-}
-
-guint64
-gemem_journal_stream_of (JournalState *state, const JournalRecord *record)
-{
-  return record->r == 0 ? 0 : number_of (state->streams, record->r, &state->last_stream);
-}
-
 /* Returns the pool with @handle; a new pool gets the next number and has its memory on @device. */
 static JournalPool *
 pool_with (JournalState *state, guint64 handle, guint64 device)
@@ -127,7 +110,7 @@ tag_of (JournalState *state, const JournalRecord *record, JournalKind kind)
 {
   static const char *const kinds[] = { "", "managed", "physical", "array", "registered" };
   guint64 threads = gemem_idmap_count (state->threads);
-  guint64 thread = number_of (state->threads, record->thread, &threads) - 1;
+  guint64 thread = gemem_journal_number_of (state->threads, record->thread, &threads) - 1;
   gboolean existed;
   guint64 *tag = gemem_idmap_insert (state->tags, thread << 32 | kind, &existed);
 
@@ -171,20 +154,6 @@ gemem_journal_state_add_string (JournalState *state, const JournalRecord *record
 }
 
 /* ---- events */
-
-GememTraceEvent *
-gemem_journal_emit (JournalState *state, GememEventKind kind, guint64 device, guint64 id)
-{
-  guint at = state->out->len;
-  g_array_set_size (state->out, at + 1); /* zeroed */
-  GememTraceEvent *event = &g_array_index (state->out, GememTraceEvent, at);
-  event->kind = (guint8) kind;
-  event->time = state->time;
-  event->device = (guint16) device;
-  event->id = id;
-  event->stack = state->stack;
-  return event;
-}
 
 guint64
 gemem_journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
@@ -537,7 +506,7 @@ sync_event (JournalState *state, const JournalRecord *record)
   if (mark == NULL)
     return;
   guint64 id = mark->number, device = mark->device,
-          stream = number_of (state->streams, HOST_STREAM, &state->last_stream);
+          stream = gemem_journal_number_of (state->streams, HOST_STREAM, &state->last_stream);
   gemem_journal_emit (state, GEMEM_EVENT_EVENT_WAIT, device, id)->stream = stream;
   emit_sync (state, record, device, stream);
 }
