@@ -75,8 +75,8 @@ _STRUCTURED = "_coalesce _sparse_mm _sparse_sparse_matmul mm cat stack add _to_d
 _OF_SPARSE = "add index_select".split()  # read sizes of sparse tensors alone
 _READS = "_local_scalar_dense equal embedding"
 _OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _SHIFTS, _REDUCED, _ORDERED, _MOVED, _SIZED, _SPARSE, _READS)).split() + _RANDOM + _DRAWN + _UNDEFINED + _PRODUCTS
-_SELECT = ["nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_coalesce", "_local_scalar_dense"]
-_VIEWS = "detach_ requires_grad_ squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ rename_ _coalesced_".split()  # write no element
+_SELECT = ["nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_coalesce", "_sparse_sparse_matmul", "_local_scalar_dense"]
+_VIEWS = "detach_ requires_grad_ squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ rename_ _coalesced_ resize_ resize_as_ set_".split()  # write no element
 _KEY, _BACKWARD_KEY = "TESTING_ONLY_GenericMode", "TESTING_ONLY_GenericWrapper"
 SHOWN = "site-packages/gemem/known.py"  # where these functions stand in call stacks: in a package, not in the program
 _ASIDE = (os.path.dirname(os.path.abspath(__file__)) + os.sep, os.path.dirname(SHOWN) + "/")  # lines of gemem's begin with these
@@ -207,6 +207,7 @@ class Known(object):
         self.torch = None
         self.nodes = {}  # storage -> weak reference, node, version
         self.lookups = {}  # id of a table -> weak reference, the rows that were looked up last
+        self.multiplied = collections.deque(maxlen=LOOKUPS)  # of products of sparse matrices: two matrices and theirs, as (the places of their entries, how many they have)
         self.turned = {}  # shape and entries of a turned matrix -> how many of these are in places of their own; None: that differs
         self.larger = [0]  # bytes of real numbers of more than SMALL bytes
         self.kept, self.most = 0, 512  # bytes of the host since nodes were last dropped, and so many are kept
@@ -1141,26 +1142,52 @@ class Known(object):
     def before_sparse_mm(self, args, kwargs):
         """What cuSPARSE reads of the product of two sparse matrices: how many products of entries it has, how many entries, and a number of blocks, with
         which its requests are the same whatever it is (tried with 0 to 100)."""
-        torch, assumed, both = self.torch, False, []
-        if args[0].layout == torch.sparse_coo and args[1].layout == torch.strided and args[0].is_coalesced():
-            self.turn(tuple(args[0].shape), args[0]._nnz(), args[0]._nnz())
-        if not args[0].is_cuda or any(one.layout not in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo) for one in args[:2]):
+        torch, two = self.torch, args[:2]
+        if two[0].layout == torch.sparse_coo and two[1].layout == torch.strided and two[0].is_coalesced():
+            self.turn(tuple(two[0].shape), two[0]._nnz(), two[0]._nnz())
+        if not two[0].is_cuda or any(one.layout not in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo) for one in two):
             return None
-        for one in args[:2]:
-            parts = {torch.sparse_csr: ("crow_indices", "col_indices"), torch.sparse_csc: ("ccol_indices", "row_indices"), torch.sparse_coo: ("_indices",)}[one.layout]
-            parts = [getattr(one, part)() for part in parts]
-            nodes = [self.node(part) for part in parts]
-            assumed |= any(node.assumed for node in nodes)
-            data = [self.view(self.evaluate(node), _meta(part)).long() for node, part in zip(nodes, parts)]
-            rows, columns = data[0] if len(data) == 1 else (torch.repeat_interleave(data[0].diff()), data[1])
-            both.append(((columns, rows) if one.layout == torch.sparse_csc else (rows, columns), tuple(one.shape)))
-        ((_, columns), shape), ((rows, _), extents) = both
-        products = int((torch.bincount(columns, minlength=shape[1]) * torch.bincount(rows, minlength=extents[0])).sum())
+        if torch._C._dispatch_tls_is_dispatch_key_included(self.backward):
+            return self.multiply_back(two)
+        (left, assumed), (right, too) = (self.places_of(one) for one in two)
+        values, found = self.multiply(two, left, right, assumed or too)
+        if any(one.requires_grad for one in two):
+            self.multiplied.append([(one, each._nnz()) for one, each in ((left, two[0]), (right, two[1]))] + [(found, found._nnz())])
+        return values
+
+    def places_of(self, tensor):
+        """A matrix of the host with ones where TENSOR has entries, and whether these are assumed."""
+        torch, layouts = self.torch, {self.torch.sparse_csr: ("crow_indices", "col_indices"), self.torch.sparse_csc: ("ccol_indices", "row_indices")}
+        parts = [getattr(tensor, part)() for part in layouts.get(tensor.layout, ("_indices",))]
+        nodes = [self.node(part) for part in parts]
+        data = [self.view(self.evaluate(node), _meta(part)).long() for node, part in zip(nodes, parts)]
+        rows, columns = data[0] if len(data) == 1 else (torch.repeat_interleave(data[0].diff()), data[1])
+        indices = torch.stack((columns, rows) if tensor.layout == torch.sparse_csc else (rows, columns))
+        return torch.sparse_coo_tensor(indices, torch.ones(len(rows)), tuple(tensor.shape), check_invariants=False).coalesce(), any(node.assumed for node in nodes)
+
+    def multiply(self, two, left, right, assumed):
+        """What is read of the product of TWO, which have entries where LEFT and RIGHT have some; each is coalesced first.  And where the product has entries."""
+        torch = self.torch
+        products = int((torch.bincount(left.indices()[1], minlength=left.shape[1]) * torch.bincount(right.indices()[0], minlength=right.shape[0])).sum())
         if products > ENTRIES:
             raise Unknown
-        matrices = [torch.sparse_coo_tensor(torch.stack(indices), torch.ones(len(indices[0])), extent, check_invariants=False).coalesce() for indices, extent in both]
-        found = torch.sparse.mm(*matrices)._nnz()
-        return [Value(products, None, assumed), Value(None, torch.tensor([found, 0]), False), Value(0, None, False)]
+        found = torch.sparse.mm(left, right)
+        first = [Value(each._nnz(), None, assumed) for one, each in zip(two, (left, right)) if one.layout == torch.sparse_coo and not one.is_coalesced()]
+        return first + [Value(products, None, assumed), Value(None, torch.tensor([found._nnz(), 0]), False), Value(0, None, False)], found
+
+    def multiply_back(self, two):
+        """A product of the backward pass has the gradient, with entries where a product has some, and one of what was multiplied, turned."""
+        facts, wanted = [], [(tuple(one.shape), one._nnz()) for one in two]
+        for a, b, found in self.multiplied:
+            for pair in ((found, self.turn_matrix(b)), (self.turn_matrix(a), found)):
+                if [(tuple(one.shape), count) for one, count in pair] == wanted:
+                    facts.append(self.multiply(two, pair[0][0].coalesce(), pair[1][0].coalesce(), False)[0])
+        read = [[one.number if one.bytes is None else one.bytes.tolist() for one in each] for each in facts]
+        return facts[0] if facts and all(one == read[0] for one in read) else None
+
+    @staticmethod
+    def turn_matrix(one):
+        return one[0].t(), one[1]
 
     before_mm = before_sparse_sparse_matmul = before_sparse_mm
 

@@ -709,3 +709,16 @@ def scaler():
         s.update()
         seen.append((s.get_scale(), s.state_dict()["_growth_tracker"]))
     return seen
+
+
+@case
+def multiplied():
+    twice = torch.sparse_coo_tensor(x[:200].view(2, 100) % 30, torch.ones(100, device=dev), (30, 30))
+    once = torch.sparse_coo_tensor(x[:200].view(2, 100).flip(0) % 25, torch.ones(100, device=dev), (30, 30)).coalesce()
+    found = []
+    for a, b in ((twice, once), (once.t(), once)):
+        a, b = a.detach().clone().requires_grad_(), b.detach().clone().requires_grad_()
+        product = torch.sparse.mm(a, b)
+        torch.sparse.sum(product).backward()
+        found.append((product._nnz(), a.grad._nnz(), b.grad._nnz()))
+    return found
