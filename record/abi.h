@@ -12,9 +12,10 @@
 #define OUT_OF_MEMORY 2
 #define STREAM_LEGACY 1 /* special handles that are not pointers */
 #define STREAM_PER_THREAD 2
-#define LOCATION_DEVICE 1  /* type of a location; the others are on the host */
-#define KIND_PINNED 1      /* kind of the memory of a pool */
-#define ENTRY_PER_THREAD 2 /* flag of lookups: stream 0 is the thread's */
+#define STREAM_NON_BLOCKING 1u /* flag of a new stream */
+#define LOCATION_DEVICE 1      /* type of a location; the others are on the host */
+#define KIND_PINNED 1          /* kind of the memory of a pool */
+#define ENTRY_PER_THREAD 2     /* flag of lookups: stream 0 is the thread's */
 #define ENTRY_LEGACY 1
 
 typedef void *Address; /* stands for CUdeviceptr and void * */

@@ -134,6 +134,36 @@ SHAPE (POOL_SET_OF, const Location *location, int kind, Handle pool)
                        .device = place.there ? gemem_recorder_device (location->id) : 0 });
 }
 
+/* Leaves a call that created *@stream, or failed to. */
+static int
+leave_stream_create (int result, const Handle *stream, unsigned flags)
+{
+  return gemem_recorder_leave_with (
+      result, NULL,
+      (JournalRecord){ .r = result == 0 ? gemem_recorder_number (*stream) : 0,
+                       .q = (flags & STREAM_NON_BLOCKING) == 0,
+                       .device = gemem_recorder_current_device (),
+                       .call = JOURNAL_STREAM_CREATE });
+}
+
+SHAPE (STREAM_CREATE, Handle *stream)
+{
+  REAL ((Handle *), stream);
+  return leave_stream_create (real (stream), stream, 0);
+}
+
+SHAPE (STREAM_CREATE_FLAGS, Handle *stream, unsigned flags)
+{
+  REAL ((Handle *, unsigned), stream, flags);
+  return leave_stream_create (real (stream, flags), stream, flags);
+}
+
+SHAPE (STREAM_CREATE_PRIORITY, Handle *stream, unsigned flags, int priority)
+{
+  REAL ((Handle *, unsigned, int), stream, flags, priority);
+  return leave_stream_create (real (stream, flags, priority), stream, flags);
+}
+
 SHAPE (STREAM_DESTROY, Handle stream)
 {
   REAL ((Handle), stream);

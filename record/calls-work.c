@@ -84,7 +84,7 @@ leave_done (int result, bool per_thread)
   int saved = errno;
 
   if (result == 0 && atomic_exchange_explicit (&known, now, memory_order_relaxed) != now)
-    add ((JournalRecord){ .q = 1, .call = JOURNAL_STREAM_SYNC }, NULL, per_thread);
+    add ((JournalRecord){ .q = 2, .call = JOURNAL_STREAM_SYNC }, NULL, per_thread);
   gemem_recorder_leave (saved);
   return result;
 }

@@ -45,6 +45,11 @@ int gemem_recorder_call_POOL_OF (Hook *hook, const void *caller, Handle *pool,
                                  const Location *location, int kind);
 int gemem_recorder_call_POOL_SET_OF (Hook *hook, const void *caller, const Location *location,
                                      int kind, Handle pool);
+int gemem_recorder_call_STREAM_CREATE (Hook *hook, const void *caller, Handle *stream);
+int gemem_recorder_call_STREAM_CREATE_FLAGS (Hook *hook, const void *caller, Handle *stream,
+                                             unsigned flags);
+int gemem_recorder_call_STREAM_CREATE_PRIORITY (Hook *hook, const void *caller, Handle *stream,
+                                                unsigned flags, int priority);
 int gemem_recorder_call_STREAM_DESTROY (Hook *hook, const void *caller, Handle stream);
 int gemem_recorder_call_STREAM_SYNC (Hook *hook, const void *caller, Handle stream);
 int gemem_recorder_call_STREAM_QUERY (Hook *hook, const void *caller, Handle stream);

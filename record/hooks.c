@@ -74,6 +74,12 @@ enum
 #define POOL_SET_OF_AS(name) \
   DEFINE (name, POOL_SET_OF, (const Location *location, int kind, Handle pool), location, kind, \
           pool)
+#define STREAM_CREATE_AS(name) DEFINE (name, STREAM_CREATE, (Handle * stream), stream)
+#define STREAM_CREATE_FLAGS_AS(name) \
+  DEFINE (name, STREAM_CREATE_FLAGS, (Handle * stream, unsigned flags), stream, flags)
+#define STREAM_CREATE_PRIORITY_AS(name) \
+  DEFINE (name, STREAM_CREATE_PRIORITY, (Handle * stream, unsigned flags, int priority), stream, \
+          flags, priority)
 #define STREAM_DESTROY_AS(name) DEFINE (name, STREAM_DESTROY, (Handle stream), stream)
 #define STREAM_SYNC_AS(name) DEFINE (name, STREAM_SYNC, (Handle stream), stream)
 #define STREAM_QUERY_AS(name) DEFINE (name, STREAM_QUERY, (Handle stream), stream)

@@ -191,10 +191,23 @@ append_free (GString *out, const GememExplanation *explanation)
 }
 
 static void
+append_full (GString *out, const GememExplanation *explanation)
+{
+  g_string_append_printf (out, "Too little is left: %s", explanation->message.kind->who);
+  APPEND (" has @ of the device's @ in use, @ were asked for, @ are free. Less has to be in use at "
+          "once, or the device be larger.",
+          F (ALLOCATED), F (TOTAL), F (ASKED), F (FREE));
+}
+
+static void
 append_outside (GString *out, const GememExplanation *explanation)
 {
+  const GememFigure *elsewhere = figure_of (explanation, F (ELSEWHERE));
+
   g_string_append_printf (out, "Memory outside %s is in the way: ", explanation->message.kind->who);
-  if (KNOWS (BESIDE))
+  if (KNOWS (BESIDE) && elsewhere->bytes <= elsewhere->error)
+    APPEND ("@ of this process (CUDA, other libraries).", F (BESIDE));
+  else if (KNOWS (BESIDE))
     APPEND ("@ of this process (CUDA, other libraries) and @ of other processes.", F (BESIDE),
             F (ELSEWHERE));
   else
@@ -217,7 +230,7 @@ append_limit (GString *out, const GememExplanation *explanation)
     APPEND (", @ were asked for", F (ASKED));
   g_string_append_c (out, '.');
   if (KNOWS (FREE))
-    APPEND (" Raising it gains at most the @ that are free on the device.", F (FREE));
+    APPEND (" Raising it gains at most @, which are free.", F (FREE));
 }
 
 static void
@@ -250,6 +263,9 @@ append_cause (GString *out, const GememExplanation *explanation)
       break;
     case GEMEM_CAUSE_OUTSIDE:
       append_outside (out, explanation);
+      break;
+    case GEMEM_CAUSE_FULL:
+      append_full (out, explanation);
       break;
     case GEMEM_CAUSE_UNTOLD:
     default:
@@ -322,10 +338,19 @@ append_gain (GString *out, const GememPossibleGain *one)
 static void
 append_gains (GString *out, const GememExplanation *explanation)
 {
-  if (explanation->gains->len > 0)
-    g_string_append (out, "The most that could be gained:\n");
+  gboolean any = FALSE;
+
   for (guint i = 0; i < explanation->gains->len; i++)
-    append_gain (out, &g_array_index (explanation->gains, GememPossibleGain, i));
+    {
+      const GememPossibleGain *one = &g_array_index (explanation->gains, GememPossibleGain, i);
+
+      if (explanation->cause == GEMEM_CAUSE_FULL && one->falls_short)
+        continue; /* nobody should try it */
+      if (!any)
+        g_string_append (out, "The most that could be gained:\n");
+      any = TRUE;
+      append_gain (out, one);
+    }
 }
 
 static void
@@ -371,9 +396,10 @@ gemem_explanation_append (GString *out, const GememExplanation *explanation)
 static const char *
 cause_name (GememCause cause)
 {
-  static const char *const names[] = { "untold",     "request-too-large", "limit",
-                                       "too-little", "fragmentation",     "held-outside",
-                                       "enough-free" };
+  static const char *const names[] = {
+    "untold",        "request-too-large", "limit", "too-little",
+    "fragmentation", "held-outside",      "full",  "enough-free"
+  };
 
   return names[cause];
 }

@@ -98,6 +98,53 @@ derive (GememExplanation *explanation)
 
 /* ---- the cause */
 
+/* What a process holds beside an allocator in any case: CUDA's context and kernels, handles of libraries. */
+#define COMMONLY_BESIDE (G_GUINT64_CONSTANT (1) << 30)
+
+/* TRUE if @part may be more than @whole, as they are rounded. */
+static gboolean
+may_exceed (const GememFigure *part, const GememFigure *whole)
+{
+  return part->known && whole->known && !exceeds (whole, part);
+}
+
+/* TRUE if others than this process hold something that is more than a rounding. */
+static gboolean
+has_others (const GememExplanation *explanation)
+{
+  const GememFigure *others = FIGURE (OTHERS)->known ? FIGURE (OTHERS) : FIGURE (ELSEWHERE);
+
+  return others->known && others->bytes > others->error;
+}
+
+/* TRUE if what lies idle is so little that no setting is the answer: a fiftieth of what is held. */
+static gboolean
+is_used_up (const GememExplanation *explanation)
+{
+  return FIGURE (IDLE)->known && FIGURE (RESERVED)->known && FIGURE (TOTAL)->known
+         && FIGURE (IDLE)->bytes < FIGURE (RESERVED)->bytes / 50
+         && FIGURE (RESERVED)->bytes > FIGURE (TOTAL)->bytes / 2;
+}
+
+/* TRUE if what is held outside the allocator is what every process has there, and less than the program itself @wanted. */
+static gboolean
+is_common (const GememExplanation *explanation, const GememFigure *wanted)
+{
+  return !has_others (explanation) && FIGURE (OUTSIDE)->bytes < COMMONLY_BESIDE && wanted->known
+         && wanted->bytes > FIGURE (TOTAL)->bytes / 2;
+}
+
+/* TRUE if nine tenths of the device are in use, and the rest that is not free is what a process has in any case; what
+ * is reserved is not known. */
+static gboolean
+is_nearly_all (const GememExplanation *explanation)
+{
+  const GememFigure *total = FIGURE (TOTAL), *used = FIGURE (ALLOCATED), *free = FIGURE (FREE);
+
+  return total->known && used->known && free->known && used->bytes > total->bytes / 10 * 9
+         && total->bytes - MIN (total->bytes, used->bytes) < free->bytes + COMMONLY_BESIDE;
+}
+
 static GememCause
 cause_of (const GememExplanation *explanation)
 {
@@ -106,11 +153,13 @@ cause_of (const GememExplanation *explanation)
 
   set_sum (&wanted, FIGURE (ALLOCATED), asked);
   set_sum (&beyond, FIGURE (RESERVED), asked);
+  set_sum (&beyond, FIGURE (ALLOCATED), asked); /* where what is reserved is not known */
   set_sum (&unused, free, FIGURE (IDLE));
   if (exceeds (asked, FIGURE (TOTAL)) || exceeds (FIGURE (NEEDED), FIGURE (TOTAL)))
     return GEMEM_CAUSE_TOO_LARGE;
   if (FIGURE (LIMITED)->known
-      || (exceeds (&beyond, FIGURE (ALLOWED)) && (!free->known || !exceeds (asked, free))))
+      || (exceeds (&beyond, FIGURE (ALLOWED)) && (!free->known || !exceeds (asked, free)))
+      || (may_exceed (&beyond, FIGURE (ALLOWED)) && exceeds (free, asked)))
     return GEMEM_CAUSE_LIMIT;
   if (exceeds (&wanted, FIGURE (TOTAL)))
     return GEMEM_CAUSE_TOO_LITTLE;
@@ -119,9 +168,14 @@ cause_of (const GememExplanation *explanation)
   if (free->known && free->bytes >= asked->bytes)
     return GEMEM_CAUSE_FREE;
   if (unused.known && unused.bytes >= asked->bytes)
-    return GEMEM_CAUSE_PIECES;
+    return is_used_up (explanation) && !has_others (explanation) ? GEMEM_CAUSE_FULL
+                                                                 : GEMEM_CAUSE_PIECES;
   set_sum (&others, &unused, FIGURE (OUTSIDE));
-  return others.known && others.bytes >= asked->bytes ? GEMEM_CAUSE_OUTSIDE : GEMEM_CAUSE_UNTOLD;
+  if (!others.known)
+    return is_nearly_all (explanation) ? GEMEM_CAUSE_FULL : GEMEM_CAUSE_UNTOLD;
+  if (others.bytes < asked->bytes)
+    return GEMEM_CAUSE_UNTOLD;
+  return is_common (explanation, &wanted) ? GEMEM_CAUSE_FULL : GEMEM_CAUSE_OUTSIDE;
 }
 
 /* ---- gains */

@@ -12,6 +12,8 @@ unset MAKEFLAGS MFLAGS MAKELEVEL
 made () { run 0 make -s gemem-sim; run 0 ./gemem-sim list allocators --names; } # the copy's own one
 known () { check "make has a rule for $1" make -n "$1"; }
 
+check 'each program of make check-long has a log' sh -c 'for test in tests/*/long-*.c; do grep -q "^${test%.c}\.log:" Makefile || exit 1; done'
+
 touch before
 made; lacks out '^mine$'; says out '^direct$'
 check 'where nothing changed, nothing is written' sh -c 'test -z "$(find sources.am Makefile.in Makefile -newer before)"'

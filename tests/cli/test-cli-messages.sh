@@ -55,6 +55,20 @@ message 'CUDA out of memory. Tried to allocate 6.00 GiB (GPU 0; 6.00 GiB total c
 run 3 gemem-sim message.log; says out 'Truly too little' # 6.00 may be less than 6.00: the message does not decide
 message 'CUDA out of memory. Tried to allocate 1.39 GiB (GPU 0; 6.00 GiB total capacity; 4.04 GiB already allocated; 478.00 MiB free; 4.15 GiB reserved in total by PyTorch)'
 run 3 gemem-sim message.log; says out 'Memory outside PyTorch is in the way: 1\.383 GiB of other processes, or of this one'; lacks out 'expandable' # that release does not know it
+# what every process has beside PyTorch is not the cause, nor what rounding leaves for others; a setting that gains too little is not offered
+message "CUDA out of memory. Tried to allocate 64.00 MiB. GPU 0 has a total capacity of 15.32 GiB of which 23.75 MiB is free. Including non-PyTorch memory, this process has 15.30 GiB memory in use. $now 15.14 GiB is allocated by PyTorch, and 30.78 MiB is reserved by PyTorch but unallocated."
+explains 3 message.log full 'at_most_bytes=32275169'; run 3 gemem-sim message.log
+says out '^Too little is left: PyTorch has 15\.14 GiB of the device.s 15\.32 GiB in use, 64\.00 MiB'; lacks out 'expandable|other processes'
+check 'at most ten lines of a full device' sh -c "test \$(wc -l <'$out') -le 10"
+message "CUDA out of memory. Tried to allocate 1.49 GiB. GPU 0 has a total capacity of 1.96 GiB of which 1.41 GiB is free. Including non-PyTorch memory, this process has 566.28 MiB memory in use. $now 402.40 MiB is allocated by PyTorch, and 35.61 MiB is reserved by PyTorch but unallocated."
+explains 3 message.log full ''
+message "CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 16.49 GiB of which 9.75 MiB is free. Including non-PyTorch memory, this process has 16.48 GiB memory in use. $now 16.34 GiB is allocated by PyTorch, and 13.09 MiB is reserved by PyTorch but unallocated."
+explains 3 message.log full ''; run 3 gemem-sim message.log; says out 'expandable_segments:True   # 13\.09 MiB'
+message "CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total capacity of 8.00 GiB of which 1.00 GiB is free. Including non-PyTorch memory, this process has 6.99 GiB memory in use. $now 2.00 GiB is allocated by PyTorch, and 500.00 MiB is reserved by PyTorch but unallocated."
+explains 3 message.log held-outside ''; run 3 gemem-sim message.log; says out 'this process \(CUDA, other libraries\)\. 4'
+# a limit that the sum reaches as its figures are rounded, where the device has plenty
+message "CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 13.72 GiB of which 5.37 GiB is free. Including non-PyTorch memory, this process has 8.35 GiB memory in use. 8.23 GiB allowed; $now 8.21 GiB is allocated by PyTorch, and 8.47 MiB is reserved by PyTorch but unallocated."
+explains 3 message.log limit ''; run 3 gemem-sim message.log; check 'at most ten lines of a limit' sh -c "test \$(wc -l <'$out') -le 10"
 message 'HIP out of memory. Tried to allocate 8.54 GiB. GPU 0 has a total capacity of 15.92 GiB of which 0 bytes is free. Of the allocated memory 3.97 GiB is allocated by PyTorch, and 9.27 GiB is reserved by PyTorch but unallocated.'
 explains 3 message.log fragmentation "free_bytes=0"
 message 'RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 0; 60.97 GiB total capacity; 55.00 GiB already allocated; 55.10 GiB current active; 1.00 GiB free; 58.00 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation.'
@@ -139,7 +153,11 @@ message '| NVIDIA-SMI 550.54  Driver Version: 550.54  CUDA Version: 12.4 |' '| N
 explains 3 message.log untold "used_bytes=$((15552 * M)) total_bytes=$((16384 * M)) free_bytes=$((832 * M))"
 # PyTorch 2.11 with backend:cudaMallocAsync, as a dry run prints it; servers of models
 message 'torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)' 'Currently allocated     : 1024.00 MiB' 'Requested               : 100.00 GiB' 'Device limit            : 23.52 GiB' 'Free (according to CUDA): 22.52 GiB' 'PyTorch limit (set by user-supplied memory fraction)' '                        : 17179869184.00 GiB'
-explains 4 message.log request-too-large "asked_bytes=$((100 * G)) allocated_bytes=$G"; lacks out '"allowed_bytes"'
+explains 4 message.log request-too-large "asked_bytes=$((100 * G)) allocated_bytes=$G"; lacks out '"allowed_bytes"'; lacks out '_record_memory_history' # it refuses that
+message 'torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)' 'Currently allocated     : 2.29 GiB' 'Requested               : 161.62 MiB' 'Device limit            : 3.00 GiB' 'Free (according to CUDA): 440.66 MiB' 'PyTorch limit (set by user-supplied memory fraction)' '                        : 2.40 GiB'
+explains 3 message.log limit ''
+message 'torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)' 'Currently allocated     : 2.87 GiB' 'Requested               : 12.00 MiB' 'Device limit            : 3.00 GiB' 'Free (according to CUDA): 4.93 MiB' 'PyTorch limit (set by user-supplied memory fraction)' '                        : 17179869184.00 GiB'
+explains 3 message.log full ''; run 3 gemem-sim message.log; says out '^Too little is left: PyTorch has 2\.870 GiB'
 message "ValueError: To serve at least one request with the models's max seq len (32768), (4.00 GiB KV cache is needed, which is larger than the available KV cache memory (3.00 GiB)."; explains 3 message.log limit "asked_bytes=$((4 * G)) allowed_bytes=$((3 * G))"
 message 'ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.'; run 3 gemem-sim message.log; says out '^The model and what a step of it takes leave nothing'; lacks out 'was refused'
 message 'ValueError: Free memory on device cuda:0 (3.25/23.5 GiB) on startup is less than desired GPU memory utilization (0.9, 21.15 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.'
@@ -148,6 +166,36 @@ message 'XlaRuntimeError: RESOURCE_EXHAUSTED: Ran out of memory in memory space 
 run 4 gemem-sim message.log; says out '^It does not fit: all buffers of the program take 16\.50 GiB, the device has 15\.25 GiB\.'
 message 'RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.'; run 3 gemem-sim message.log; says out "SGLang's message"
 message 'ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 4563402752'; explains 3 message.log untold 'asked_bytes=4563402752'
+
+# what is not the GPU's memory, and what no memory would help: said so, and no setting is offered
+says_of () { # TEXT... PATTERN: the screen of that text, ten lines at most
+  text=$1; shift; message "$text"; run 3 gemem-sim message.log
+  for pattern in "$@"; do says out "$pattern"; done; lacks out 'ALLOC_CONF'
+  check "at most ten lines: $text" sh -c "test \$(wc -l <'$out') -le 10"
+}
+says_of 'RuntimeError: CUDA out of memory. Tried to allocate more than 1EB memory.' '^The size asked for is none of a tensor'
+says_of "RuntimeError: DataLoader worker (pid 4124) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory." '/dev/shm of the host, which is full'
+says_of 'ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).' '/dev/shm of the host'
+says_of 'RuntimeError: DataLoader worker (pid 4124) is killed by signal: Killed. ' '^It may be memory of the host'
+says_of '[E] failed (exitcode: -9) local_rank: 0 (pid: 1234) of binary: /usr/bin/python' '^It may be memory of the host'
+for text in '[1.2] Out of memory: Killed process 12345 (python) total-vm:123kB' 'Memory cgroup out of memory: Killed process 1 (python)' 'slurmstepd: error: Detected 1 oom_kill event in StepId=1.batch.' 'Reason: OOMKilled  Exit Code: 137'; do says_of "$text" "^The kernel ended the process because the host's memory"; done
+says_of 'numpy.core._exceptions._ArrayMemoryError: Unable to allocate 7.45 GiB for an array with shape (1000000000,) and data type float64' "the host's memory ran out" '^A request of 7\.450 GiB'
+says_of 'triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456, Hardware limit: 101376.' "memory is not short"
+says_of 'Error: model requires more system memory (5.6 GiB) than is available (3.4 GiB)' 'of 5\.600 GiB was refused; why cannot be told\. 3\.400 GiB were free'
+# others, as public threads and wheels show them
+message 'RuntimeError: MPS backend out of memory (MPS allocated: 8.00 GB, other allocations: 1.02 GB, max allowed: 9.07 GB). Tried to allocate 256.00 MB on private pool.'; explains 3 message.log limit "asked_bytes=$((256 * M)) reserved_bytes=$((8 * G))"
+message "The model's max seq len (32768) is larger than the maximum number of tokens that can be stored in KV cache (19264)."; run 3 gemem-sim message.log; says out 'lower max_model_len'
+message 'RuntimeError: CUDA out of memory occurred when warming up sampler with 256 dummy requests.'; run 3 gemem-sim message.log; says out 'lower gpu_memory_utilization or max_num_seqs'
+message 'RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}'; run 3 gemem-sim message.log; says out 'stands above it in the log'
+message 'Some modules are dispatched on the CPU or the disk. Make sure you have enough GPU RAM'; run 3 gemem-sim message.log; says out 'more than the GPUs had free'
+message 'RESOURCE_EXHAUSTED: Failed to allocate request for 32.00GiB (34359738368B) on device ordinal 0'; explains 3 message.log untold 'asked_bytes=34359738368'
+message 'cuda_driver.cc:1101] failed to allocate 7.43GiB (7980000000 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory'; explains 3 message.log untold 'asked_bytes=7980000000'
+message 'Underlying backend ran out of memory trying to instantiate command buffer with 3 (total of 9 alive graphs in the process).'; run 3 gemem-sim message.log; says out 'XLA_PYTHON_CLIENT_MEM_FRACTION'
+message "Error: 'err == cudaSuccess' failed: alloc fail type FlatData dev 0 space Device stream 0x55 size 10240000000 bytes (cudaMalloc error out of memory [2])"; explains 3 message.log untold 'asked_bytes=10240000000'
+message '[E] Error Code 2: OutOfMemory (Requested size was 8589934592 bytes.)'; explains 3 message.log untold "asked_bytes=$((8 * G))"
+message '[W] [TRT] Requested amount of GPU memory (8589934592 bytes) could not be allocated.'; explains 3 message.log untold "asked_bytes=$((8 * G))"
+message "Cuda failure 'out of memory'"; run 3 gemem-sim message.log; says out 'NCCL asks the driver'
+for text in 'RuntimeError: CUDA driver error: out of memory' 'torch.OutOfMemoryError: Allocation on device ' 'CUDA runtime error in ::cudaMallocAsync(ptr, n): out of memory (b.h:1)'; do message "$text"; run 3 gemem-sim message.log; says out 'CUDA call that was refused memory'; done
 
 # who holds the memory: the table, -q, and CSV with its columns in any order
 message '| NVIDIA-SMI 550.54  Driver Version: 550.54  CUDA Version: 12.4 |' '| N/A   30C    P0   62W / 400W |  79012MiB /  81920MiB |  0%   Default |' \

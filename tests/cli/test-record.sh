@@ -54,6 +54,8 @@ order='alloc 1 size=1048576 stream=1;alloc 2 size=2097152;event-record 1 stream=
 work='alloc 1 size=1048576;alloc 2 size=1048576 stream=1;work stream=1;work stream=2;alloc 3 size=1048576 stream=1;free 2 stream=1;work stream=1;event-record 1 stream=1'\
 ';event-wait 1 stream=2;work stream=2;stream-sync aux=1 stream=2;stream-sync stream=1;device-sync;work;stream-sync aux=1;work stream=1;work;stream-sync aux=1'\
 ';stream-sync aux=1 stream=1;free 1;free 3 stream=1'
+blocking='alloc 1 size=1048576 stream=1;free 1 stream=1;event-record 1 stream=1;event-wait 1;alloc 2 size=2097152;work stream=2'\
+';event-record 2;event-wait 2 stream=3;work stream=3;event-record 3 stream=3;event-wait 3;stream-sync aux=1;use-on-stream 2 stream=2;free 2 stream=2'
 pools='alloc 1 size=1048576 pool=1;alloc 2 size=1048576;alloc 3 size=2097152 pool=1;free 1;free 2;free 3;device-sync;trim'
 attributes='settings tag="release_threshold=67108864B";settings tag="release_threshold=67108864B,reuse_allow_opportunistic=no";alloc 1 size=1048576'\
 ';settings tag="release_threshold=67108864B,trim_to=33554432B,reuse_allow_opportunistic=no";trim'\
@@ -66,6 +68,7 @@ for how in link dlsym proc; do
   records "$how: allocations" "$basic" "$driver" $how basic
   records "$how: streams and events" "$order" "$driver" $how streams
   records "$how: work of streams, once where more of it changes nothing" "$work" "$driver" $how work
+  records "$how: streams that block" "$blocking" "$driver" $how blocking
   records "$how: pools" "$pools" "$driver" $how pools
   records "$how: attributes of pools" "$attributes" "$driver" $how attributes
   records "$how: a pool with a limit" "$limit" "$driver" $how limit
@@ -102,8 +105,10 @@ records "before main() and after exit()" "$basic;alloc 4 size=100000 device=host
 unset RECORD_EARLY
 
 # ---- the runtime, in a plugin's own scope; what it asks of the driver is not counted again
-records "the runtime" 'alloc 1 size=3145728;alloc 2 size=2097152;alloc 3 size=1048576 stream=1;alloc 4 size=4096 device=host;alloc 5 size=1048576 tag="managed"'\
-';free 2;free 1;use-on-stream 3;free 3;free 4 device=host;free 5;device-sync' "$host" "$plugin" all
+records "the runtime" 'alloc 1 size=3145728;alloc 2 size=2097152;event-record 1;event-wait 1 stream=1;alloc 3 size=1048576 stream=1;alloc 4 size=4096 device=host;alloc 5 size=1048576 tag="managed"'\
+';event-record 2 stream=1;event-wait 2;free 2;free 1;use-on-stream 3;free 3;free 4 device=host;free 5;device-sync' "$host" "$plugin" all
+records "streams of the runtime that block" 'alloc 1 size=1048576 stream=1;free 1 stream=1;alloc 2 size=1048576 stream=2;free 2 stream=2;alloc 3 size=1048576 stream=3;free 3 stream=3'\
+';event-record 1 stream=1;event-wait 1;event-record 2 stream=3;event-wait 2;alloc 4 size=1048576;free 4' "$host" "$plugin" streams
 records "cudaGetDriverEntryPoint" 'alloc 1 size=1048576;alloc 2 size=5242880;free 2;free 1' "$host" "$plugin" entry
 records "cudaDeviceReset" 'alloc 1 size=1048576;free 1' "$host" "$plugin" reset
 run 0 gemem-record "$host" "$plugin" next; says err 'made no CUDA calls'
@@ -135,7 +140,7 @@ if [ $? -eq 77 ]; then skip "calls of CUDA 13 that give a stream work" "the CUDA
   records "every call of CUDA 13 that gives a stream work, with its arguments" "$(seq -f 'work stream=%.0f' -s ';' 16)" "$host" "$rare" batches
 fi
 # eight calls on the legacy and on the thread's default stream, each followed by a copy to the host
-records "fills and copies within the device are work of the default stream" "$(seq 8 | sed 's/.*/work;stream-sync aux=1;work stream=1;stream-sync aux=1 stream=1/' | paste -s -d ';')" "$host" "$rare" now
+records "fills and copies within the device are work of the default stream" "$(seq 8 | sed 's/.*/event-record 2 stream=1;event-wait 2;work;stream-sync aux=1;event-record 1;event-wait 1 stream=1;work stream=1;stream-sync aux=1 stream=1/; 1s/.*wait 2;//' | paste -s -d ';')" "$host" "$rare" now
 run 0 gemem-record "$host" "$rare" pools
 check "memory of a pool is where the pool is" test "$(events out.gmt | cut -d ';' -f 1)" = 'alloc 1 size=10 pool=1 device=3'
 if [ "$(events out.gmt | tr ';' '\n' | wc -l)" -gt 1 ]; then

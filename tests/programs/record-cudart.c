@@ -25,6 +25,8 @@
   F (cuMemHostAlloc) \
   F (cuMemFreeHost) \
   F (cuMemAllocManaged) \
+  F (cuStreamCreate) \
+  F (cuStreamCreateWithPriority) \
   F (cuStreamSynchronize) \
   F (cuCtxSynchronize) \
   F (cuDevicePrimaryCtxReset)
@@ -39,6 +41,9 @@ int cudaMallocHost (void **pointer, size_t size);
 int cudaHostAlloc (void **pointer, size_t size, unsigned flags);
 int cudaFreeHost (void *pointer);
 int cudaMallocManaged (void **pointer, size_t size, unsigned flags);
+int cudaStreamCreate (void **stream);
+int cudaStreamCreateWithFlags (void **stream, unsigned flags);
+int cudaStreamCreateWithPriority (void **stream, unsigned flags, int priority);
 int cudaStreamSynchronize (void *stream);
 int cudaDeviceSynchronize (void);
 int cudaDeviceReset (void);
@@ -107,6 +112,12 @@ RUNTIME (cudaHostAlloc, (void **pointer, size_t size, unsigned flags),
 RUNTIME (cudaFreeHost, (void *pointer), CALL (cuMemFreeHost, (void *) ) (pointer))
 RUNTIME (cudaMallocManaged, (void **pointer, size_t size, unsigned flags),
          CALL (cuMemAllocManaged, (void **, size_t, unsigned) ) (pointer, size, flags))
+RUNTIME (cudaStreamCreate, (void **stream),
+         CALL (cuStreamCreate, (void **, unsigned) ) (stream, CU_STREAM_DEFAULT))
+RUNTIME (cudaStreamCreateWithFlags, (void **stream, unsigned flags),
+         CALL (cuStreamCreate, (void **, unsigned) ) (stream, flags))
+RUNTIME (cudaStreamCreateWithPriority, (void **stream, unsigned flags, int priority),
+         CALL (cuStreamCreateWithPriority, (void **, unsigned, int) ) (stream, flags, priority))
 RUNTIME (cudaStreamSynchronize, (void *stream), CALL (cuStreamSynchronize, (void *) ) (stream))
 RUNTIME (cudaDeviceSynchronize, (void), CALL (cuCtxSynchronize, (void) ) ())
 RUNTIME (cudaDeviceReset, (void), CALL (cuDevicePrimaryCtxReset, (int) ) (0))

@@ -55,6 +55,7 @@
   F (cuMemUnmap, cuMemUnmap) \
   F (cuMemRetainAllocationHandle, cuMemRetainAllocationHandle) \
   F (cuStreamCreate, cuStreamCreate) \
+  F (cuStreamCreateWithPriority, cuStreamCreateWithPriority) \
   F (cuStreamDestroy, cuStreamDestroy_v2) \
   F (cuStreamSynchronize, cuStreamSynchronize) \
   F (cuStreamWaitEvent, cuStreamWaitEvent) \
@@ -432,6 +433,28 @@ work (int unused)
   CHECK (cu.cuMemFreeAsync (b, s));
 }
 
+/* Streams that block follow the default stream, and it them. */
+static void
+blocking (int unused)
+{
+  CUfunction kernel = find_kernel ();
+  CUstream s, t, apart;
+  CUdeviceptr a, b;
+  char byte;
+
+  CHECK (cu.cuStreamCreate (&s, CU_STREAM_DEFAULT));
+  CHECK (cu.cuStreamCreateWithPriority (&t, CU_STREAM_DEFAULT, -1));
+  CHECK (cu.cuStreamCreateWithPriority (&apart, CU_STREAM_NON_BLOCKING, -1));
+  CHECK (cu.cuMemAllocAsync (&a, MIB, s));
+  CHECK (cu.cuMemFreeAsync (a, s));
+  CHECK (cu.cuMemAllocAsync (&b, 2 * MIB, NULL)); /* behind s */
+  LAUNCH (apart);
+  LAUNCH (t);                            /* behind the default stream */
+  CHECK (cu.cuMemcpyDtoH (&byte, b, 1)); /* behind t */
+  CHECK (cu.cuStreamDestroy (t));
+  CHECK (cu.cuMemFreeAsync (b, apart));
+}
+
 static void
 devices (int unused)
 {
@@ -585,13 +608,13 @@ static const struct
   const char *name;
   void (*run) (int number);
 } deeds[] = {
-  { "basic", basic },     { "streams", streams }, { "pools", pools },
-  { "virtual", virtual }, { "host", host },       { "hostile", hostile },
-  { "end", end },         { "reset", reset },     { "release", release },
-  { "events", events },   { "capture", capture }, { "devices", devices },
-  { "forks", forks },     { "threads", threads }, { "own-streams", own_streams },
-  { "bench", bench },     { "work", work },       { "attributes", attributes },
-  { "limit", limit },
+  { "basic", basic },     { "streams", streams },   { "pools", pools },
+  { "virtual", virtual }, { "host", host },         { "hostile", hostile },
+  { "end", end },         { "reset", reset },       { "release", release },
+  { "events", events },   { "capture", capture },   { "devices", devices },
+  { "forks", forks },     { "threads", threads },   { "own-streams", own_streams },
+  { "bench", bench },     { "work", work },         { "attributes", attributes },
+  { "limit", limit },     { "blocking", blocking },
 };
 
 int

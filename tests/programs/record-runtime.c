@@ -18,6 +18,9 @@ int cudaFreeAsync (void *pointer, void *stream);
 int cudaMallocHost (void **pointer, size_t size);
 int cudaFreeHost (void *pointer);
 int cudaMallocManaged (void **pointer, size_t size, unsigned flags);
+int cudaStreamCreate (void **stream);
+int cudaStreamCreateWithFlags (void **stream, unsigned flags);
+int cudaStreamCreateWithPriority (void **stream, unsigned flags, int priority);
 int cudaDeviceSynchronize (void);
 int cudaDeviceReset (void);
 int cudaGetDriverEntryPoint (const char *symbol, void **function, unsigned long long flags,
@@ -78,6 +81,24 @@ entry_point (void)
   return 0;
 }
 
+/* The default stream follows the first and the third. */
+static int
+streams (void)
+{
+  void *stream[3], *a;
+  CHECK (cudaStreamCreate (&stream[0]));
+  CHECK (cudaStreamCreateWithFlags (&stream[1], 1));
+  CHECK (cudaStreamCreateWithPriority (&stream[2], 0, -1));
+  for (int i = 0; i < 3; i++)
+    {
+      CHECK (cudaMallocAsync (&a, MIB, stream[i]));
+      CHECK (cudaFreeAsync (a, stream[i]));
+    }
+  CHECK (cudaMallocAsync (&a, MIB, NULL));
+  CHECK (cudaFreeAsync (a, NULL));
+  return 0;
+}
+
 static int
 reset (void)
 {
@@ -90,8 +111,9 @@ reset (void)
 EXPORT int
 record_plugin (const char *what)
 {
-  return strcmp (what, "all") == 0     ? all_kinds ()
-         : strcmp (what, "entry") == 0 ? entry_point ()
-         : strcmp (what, "next") == 0  ? record_marker () != 2
-                                       : reset ();
+  return strcmp (what, "all") == 0       ? all_kinds ()
+         : strcmp (what, "streams") == 0 ? streams ()
+         : strcmp (what, "entry") == 0   ? entry_point ()
+         : strcmp (what, "next") == 0    ? record_marker () != 2
+                                         : reset ();
 }

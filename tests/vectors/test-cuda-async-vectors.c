@@ -32,8 +32,11 @@
 #define LEGACY 16 /* the number here of the stream that the files call "-" */
 #define STREAMS 17
 #define POOLS 8
-#define CAPTURE 7       /* the number here of the pool of a capture */
-#define JOIN_ID 1000000 /* of events that are no line of a file */
+#define CAPTURE 7 /* the number here of the pool of a capture */
+/* Events that are no line of a file: by which streams that block follow one another, which a journal does not hold, and by
+ * which a stream was behind a gate before the trace. */
+#define JOIN_ID 1000000
+#define GATE_ID (JOIN_ID + 1)
 #define TOTAL G_GUINT64_CONSTANT (85017493504)
 #define RANGE (5068 * G_GUINT64_CONSTANT (33554432))
 #define FAILED G_MAXUINT64
@@ -187,6 +190,13 @@ add_call (Pool *pool, JournalRecord record)
   g_byte_array_append (pool->journal, (const guint8 *) &record, sizeof record);
 }
 
+/* The handle of a stream, as a journal has it. */
+static guint64
+handle_of (guint64 stream)
+{
+  return stream == LEGACY ? 0 : (stream + 1) << 8;
+}
+
 static void
 begin_journal (Pool *pool, guint64 max)
 {
@@ -219,7 +229,7 @@ add_attributes (Pool *pool, const GememCudaPoolParams *params)
 static void
 call_of (Pool *pool, const GememTraceEvent *event)
 {
-  const guint64 stream = event->stream + 100; /* a handle */
+  const guint64 stream = handle_of (event->stream);
   const guint64 *place = g_hash_table_lookup (pool->places, &event->id);
   JournalRecord record = { .r = stream };
 
@@ -244,6 +254,8 @@ call_of (Pool *pool, const GememTraceEvent *event)
       break;
     case GEMEM_EVENT_EVENT_RECORD:
     case GEMEM_EVENT_EVENT_WAIT:
+      if (event->id == JOIN_ID)
+        return;
       record.call = event->kind == GEMEM_EVENT_EVENT_RECORD ? JOURNAL_EVENT_RECORD
                                                             : JOURNAL_EVENT_WAIT;
       record.p = event->id + 1;
@@ -349,8 +361,8 @@ write_gates (const Replay *replay, Pool *pool)
     for (guint i = 0; replay->works[gate] != 0 && i < STREAMS; i++)
       if (i != gate && (behind[i] >> gate & 1) != 0)
         {
-          write_mark (pool, FALSE, JOIN_ID, gate);
-          write_mark (pool, TRUE, JOIN_ID, i);
+          write_mark (pool, FALSE, GATE_ID, gate);
+          write_mark (pool, TRUE, GATE_ID, i);
         }
 }
 
@@ -370,6 +382,9 @@ begin_trace (const Replay *replay, Pool *pool, guint64 max, const char *spec, co
   pool->trace = gemem_trace_create (pool->path, NULL, &pool->info, &error);
   g_assert_no_error (error);
   begin_journal (pool, max);
+  for (guint i = 0; i < LEGACY; i++)
+    if (replay->blocking[i])
+      add_call (pool, (JournalRecord){ .call = JOURNAL_STREAM_CREATE, .r = handle_of (i), .q = 1 });
   add_attributes (pool, &((GememCudaPool *) pool->allocator)->params);
   write_gates (replay, pool);
 }
@@ -775,7 +790,7 @@ run_open (Replay *replay, guint stream)
     for (guint s = 0; replay->pools[i].trace != NULL && s < STREAMS; s++)
       if (behind[s] == 0)
         add_call (&replay->pools[i],
-                  (JournalRecord){ .call = JOURNAL_STREAM_SYNC, .q = 1, .r = s + 100 });
+                  (JournalRecord){ .call = JOURNAL_STREAM_SYNC, .q = 1, .r = handle_of (s) });
 }
 
 /* ---- graphs */

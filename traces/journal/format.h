@@ -19,9 +19,10 @@
 #include <stdint.h>
 
 #define JOURNAL_MAGIC "\x89GMJ\r\n\x1a\n"
-#define JOURNAL_VERSION 3
-#define JOURNAL_TEXT_STACKS 1 /* version whose call stacks are strings; still read */
-#define JOURNAL_WITH_WORK 3   /* from this version on, the recorder writes JOURNAL_WORK */
+#define JOURNAL_VERSION 4
+#define JOURNAL_TEXT_STACKS 1  /* version whose call stacks are strings; still read */
+#define JOURNAL_WITH_WORK 3    /* from this version on, the recorder writes JOURNAL_WORK */
+#define JOURNAL_WITH_STREAMS 4 /* from this version on, JOURNAL_STREAM_CREATE */
 #define JOURNAL_BLOCK 65536u
 #define JOURNAL_SLOT 64u
 #define JOURNAL_SLOTS (JOURNAL_BLOCK / JOURNAL_SLOT)
@@ -56,7 +57,8 @@ typedef enum
   JOURNAL_POOL_SET = 17,     /* p pool, the current one of the device from now on */
   /* p pool: a pool of the device; its default pool unless the program created it */
   JOURNAL_POOL_DEFAULT = 18,
-  JOURNAL_STREAM_SYNC = 19,    /* r stream; q 1: asked, and it was done */
+  JOURNAL_STREAM_SYNC =
+      19, /* r stream; q 1: asked, and it was done; 2: a copy to the host on it was done */
   JOURNAL_STREAM_DESTROY = 20, /* r stream */
   JOURNAL_EVENT_RECORD = 21,   /* p event, r stream */
   JOURNAL_EVENT_WAIT = 22,     /* p event, r stream */
@@ -88,6 +90,8 @@ typedef enum
   JOURNAL_WORK = 38,
   /* p pool, q number of the attribute (CUmemPool_attribute, 1 to 4), r its value */
   JOURNAL_POOL_ATTRIBUTE = 39,
+  /* r stream, q 1: it and the legacy default stream follow one another, 0: it is non-blocking */
+  JOURNAL_STREAM_CREATE = 40,
   JOURNAL_CALL_COUNT
 } JournalCall;
 
@@ -185,6 +189,14 @@ journal_parts_work (uint32_t call)
 {
   return call != JOURNAL_WORK && call != JOURNAL_REQUEST && call != JOURNAL_REQUEST_END
          && call != JOURNAL_PLACE && !journal_has_place (call);
+}
+
+/* Whether the stream of handle @stream is the default one of a thread, which follows the legacy one: these have the lower
+ * bits of no pointer. */
+static inline int
+journal_is_per_thread (uint64_t stream)
+{
+  return (stream & 0xff) == 2;
 }
 
 /* Number of slots after @record that belong to it. */

@@ -64,6 +64,24 @@ typedef struct
   guint64 device; /* of the stream that recorded it last */
 } JournalMark;
 
+/* A stream that follows the legacy default stream of its device, and is followed by it. */
+typedef struct
+{
+  guint64 number; /* in the trace; 0: it has done nothing yet */
+  guint64 event;  /* in the trace, by which the legacy stream waits for it; 0: none yet */
+  guint64 seen;   /* acts of the legacy stream that it follows */
+  guint16 device;
+  gboolean acted; /* since the legacy stream followed it */
+} JournalFollower;
+
+/* The legacy default stream of a device. */
+typedef struct
+{
+  guint64 acts;  /* places in the order of work that it has taken */
+  guint64 event; /* by which others wait for it; 0: none yet */
+  GArray *acted; /* keys of followers that acted since it followed them; NULL: none ever did */
+} JournalLegacy;
+
 /* Where Python's main thread was at the calls up to number @sequence. */
 typedef struct
 {
@@ -100,6 +118,9 @@ struct _JournalState
   gboolean set_several; /* of several */
   gboolean unlimited;   /* a pool with a limit was not the only one */
   JournalPools told[JOURNAL_MAX_DEVICES];
+  gboolean told_streams; /* created streams are recorded */
+  GememIdMap *followers; /* key -> JournalFollower */
+  JournalLegacy legacy[JOURNAL_MAX_DEVICES];
   guint64 last_id, last_stream, last_event, last_pool, last_time;
   guint64 unknown, unseen; /* frees of unknown memory; frees that were not recorded */
   guint64 left_out[JOURNAL_LEFT_COUNT];
@@ -110,8 +131,42 @@ struct _JournalState
 };
 
 /* Appends an event; the pointer is valid until the next one. */
-GememTraceEvent *gemem_journal_emit (JournalState *state, GememEventKind kind, guint64 device,
-                                     guint64 id);
+static inline GememTraceEvent *
+gemem_journal_emit (JournalState *state, GememEventKind kind, guint64 device, guint64 id)
+{
+  const guint at = state->out->len;
+  GememTraceEvent *event;
+
+  g_array_set_size (state->out, at + 1); /* zeroed */
+  event = &g_array_index (state->out, GememTraceEvent, at);
+  event->kind = (guint8) kind;
+  event->time = state->time;
+  event->device = (guint16) device;
+  event->id = id;
+  event->stack = state->stack;
+  return event;
+}
+
+/* The number of @key in @map; a new @key gets *@last + 1. */
+static inline guint64
+gemem_journal_number_of (GememIdMap *map, guint64 key, guint64 *last)
+{
+  gboolean existed;
+  guint64 *number = gemem_idmap_insert (map, key, &existed);
+
+  if (!existed)
+    *number = ++*last;
+  return *number;
+}
+
+/* The number of the stream of @record in the trace. */
+static inline guint64
+gemem_journal_stream_of (JournalState *state, const JournalRecord *record)
+{
+  return record->r == 0 ? 0
+                        : gemem_journal_number_of (state->streams, record->r, &state->last_stream);
+}
+
 /* Appends the ALLOC of the memory of @record as a new block; returns its id. */
 guint64 gemem_journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
                                   JournalKind kind);
@@ -127,6 +182,13 @@ void gemem_journal_retain (JournalState *state, const JournalRecord *record);
 void gemem_journal_release (JournalState *state, const JournalRecord *record);
 void gemem_journal_map_page (JournalState *state, const JournalRecord *record);
 void gemem_journal_unmap (JournalState *state, const JournalRecord *record);
+
+/* legacy.c: streams that follow the legacy default stream.  A stream is made and ends by the calls @record; before what
+ * else takes a place in the order of a stream, act() appends the events by which it follows others.  O(1) amortised. */
+void gemem_journal_legacy_create (JournalState *state, const JournalRecord *record);
+void gemem_journal_legacy_destroy (JournalState *state, const JournalRecord *record);
+void gemem_journal_legacy_act (JournalState *state, const JournalRecord *record);
+void gemem_journal_legacy_clear (JournalState *state);
 
 /* requests.c */
 JournalRequests *gemem_journal_requests_new (void);

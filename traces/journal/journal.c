@@ -465,7 +465,7 @@ read_header (JournalReader *reader, GError **error)
   if (info->allocator == NULL) /* all that is in it are calls */
     {
       info->flags |= GEMEM_TRACE_HAS_ORDER;
-      gemem_journal_state_order (reader->state, header->version >= JOURNAL_WITH_WORK);
+      gemem_journal_state_order (reader->state, header->version);
       if (header->version >= JOURNAL_WITH_WORK && header->attributes != 0)
         {
           info->flags |= GEMEM_TRACE_HAS_SETTINGS;

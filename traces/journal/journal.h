@@ -36,7 +36,7 @@ void gemem_journal_state_add_string (JournalState *state, const JournalRecord *r
 void gemem_journal_state_add_place (JournalState *state, const JournalRecord *record);
 /* The trace tells how pools are set (GEMEM_TRACE_HAS_SETTINGS); before the first call. */
 void gemem_journal_state_attributes (JournalState *state);
-/* The trace tells the order of streams (GEMEM_TRACE_HAS_ORDER), and @with_work which of them have
- * got work; before the first call. */
-void gemem_journal_state_order (JournalState *state, gboolean with_work);
+/* The trace tells the order of streams (GEMEM_TRACE_HAS_ORDER), as far as a recorder that writes @version of the journal
+ * does; before the first call. */
+void gemem_journal_state_order (JournalState *state, guint version);
 void gemem_journal_state_end (JournalState *state);

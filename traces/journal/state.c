@@ -46,6 +46,7 @@ gemem_journal_state_new (GememTraceInfo *info, const GememReadOptions *options)
   state->stacks = gemem_idmap_new (sizeof (guint64));
   state->places = g_array_new (FALSE, FALSE, sizeof (JournalPlace));
   state->busy = gemem_idmap_new (0);
+  state->followers = gemem_idmap_new (sizeof (JournalFollower));
   state->joined = gemem_idmap_new (sizeof (guint64));
   state->tags = gemem_idmap_new (sizeof (guint64));
   state->symbols = gemem_symbols_new (info);
@@ -58,9 +59,10 @@ gemem_journal_state_free (JournalState *state)
   GememIdMap *const maps[] = { state->blocks,  state->physical, state->handles, state->mappings,
                                state->streams, state->events,   state->pools,   state->threads,
                                state->stacks,  state->joined,   state->tags,    state->foreign,
-                               state->busy };
+                               state->busy,    state->followers };
   for (guint i = 0; i < G_N_ELEMENTS (maps); i++)
     gemem_idmap_free (maps[i]);
+  gemem_journal_legacy_clear (state);
   g_array_unref (state->places);
   gemem_symbols_free (state->symbols);
   gemem_journal_requests_free (state->requests);
@@ -68,23 +70,6 @@ gemem_journal_state_free (JournalState *state)
 }
 
 /* ---- numbers and tags */
-
-/* Returns the number of @key in @map; a new @key gets *@last + 1. */
-static guint64
-number_of (GememIdMap *map, guint64 key, guint64 *last)
-{
-  gboolean existed;
-  guint64 *number = gemem_idmap_insert (map, key, &existed);
-  if (!existed)
-    *number = ++*last;
-  return *number;
-}
-
-static guint64
-stream_of (JournalState *state, const JournalRecord *record)
-{
-  return record->r == 0 ? 0 : number_of (state->streams, record->r, &state->last_stream);
-}
 
 /* Returns the pool with @handle; a new pool gets the next number and has its memory on @device. */
 static JournalPool *
@@ -125,7 +110,7 @@ tag_of (JournalState *state, const JournalRecord *record, JournalKind kind)
 {
   static const char *const kinds[] = { "", "managed", "physical", "array", "registered" };
   guint64 threads = gemem_idmap_count (state->threads);
-  guint64 thread = number_of (state->threads, record->thread, &threads) - 1;
+  guint64 thread = gemem_journal_number_of (state->threads, record->thread, &threads) - 1;
   gboolean existed;
   guint64 *tag = gemem_idmap_insert (state->tags, thread << 32 | kind, &existed);
 
@@ -170,25 +155,11 @@ gemem_journal_state_add_string (JournalState *state, const JournalRecord *record
 
 /* ---- events */
 
-GememTraceEvent *
-gemem_journal_emit (JournalState *state, GememEventKind kind, guint64 device, guint64 id)
-{
-  guint at = state->out->len;
-  g_array_set_size (state->out, at + 1); /* zeroed */
-  GememTraceEvent *event = &g_array_index (state->out, GememTraceEvent, at);
-  event->kind = (guint8) kind;
-  event->time = state->time;
-  event->device = (guint16) device;
-  event->id = id;
-  event->stack = state->stack;
-  return event;
-}
-
 guint64
 gemem_journal_emit_alloc (JournalState *state, const JournalRecord *record, guint64 address,
                           JournalKind kind)
 {
-  guint64 stream = stream_of (state, record);
+  guint64 stream = gemem_journal_stream_of (state, record);
   guint32 tag = tag_of (state, record, kind);
   JournalPool pool = pool_of (state, record);
   GememTraceEvent *event = gemem_journal_emit (state, GEMEM_EVENT_ALLOC, pool.device,
@@ -317,7 +288,7 @@ alloc (JournalState *state, const JournalRecord *record)
 static void
 refused (JournalState *state, const JournalRecord *record)
 {
-  guint64 stream = stream_of (state, record);
+  guint64 stream = gemem_journal_stream_of (state, record);
   GememTraceEvent *event = gemem_journal_emit (state, GEMEM_EVENT_OOM, record->device, 0);
   event->size = record->q;
   event->stream = stream;
@@ -335,7 +306,7 @@ busy_key (guint64 device, guint64 stream)
 static void
 work (JournalState *state, const JournalRecord *record)
 {
-  const guint64 stream = stream_of (state, record);
+  const guint64 stream = gemem_journal_stream_of (state, record);
 
   if (!state->with_work)
     return;
@@ -395,7 +366,7 @@ free_block (JournalState *state, const JournalRecord *record)
   stream = block.number;
   if (record->call == JOURNAL_FREE_ASYNC && record->r != block.stream)
     {
-      stream = stream_of (state, record);
+      stream = gemem_journal_stream_of (state, record);
       gemem_journal_emit (state, GEMEM_EVENT_USE_ON_STREAM, block.device, block.id)->stream =
           stream;
     }
@@ -410,7 +381,7 @@ request (JournalState *state, const JournalRecord *record)
   const GememTraceEvent made = { .time = state->time,
                                  .device = record->device,
                                  .stack = state->stack,
-                                 .stream = stream_of (state, record),
+                                 .stream = gemem_journal_stream_of (state, record),
                                  .id = begins && record->p != 0 ? ++state->last_id : 0 };
 
   if (begins)
@@ -497,7 +468,7 @@ wait_for_event (JournalState *state, const JournalRecord *record)
     }
   if (mark->device != record->device)
     return;
-  guint64 id = mark->number, stream = stream_of (state, record);
+  guint64 id = mark->number, stream = gemem_journal_stream_of (state, record);
   gemem_journal_emit (state, GEMEM_EVENT_EVENT_WAIT, record->device, id)->stream = stream;
 }
 
@@ -510,7 +481,7 @@ record_event (JournalState *state, const JournalRecord *record)
   if (!existed)
     mark->number = ++state->last_event;
   mark->device = record->device;
-  guint64 id = mark->number, stream = stream_of (state, record);
+  guint64 id = mark->number, stream = gemem_journal_stream_of (state, record);
   gemem_journal_emit (state, GEMEM_EVENT_EVENT_RECORD, record->device, id)->stream = stream;
 }
 
@@ -535,7 +506,7 @@ sync_event (JournalState *state, const JournalRecord *record)
   if (mark == NULL)
     return;
   guint64 id = mark->number, device = mark->device,
-          stream = number_of (state->streams, HOST_STREAM, &state->last_stream);
+          stream = gemem_journal_number_of (state->streams, HOST_STREAM, &state->last_stream);
   gemem_journal_emit (state, GEMEM_EVENT_EVENT_WAIT, device, id)->stream = stream;
   emit_sync (state, record, device, stream);
 }
@@ -632,6 +603,16 @@ pool_call (JournalState *state, const JournalRecord *record)
     }
 }
 
+/* TRUE if the call takes a place in the order of its stream. */
+static gboolean
+takes_place (const JournalRecord *record)
+{
+  return record->call == JOURNAL_ALLOC_ASYNC || record->call == JOURNAL_ALLOC_POOL
+         || record->call == JOURNAL_FREE_ASYNC || record->call == JOURNAL_WORK
+         || record->call == JOURNAL_EVENT_RECORD || record->call == JOURNAL_EVENT_WAIT
+         || (record->call == JOURNAL_STREAM_SYNC && record->q == 2);
+}
+
 void
 gemem_journal_state_take (JournalState *state, const JournalRecord *record, guint64 time,
                           GArray *events)
@@ -646,6 +627,8 @@ gemem_journal_state_take (JournalState *state, const JournalRecord *record, guin
       gemem_idmap_insert (state->foreign, record->p, NULL);
       return;
     }
+  if (takes_place (record))
+    gemem_journal_legacy_act (state, record);
   switch ((JournalCall) record->call)
     {
     case JOURNAL_ALLOC:
@@ -688,9 +671,13 @@ gemem_journal_state_take (JournalState *state, const JournalRecord *record, guin
       pool_call (state, record);
       break;
     case JOURNAL_STREAM_SYNC:
-      emit_sync (state, record, record->device, stream_of (state, record));
+      emit_sync (state, record, record->device, gemem_journal_stream_of (state, record));
+      break;
+    case JOURNAL_STREAM_CREATE:
+      gemem_journal_legacy_create (state, record);
       break;
     case JOURNAL_STREAM_DESTROY:
+      gemem_journal_legacy_destroy (state, record);
       gemem_idmap_remove (state->streams, record->r, NULL);
       break;
     case JOURNAL_EVENT_RECORD:
@@ -753,10 +740,11 @@ gemem_journal_state_attributes (JournalState *state)
 }
 
 void
-gemem_journal_state_order (JournalState *state, gboolean with_work)
+gemem_journal_state_order (JournalState *state, guint version)
 {
   state->ordered = TRUE;
-  state->with_work = with_work;
+  state->with_work = version >= JOURNAL_WITH_WORK;
+  state->told_streams = version >= JOURNAL_WITH_STREAMS;
 }
 
 void
