@@ -75,24 +75,32 @@ _STRUCTURED = "_coalesce _sparse_mm _sparse_sparse_matmul mm cat stack add _to_d
 _OF_SPARSE = "add index_select".split()  # read sizes of sparse tensors alone
 _READS = "_local_scalar_dense equal embedding"
 _OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _SHIFTS, _REDUCED, _ORDERED, _MOVED, _SIZED, _SPARSE, _READS)).split() + _RANDOM + _DRAWN + _UNDEFINED + _PRODUCTS
-_SELECT = ["nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_coalesce", "_local_scalar_dense"]
-_VIEWS = "detach_ requires_grad_ squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ rename_ _coalesced_".split()  # write no element
+_SELECT = ["nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_coalesce", "_sparse_sparse_matmul", "_local_scalar_dense"]
+_VIEWS = "detach_ requires_grad_ squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ rename_ _coalesced_ resize_ resize_as_ set_".split()  # write no element
 _KEY, _BACKWARD_KEY = "TESTING_ONLY_GenericMode", "TESTING_ONLY_GenericWrapper"
 SHOWN = "site-packages/gemem/known.py"  # where these functions stand in call stacks: in a package, not in the program
 _ASIDE = (os.path.dirname(os.path.abspath(__file__)) + os.sep, os.path.dirname(SHOWN) + "/")  # lines of gemem's begin with these
 _forms = itertools.count(1)
 
 class Value(collections.namedtuple("Value", "number bytes assumed raw", defaults=(None,))):
-    """What the host reads: an integer of 4 or 8 bytes, or the bytes of a tensor; RAW: as they are where the type is changed on the host."""
+    """What the host reads: an integer of 4 or 8 bytes, or a tensor; RAW: the one whose memory is copied, of another type or order than BYTES, into which the host turns it."""
+
+    @property
+    def memory(self):
+        return self.bytes if self.raw is None else self.raw
+
+    def is_long(self):
+        """Whether it is too long for what looks at copies to the host (values.py)."""
+        return self.bytes is not None and max(self.bytes.nbytes, self.memory.nbytes) > LIST
 
     def fits(self, size):
-        return size in (4, 8) if self.bytes is None else size in (self.bytes.nbytes, getattr(self.raw, "nbytes", None))
+        return size in (4, 8) if self.bytes is None else size == self.memory.nbytes
 
     def give(self, address, size):
         if self.bytes is None:
             ctypes.memmove(address, struct.pack({4: "i", 8: "q"}[size], self.number), size)
         else:
-            ctypes.memmove(address, (self.bytes if self.bytes.nbytes == size else self.raw).data_ptr(), size)
+            ctypes.memmove(address, self.memory.data_ptr(), size)
 
 
 class Unknown(Exception):
@@ -140,6 +148,7 @@ class _SparseRef(object):
 
 
 _NUMBERS = {int, float, bool, complex}
+_COPIED = object()  # in the place of a version: nobody has looked at this memory yet
 _WRITTEN = object()  # stands for the tensor that an operator writes, among its arguments
 
 
@@ -198,6 +207,7 @@ class Known(object):
         self.torch = None
         self.nodes = {}  # storage -> weak reference, node, version
         self.lookups = {}  # id of a table -> weak reference, the rows that were looked up last
+        self.multiplied = collections.deque(maxlen=LOOKUPS)  # of products of sparse matrices: two matrices and theirs, as (the places of their entries, how many they have)
         self.turned = {}  # shape and entries of a turned matrix -> how many of these are in places of their own; None: that differs
         self.larger = [0]  # bytes of real numbers of more than SMALL bytes
         self.kept, self.most = 0, 512  # bytes of the host since nodes were last dropped, and so many are kept
@@ -207,13 +217,14 @@ class Known(object):
 
     # ---- the program's operators
 
-    def start(self, torch, told, tell):
-        """TOLD (ASSUMED): called when a value, or an assumed size, is given to the program; TELL (TEXT): when something is taken to be so."""
+    def start(self, torch, told, tell, no_overflow):
+        """TOLD (ASSUMED): called when a value, or an assumed size, is given to the program; TELL (TEXT): when something is taken to be so, as NO_OVERFLOW of GradScaler."""
         from torch.multiprocessing.reductions import StorageWeakRef
 
         inner = torch._C
         key, backward = inner._parse_dispatch_key(_KEY), inner._parse_dispatch_key(_BACKWARD_KEY)
         self.torch, self.weak, self.told, self.tell, driver = torch, StorageWeakRef, told, tell, ctypes.CDLL(None)
+        self.no_overflow = no_overflow
         self.draw, self.is_foreign, self.foreign = driver.gemem_dry_draw, driver.gemem_dry_is_foreign, ctypes.c_uint64.in_dll(driver, "gemem_dry_foreign")
         self.is_foreign.argtypes = (ctypes.c_uint64,) * 3 + (ctypes.c_int,)
         self.key, self.backward, self.keys = key, backward, inner.DispatchKeySet(key).add(backward)
@@ -236,10 +247,12 @@ class Known(object):
             base, _, overload = full.partition(".")
             if not base.startswith("aten::") or "name" in overload or full == "aten::normal.float_float":
                 continue
-            if base[6:] in names or base.endswith("_") and base[6:] not in _VIEWS:
+            if base[6:] in names or base.endswith("_"):
                 op = getattr(getattr(torch.ops.aten, base[6:]), overload or "default")
-                self.watch(op, full[6:]) if base[6:] in names else self.watch_writer(op, full[6:])
+                watch = self.watch if base[6:] in names else self.watch_view if base[6:] in _VIEWS else self.watch_writer
+                watch(op, full[6:])
         self.watch_backward()
+        self.watch_storages()
         self.watch_threads()
         inner._dispatch_tls_set_dispatch_key_included(key, True)
         os.register_at_fork(after_in_child=lambda: inner._dispatch_tls_set_dispatch_key_included(key, False))  # CUDA does not go on there
@@ -253,6 +266,67 @@ class Known(object):
             begin(thread)
 
         threading.Thread._bootstrap_inner = begin_again
+
+    def watch_storages(self):
+        """What copies storages (torch.save, torch.load, copy.deepcopy, pickle) makes no tensors that are those of the program."""
+        torch, storage = self.torch, self.torch.UntypedStorage
+        copy, write_file, set_from_file = storage.copy_, storage._write_file, storage._set_from_file
+
+        @self.shown
+        def copy_again(to, source, *args, **kwargs):
+            with self.guard(self.keys):
+                try:
+                    found = self.before_storage(to, source)
+                except Exception:  # no node, or it cannot be computed
+                    found = None
+                self.threads.pending = [found] if isinstance(found, Value) else None
+                result = copy(to, source, *args, **kwargs)
+                self.threads.pending = None
+                if isinstance(found, Value):
+                    if found.is_long():
+                        found.give(to.data_ptr(), to.nbytes())
+                elif to.device.type == "cuda":
+                    self.nodes.pop(to._cdata, None)
+                    if found is not None:
+                        self.nodes[to._cdata] = self.weak(to), found, _COPIED, self.foreign.value, lambda: None
+                return result
+
+        @self.shown
+        def write_again(one, *args):
+            return write_file(one.cpu() if one.is_cuda else one, *args)
+
+        @self.shown
+        def set_again(one, *args, **kwargs):
+            if not one.is_cuda:
+                return set_from_file(one, *args, **kwargs)
+            host = storage(one.nbytes())
+            set_from_file(host, *args, **kwargs)
+            return one.copy_(host)
+
+        storage.copy_, storage._write_file, storage._set_from_file = copy_again, write_again, set_again
+
+    def before_storage(self, to, source):
+        """Of what TO, a storage, is about to get from SOURCE: its node, or for the host the value."""
+        torch = self.torch
+        if torch.cuda.is_current_stream_capturing() or to.nbytes() != source.nbytes():
+            raise Unknown
+        if not source.is_cuda:
+            if source.nbytes() > LARGER:
+                raise Unknown
+            return self.keep(torch.empty(0, dtype=torch.uint8).set_(source), source.nbytes() > SMALL).node
+        entry = self.nodes.get(source._cdata)
+        if entry is None or not self.lasts(source, entry):
+            raise Unknown
+        node, noted = entry[1], entry[4]()
+        if node.void or node.lost or entry[2] is not _COPIED and (noted is None or self.version(noted) != entry[2]):
+            raise Unknown
+        if to.is_cuda:
+            return node
+        if node.meta is not None and node.meta[3] not in self.whole and (node.assumed or node.nbytes > SMALL):
+            raise Unknown
+        data = self.evaluate(node)[: to.nbytes()]
+        self.told(node.assumed)
+        return Value(None, data.view(torch.uint8), node.assumed)
 
     def watch_backward(self):
         """Changes the keys while the backward pass runs, and back where it runs Python."""
@@ -284,6 +358,15 @@ class Known(object):
         for name in ("register_hook", "register_post_accumulate_grad_hook"):
             if hasattr(torch.Tensor, name):
                 setattr(torch.Tensor, name, self.watch_hooks(getattr(torch.Tensor, name), again))
+        hooks = getattr(importlib.import_module("torch.utils.hooks"), "BackwardHook", None)
+        if hooks is not None:
+            begin = hooks.__init__
+
+            @functools.wraps(begin)
+            def begin_again(hook, module, *lists):
+                begin(hook, module, *[[self.in_keys(one, again) for one in each] for each in lists])
+
+            hooks.__init__ = begin_again
         recomputation = getattr(importlib.import_module("torch.utils.checkpoint"), "_recomputation_hook", None)
         if recomputation is not None:
             enter, leave = recomputation.__enter__, recomputation.__exit__
@@ -308,20 +391,22 @@ class Known(object):
         included = inner._dispatch_tls_local_include_set() | inner.DispatchKeySet(self.key)
         return inner._ForceDispatchKeyGuard(included - self.backward_keys, inner._dispatch_tls_local_exclude_set() - self.keys)
 
+    def in_keys(self, hook, again):
+        """HOOK, run as the program's Python is."""
+
+        @self.shown
+        def run(*args):
+            with again():
+                return hook(*args)
+
+        return functools.update_wrapper(run, hook)
+
     def watch_hooks(self, register, again):
         """REGISTER, a method of tensors, whose hooks run as the program's Python does."""
 
-        def wrap(hook):
-            @self.shown
-            def run(*args):
-                with again():
-                    return hook(*args)
-
-            return run
-
         @functools.wraps(register)
         def register_again(tensor, hook):
-            return register(tensor, wrap(hook))
+            return register(tensor, self.in_keys(hook, again))
 
         return register_again
 
@@ -400,12 +485,17 @@ class Known(object):
     def watch_writer(self, op, name):
         """Sees that OP, of which nothing else is known, writes, also where no version tells it: in inference mode, and by x.data."""
         places, each = [i for i in self.written(op) if isinstance(i, int)], self.each(name)
+        scales = name.partition(".")[0] == "_amp_update_scale_"
         redispatch, guard, keys, below = op._handle.redispatch_boxed, self.guard, self.keys, self.below
 
         def call(keyset, *args, **kwargs):
             with guard(keys):
+                scale = self.scale(op, args) if scales else None
                 result = redispatch(keyset & below, *args, **kwargs)
-                if self.nodes and each is not None:
+                if scale is not None:
+                    for tensor, node in zip(args, scale):
+                        self.put(tensor, node)
+                elif self.nodes and each is not None:
                     self.write_each(each, args, kwargs)
                 elif self.nodes:
                     for i in places:
@@ -415,6 +505,43 @@ class Known(object):
         made_of_others = self.torch._C._dispatch_has_kernel_for_dispatch_key("aten::" + name, "CompositeImplicitAutograd")  # which are seen
         if places and not made_of_others:
             self.library[1].impl(name, self.shown(call), _KEY, with_keyset=True)
+
+    def watch_view(self, op, name):
+        """Sees that OP, which writes no element, gives its tensor another version, or other memory."""
+        redispatch, guard, keys, below = op._handle.redispatch_boxed, self.guard, self.keys, self.below
+
+        def call(keyset, *args, **kwargs):
+            with guard(keys):
+                tensor = args[0]
+                node = self.get(tensor) if self.nodes and tensor.is_cuda and self.suits(tensor) else None
+                source = args[1] if len(args) > 1 and isinstance(args[1], self.torch.Tensor) else None
+                result = redispatch(keyset & below, *args, **kwargs)
+                if tensor.is_cuda and self.suits(tensor):
+                    self.renew(tensor, node, source)
+                return result
+
+        made_of_others = self.torch._C._dispatch_has_kernel_for_dispatch_key("aten::" + name, "CompositeImplicitAutograd")
+        if not made_of_others:
+            self.library[1].impl(name, self.shown(call), _KEY, with_keyset=True)
+
+    def renew(self, tensor, node, source):
+        """TENSOR, whose node was NODE, is another view of its memory, or of that of SOURCE, or of one that was copied."""
+        storage = tensor.untyped_storage()
+        entry = self.nodes.get(storage._cdata)
+        if entry is None or entry[1] is None or entry[0].expired():
+            return
+        if entry[2] is _COPIED or source is not None and self.get(source) is entry[1] or node is entry[1] and node.nbytes == storage.nbytes():
+            self.put(tensor, entry[1])
+
+    def scale(self, op, args):
+        """The nodes of GradScaler's scale and of how many steps it has had, after another one without overflow."""
+        try:
+            after = [self.value(one)[0].clone() for one in args[:2]]
+        except Unknown:
+            return None
+        self.tell(self.no_overflow)
+        op(*after, self.torch.zeros(1), *args[3:])
+        return [self.keep(one).node for one in after]
 
     def each(self, name):
         """What NAME, an operator of lists (_foreach_add_), does with each tensor; None: it is none of these."""
@@ -496,13 +623,13 @@ class Known(object):
         if written is not None:
             if (args[0] if written == 0 else kwargs[written]).is_cuda:
                 return self.write(op, base, written, args, kwargs, state)
-            if values and values[0].bytes.nbytes > LIST:
+            if values and values[0].is_long():
                 args[0].copy_(values[0].bytes)
             return None
         if isinstance(result, self.torch.Tensor):
             if result.is_cuda:
                 return self.make(op, base, args, kwargs, result, None, state)
-            if values and values[0].bytes is not None and values[0].bytes.nbytes > LIST:  # else values.py gives it, or what --value chooses
+            if values and values[0].is_long():  # else values.py gives it, or what --value chooses
                 result.copy_(values[0].bytes)
         elif isinstance(result, tuple):
             state = next(self.seeds) if base in _DRAWN else state
@@ -584,7 +711,7 @@ class Known(object):
         old = entry is not None and not entry[0].expired()
         if old and entry[1] is None:
             return  # a graph writes there
-        self.nodes[storage._cdata] = entry[0] if old else self.weak(storage), node, self.version(tensor), self.foreign.value, weakref.ref(tensor)
+        self.nodes[storage._cdata] = entry[0] if old else self.weak(storage), node, self.version(tensor), self.foreign.value, weakref.ref(tensor._base if tensor._is_view() else tensor)
         if self.kept > PURGE or len(self.nodes) > self.most:
             self.nodes = {key: entry for key, entry in self.nodes.items() if not entry[0].expired()}
             self.kept, self.most = 0, 2 * len(self.nodes) + 512
@@ -599,7 +726,8 @@ class Known(object):
     def node(self, tensor):
         if not self.suits(tensor):
             raise Unknown
-        node = self.get(tensor)
+        before = getattr(self.threads, "before", None)
+        node = before[1] if before is not None and before[0] == tensor.untyped_storage()._cdata else self.get(tensor)
         if node is not None and node.void:
             node = None
         if node is None and tensor.is_floating_point():
@@ -630,10 +758,10 @@ class Known(object):
         options = {"is_coalesced": tensor.is_coalesced()} if make is self.torch.sparse_coo_tensor else {}
         return _SparseRef(make, parts, tuple(tensor.shape), options)
 
-    def keep(self, tensor):
-        """A tensor of the host, whose bytes are its node."""
+    def keep(self, tensor, larger=False):
+        """A tensor of the host, whose bytes are its node; LARGER: it counts as one of many real numbers."""
         size = tensor.numel() * tensor.element_size()
-        larger = size > SMALL and tensor.dtype not in self.whole
+        larger = larger or size > SMALL and tensor.dtype not in self.whole
         if not self.suits(tensor) or larger and (size > LARGER or self.larger[0] + size > REALS):
             raise Unknown
         node = _Node(0, None)
@@ -700,6 +828,7 @@ class Known(object):
         if before is None and not whole or before is not None and before.lost:
             return self.forget(tensor)
         node.prior = before if before is not None and not whole else _Node(node.nbytes, node.meta)
+        self.threads.before = storage._cdata, before  # an argument may be another view of it
         try:
             if base in _RANDOM and self.is_known(tensor, base, args, state):
                 node.op, node.args, node.kwargs, node.below = self.random(base, args, tensor, state), (), {}, [node.prior]
@@ -710,6 +839,8 @@ class Known(object):
                 self.fill(node, op, args, dict(kwargs, **{written: _WRITTEN}), None, state)
         except Unknown:
             return self.forget(tensor)
+        finally:
+            self.threads.before = None
         node.void = base in _CLEARED and (nested or tensor.is_inference() and not self.is_called(base))
         self.put(tensor, node)
 
@@ -926,14 +1057,25 @@ class Known(object):
         device = kwargs.get("device")
         if not args[0].is_cuda or device is None or device.type != "cpu":
             return None
-        data, assumed = self.read(args[0])
-        return [Value(None, data.to(kwargs.get("dtype") or data.dtype).contiguous(), assumed, data.contiguous())]
+        wanted, order = kwargs.get("dtype") or args[0].dtype, kwargs.get("memory_format")
+        same = order in (None, self.torch.preserve_format) and self.is_dense(args[0])
+        return self.copied(args[0], wanted, args[0].shape, same, kwargs.get("non_blocking"))
 
     def before_copy(self, args, kwargs):
         if args[0].is_cuda or not args[1].is_cuda:
             return None
-        data, assumed = self.read(args[1])
-        return [Value(None, data.to(args[0].dtype).expand(args[0].shape).contiguous(), assumed, data.contiguous())]
+        to, source = args[:2]
+        same = (to.shape, to.stride()) == (source.shape, source.stride()) and self.is_dense(source)
+        return self.copied(source, to.dtype, to.shape, same, len(args) > 2 and args[2] or kwargs.get("non_blocking"))
+
+    def copied(self, source, wanted, shape, same, at_once):
+        """What the host reads of SOURCE as a tensor of type WANTED: memory as it is if it has the SAME order, else in that of the elements; the host changes the type,
+        unless the copy is made AT_ONCE, without waiting."""
+        data, assumed = self.read(source)
+        if data.dtype != wanted or not same:
+            raw = (data.to(wanted) if at_once else data).expand(shape).contiguous()
+            return [Value(None, data.to(wanted).expand(shape), assumed, raw)]
+        return [Value(None, data, assumed)]
 
     def before_equal(self, args, kwargs):
         one, other = args
@@ -1000,26 +1142,52 @@ class Known(object):
     def before_sparse_mm(self, args, kwargs):
         """What cuSPARSE reads of the product of two sparse matrices: how many products of entries it has, how many entries, and a number of blocks, with
         which its requests are the same whatever it is (tried with 0 to 100)."""
-        torch, assumed, both = self.torch, False, []
-        if args[0].layout == torch.sparse_coo and args[1].layout == torch.strided and args[0].is_coalesced():
-            self.turn(tuple(args[0].shape), args[0]._nnz(), args[0]._nnz())
-        if not args[0].is_cuda or any(one.layout not in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo) for one in args[:2]):
+        torch, two = self.torch, args[:2]
+        if two[0].layout == torch.sparse_coo and two[1].layout == torch.strided and two[0].is_coalesced():
+            self.turn(tuple(two[0].shape), two[0]._nnz(), two[0]._nnz())
+        if not two[0].is_cuda or any(one.layout not in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo) for one in two):
             return None
-        for one in args[:2]:
-            parts = {torch.sparse_csr: ("crow_indices", "col_indices"), torch.sparse_csc: ("ccol_indices", "row_indices"), torch.sparse_coo: ("_indices",)}[one.layout]
-            parts = [getattr(one, part)() for part in parts]
-            nodes = [self.node(part) for part in parts]
-            assumed |= any(node.assumed for node in nodes)
-            data = [self.view(self.evaluate(node), _meta(part)).long() for node, part in zip(nodes, parts)]
-            rows, columns = data[0] if len(data) == 1 else (torch.repeat_interleave(data[0].diff()), data[1])
-            both.append(((columns, rows) if one.layout == torch.sparse_csc else (rows, columns), tuple(one.shape)))
-        ((_, columns), shape), ((rows, _), extents) = both
-        products = int((torch.bincount(columns, minlength=shape[1]) * torch.bincount(rows, minlength=extents[0])).sum())
+        if torch._C._dispatch_tls_is_dispatch_key_included(self.backward):
+            return self.multiply_back(two)
+        (left, assumed), (right, too) = (self.places_of(one) for one in two)
+        values, found = self.multiply(two, left, right, assumed or too)
+        if any(one.requires_grad for one in two):
+            self.multiplied.append([(one, each._nnz()) for one, each in ((left, two[0]), (right, two[1]))] + [(found, found._nnz())])
+        return values
+
+    def places_of(self, tensor):
+        """A matrix of the host with ones where TENSOR has entries, and whether these are assumed."""
+        torch, layouts = self.torch, {self.torch.sparse_csr: ("crow_indices", "col_indices"), self.torch.sparse_csc: ("ccol_indices", "row_indices")}
+        parts = [getattr(tensor, part)() for part in layouts.get(tensor.layout, ("_indices",))]
+        nodes = [self.node(part) for part in parts]
+        data = [self.view(self.evaluate(node), _meta(part)).long() for node, part in zip(nodes, parts)]
+        rows, columns = data[0] if len(data) == 1 else (torch.repeat_interleave(data[0].diff()), data[1])
+        indices = torch.stack((columns, rows) if tensor.layout == torch.sparse_csc else (rows, columns))
+        return torch.sparse_coo_tensor(indices, torch.ones(len(rows)), tuple(tensor.shape), check_invariants=False).coalesce(), any(node.assumed for node in nodes)
+
+    def multiply(self, two, left, right, assumed):
+        """What is read of the product of TWO, which have entries where LEFT and RIGHT have some; each is coalesced first.  And where the product has entries."""
+        torch = self.torch
+        products = int((torch.bincount(left.indices()[1], minlength=left.shape[1]) * torch.bincount(right.indices()[0], minlength=right.shape[0])).sum())
         if products > ENTRIES:
             raise Unknown
-        matrices = [torch.sparse_coo_tensor(torch.stack(indices), torch.ones(len(indices[0])), extent, check_invariants=False).coalesce() for indices, extent in both]
-        found = torch.sparse.mm(*matrices)._nnz()
-        return [Value(products, None, assumed), Value(None, torch.tensor([found, 0]), False), Value(0, None, False)]
+        found = torch.sparse.mm(left, right)
+        first = [Value(each._nnz(), None, assumed) for one, each in zip(two, (left, right)) if one.layout == torch.sparse_coo and not one.is_coalesced()]
+        return first + [Value(products, None, assumed), Value(None, torch.tensor([found._nnz(), 0]), False), Value(0, None, False)], found
+
+    def multiply_back(self, two):
+        """A product of the backward pass has the gradient, with entries where a product has some, and one of what was multiplied, turned."""
+        facts, wanted = [], [(tuple(one.shape), one._nnz()) for one in two]
+        for a, b, found in self.multiplied:
+            for pair in ((found, self.turn_matrix(b)), (self.turn_matrix(a), found)):
+                if [(tuple(one.shape), count) for one, count in pair] == wanted:
+                    facts.append(self.multiply(two, pair[0][0].coalesce(), pair[1][0].coalesce(), False)[0])
+        read = [[one.number if one.bytes is None else one.bytes.tolist() for one in each] for each in facts]
+        return facts[0] if facts and all(one == read[0] for one in read) else None
+
+    @staticmethod
+    def turn_matrix(one):
+        return one[0].t(), one[1]
 
     before_mm = before_sparse_sparse_matmul = before_sparse_mm
 

@@ -39,6 +39,7 @@ _VALUE = 16  # copies of so few bytes are values, whatever they hold
 _LONG, _LENGTHS = 4096, 16  # of lists longer than this, so many lengths are looked for in one stack: the others are data
 
 _LIBRARY = r"cusparseSpS[MV]_\w+"  # functions of NVIDIA's libraries that read for themselves
+_NO_OVERFLOW = "GradScaler finds no overflow and takes every step; a GPU may leave out the first ones, until its scale is smaller"
 
 # Where PyTorch's own code reads what cannot be zero in a program that goes on: a line of Python or an operator, sizes in bytes, what is read instead, and what that says.
 # "length": of the sequences that generate() makes.  0.5 of the optimizers: neither steps nor products of factors between 0 and 1 make a denominator zero with it.
@@ -46,7 +47,7 @@ _EXPECTED = (
     (r".*torch/optim/(optimizer\.py:\d+ _get_value|_adafactor\.py:\d+ .*)", (4, 8), "0.5", "optimizers of PyTorch read their state on the GPU (steps) as 0.5"),
     (r".*torch/_lobpcg\.py:\d+ (update|_get_ortho)", (4, 8), "1.0", "torch.lobpcg() finds norms of one, and takes as many steps as it may"),
     (r".*torch/distributions/distribution\.py:\d+ (__init__|_validate_sample)", (1,), "1", "torch.distributions finds its arguments valid"),
-    (r".*torch/(cuda/)?amp/grad_scaler\.py:\d+ .*", (4, 8), "0", "GradScaler finds no overflow and takes every step; a GPU may leave out the first ones, until its scale is smaller"),
+    (r".*torch/(cuda/)?amp/grad_scaler\.py:\d+ .*", (4, 8), "0", _NO_OVERFLOW),
     (r".*torch/__init__\.py:\d+ (_check_tensor_all_with|_check_with)", (1,), "1", "torch._check() and its relatives find true what they check"),
     (r".*transformers/generation/utils\.py:\d+ _beam_search", (8,), "length", "generate() of transformers stops at its length, no sequence before"),
     (r".*transformers/generation/utils\.py:\d+ _assisted_decoding", (8,), "1", "assisted generate() of transformers takes one token in each step, no candidate"),
@@ -345,7 +346,7 @@ class Values(object):
         """What follows from the host is given to the program in the place of zeros, from now on."""
         if self.known is None:
             try:
-                known.start(torch, lambda assumed: self.count("drawn" if assumed else "computed", self.stack()), tell)
+                known.start(torch, lambda assumed: self.count("drawn" if assumed else "computed", self.stack()), tell, _NO_OVERFLOW)
             except (AttributeError, ImportError, RuntimeError, TypeError, ValueError):
                 return  # a PyTorch without these functions: values read as zero
             self.known = known
@@ -361,7 +362,7 @@ class Values(object):
         follows = self.known.take(size) if self.known else None
         kind, each = self.kinds.kind(text, source, size) if known == 0 and follows is None else ("value", size)
         if follows is not None and follows.bytes is not None:
-            each = follows.bytes.element_size()
+            each = follows.memory.element_size()
         if size > _VALUE and known == 0 and follows is None and kind not in ("number", "truth"):
             return  # data
         for pattern, numbers in self.chosen:
@@ -386,7 +387,7 @@ class Values(object):
             return
         follows.give(address, size)
         if follows.assumed and follows.bytes is not None:
-            self.tell_read(address, size, "number", follows.bytes.element_size(), stack, [])
+            self.tell_read(address, size, "number", follows.memory.element_size(), stack, [])
 
     def tell_read(self, address, size, kind, each, stack, operators):
         """A place that nothing is known of: an operator that reads a size, a program that reads integers or truth values, or another value."""

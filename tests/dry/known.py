@@ -4,7 +4,10 @@
 
 A judge of dry/python/known.py: none of these values depends on what a kernel computes of real numbers, or on a generator, so that both lists are the same.
 """
+import copy
+import io
 import math
+import pickle
 import sys
 
 import torch
@@ -625,3 +628,97 @@ def adam():
         p.sum().backward()
         o.step()
     return float(o.state[p]["step"])
+
+
+@case
+def turned_in_memory():
+    y = x[:12].view(3, 4)
+    tall = torch.arange(24, device=dev).view(1, 2, 3, 4).contiguous(memory_format=torch.channels_last)
+    into, turned = torch.empty(4, 3, dtype=torch.long), torch.empty(3, 4, dtype=torch.long).t()
+    into.copy_(y.t())
+    turned.copy_(y.t())
+    long = torch.arange(1 << 18, device=dev).view(1 << 9, 1 << 9).t().cpu()
+    return y.t().tolist(), y.T.cpu()[1].tolist(), (y > 50).nonzero().tolist(), y.t()[::2].tolist(), into.tolist(), turned.tolist(), tall.tolist(), int(long[3, 5])
+
+
+@case
+def other_types():
+    y = x[:12].view(3, 4)
+    n, into = y.int(), torch.empty(3, 4)
+    into.copy_(n)
+    return n.to("cpu", torch.float32).tolist(), n.t().to("cpu", torch.float32).tolist(), y.to("cpu", torch.float64).tolist(), n.to("cpu", torch.float32, non_blocking=True).tolist(), into.tolist()
+
+
+@case
+def long_and_short():
+    y = torch.arange(200000, device=dev)
+    return y.to("cpu", torch.int32).sum().item(), y.int().to("cpu", torch.int64).sum().item()
+
+
+@case
+def saved():
+    m = torch.nn.BatchNorm1d(4).to(dev)
+    for _ in range(3):
+        m(torch.ones(8, 4, device=dev))
+    file, rows = io.BytesIO(), torch.arange(10, device=dev)
+    torch.save({"m": m.state_dict(), "part": rows[2:5], "mask": rows > 4}, file)
+    there = torch.load(io.BytesIO(file.getvalue()))
+    here = torch.load(io.BytesIO(file.getvalue()), map_location="cpu")
+    other = torch.nn.BatchNorm1d(4).to(dev)
+    other.load_state_dict(there["m"])
+    copied, sent = copy.deepcopy(m), pickle.loads(pickle.dumps(rows + 1))
+    return [(int(one["m"]["num_batches_tracked"]), one["part"].tolist(), one["mask"].tolist()) for one in (there, here)], *(int(one.num_batches_tracked) for one in (other, copied)), sent.tolist()
+
+
+@case
+def other_views():
+    y, z = x[:6].view(2, 3), x[:6] * 2
+    y.t_().unsqueeze_(0).squeeze_(0)
+    z.resize_(4)
+    w = torch.zeros(1, dtype=torch.long, device=dev)
+    w.set_(z)
+    return int(y.sum()), int(x.max()), z.tolist(), w.tolist(), [one.tolist() for one in torch.nn.utils.rnn.unpad_sequence(x[:6].view(2, 3), torch.tensor([2, 1, 2]))], int(x.max())
+
+
+@case
+def of_itself():
+    y = torch.zeros(4, dtype=torch.int32, device=dev)
+    y[0] += 1
+    y[1:3] += y[0]
+    y.mul_(y)
+    return y.tolist()
+
+
+@case
+def hooks_of_modules():
+    seen, rows, m = [], torch.arange(5, device=dev), torch.nn.Linear(4, 4).to(dev)
+    m.register_full_backward_hook(lambda *_: seen.append(int(rows.max())))
+    m.register_full_backward_pre_hook(lambda *_: seen.append(rows[rows > 2].shape))
+    m(torch.ones(2, 4, device=dev)).sum().backward()
+    return seen
+
+
+@case
+def scaler():
+    p = torch.nn.Parameter(torch.zeros(4, device=dev))
+    o, s = torch.optim.SGD([p], 0.1), torch.amp.GradScaler(dev, init_scale=1024.0, growth_interval=2)
+    seen = []
+    for _ in range(3):
+        s.scale(p.sum()).backward()
+        s.step(o)
+        s.update()
+        seen.append((s.get_scale(), s.state_dict()["_growth_tracker"]))
+    return seen
+
+
+@case
+def multiplied():
+    twice = torch.sparse_coo_tensor(x[:200].view(2, 100) % 30, torch.ones(100, device=dev), (30, 30))
+    once = torch.sparse_coo_tensor(x[:200].view(2, 100).flip(0) % 25, torch.ones(100, device=dev), (30, 30)).coalesce()
+    found = []
+    for a, b in ((twice, once), (once.t(), once)):
+        a, b = a.detach().clone().requires_grad_(), b.detach().clone().requires_grad_()
+        product = torch.sparse.mm(a, b)
+        torch.sparse.sum(product).backward()
+        found.append((product._nnz(), a.grad._nnz(), b.grad._nnz()))
+    return found
