@@ -134,6 +134,17 @@ is_common (const GememExplanation *explanation, const GememFigure *wanted)
          && wanted->bytes > FIGURE (TOTAL)->bytes / 2;
 }
 
+/* TRUE if nine tenths of the device are in use, and the rest that is not free is what a process has in any case; what
+ * is reserved is not known. */
+static gboolean
+is_nearly_all (const GememExplanation *explanation)
+{
+  const GememFigure *total = FIGURE (TOTAL), *used = FIGURE (ALLOCATED), *free = FIGURE (FREE);
+
+  return total->known && used->known && free->known && used->bytes > total->bytes / 10 * 9
+         && total->bytes - MIN (total->bytes, used->bytes) < free->bytes + COMMONLY_BESIDE;
+}
+
 static GememCause
 cause_of (const GememExplanation *explanation)
 {
@@ -142,6 +153,7 @@ cause_of (const GememExplanation *explanation)
 
   set_sum (&wanted, FIGURE (ALLOCATED), asked);
   set_sum (&beyond, FIGURE (RESERVED), asked);
+  set_sum (&beyond, FIGURE (ALLOCATED), asked); /* where what is reserved is not known */
   set_sum (&unused, free, FIGURE (IDLE));
   if (exceeds (asked, FIGURE (TOTAL)) || exceeds (FIGURE (NEEDED), FIGURE (TOTAL)))
     return GEMEM_CAUSE_TOO_LARGE;
@@ -159,7 +171,9 @@ cause_of (const GememExplanation *explanation)
     return is_used_up (explanation) && !has_others (explanation) ? GEMEM_CAUSE_FULL
                                                                  : GEMEM_CAUSE_PIECES;
   set_sum (&others, &unused, FIGURE (OUTSIDE));
-  if (!others.known || others.bytes < asked->bytes)
+  if (!others.known)
+    return is_nearly_all (explanation) ? GEMEM_CAUSE_FULL : GEMEM_CAUSE_UNTOLD;
+  if (others.bytes < asked->bytes)
     return GEMEM_CAUSE_UNTOLD;
   return is_common (explanation, &wanted) ? GEMEM_CAUSE_FULL : GEMEM_CAUSE_OUTSIDE;
 }

@@ -132,11 +132,11 @@ depends_on (const GememTraceInfo *info)
 }
 
 /* Whether @now tells no more than what was alive when the file was written: PyTorch's snapshot without a history, or with
- * that of "state", which is the last request. */
+ * that of "state", which is the last request or free. */
 static gboolean
 is_a_moment (const GememResult *now)
 {
-  return now->initial_events > 0 && now->allocs + now->graph_loads <= 1 && now->frees == 0;
+  return now->initial_events > 0 && now->allocs + now->graph_loads + now->frees <= 1;
 }
 
 char *
@@ -164,7 +164,13 @@ gemem_need_doubt (const GememResult *now, const GememHeld *held, const gint *int
     return g_strdup (
         "the recording begins in the middle, where the program held more than there is");
   if (now->allocs + now->graph_loads == 0)
-    return g_strdup ("the recording asks for no memory");
+    return now->initial_events > 0 && now->frees > 0
+               ? g_strdup_printf ("the recording begins behind the last request%s",
+                                  strcmp (info->format, "pytorch-snapshot") == 0
+                                      ? "; write it where the error is caught, and with a larger "
+                                        "max_entries of _record_memory_history()"
+                                      : "")
+               : g_strdup ("the recording asks for no memory");
   if ((info->flags & GEMEM_TRACE_STARTS_IN_MIDDLE) != 0 && now->initial_events == 0)
     return g_strdup ("the recording begins in the middle, and what was held before is not in it");
   if (gemem_trace_info_said (info, GEMEM_TRACE_ONLY_IF) != NULL)

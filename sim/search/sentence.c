@@ -288,6 +288,7 @@ gemem_advice_offer (const GememAdvice *advice, gboolean several)
   const gboolean middle = gemem_advice_is_middle (advice);
   const gboolean fails = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
   const gboolean refused = gemem_held_refused (advice->held) > 0;
+  const gboolean ends_there = refused && fails && advice->now->after_recorded_oom == 0;
   const GememAdviceLine *best;
   g_autofree char *as_is = NULL; /* what it needs so, from which the lines save */
   char size[GEMEM_FORMAT_MAX];
@@ -300,8 +301,9 @@ gemem_advice_offer (const GememAdvice *advice, gboolean several)
   return g_strdup_printf ("%s with%s%s",
                           middle             ? fails ? "It may fit" : "It may need less"
                           : all_fit (advice) ? !all_leave_enough (advice) ? "It may fit"
-                                               : refused ? "All that was recorded fits"
-                                                         : "It fits"
+                                               : ends_there ? "All up to that request fits"
+                                               : refused    ? "All that was recorded fits"
+                                                            : "It fits"
                                              : "It needs less",
                           middle ? ", as replays from what was alive at its beginning do"
                           : gemem_advice_parts (advice)

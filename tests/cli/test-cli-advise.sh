@@ -38,7 +38,7 @@ It does not fit in the limit it was given (1.387 GiB or more) with the settings 
   147.2 MiB fails, event 1668. Why: a limit of the program (the device had 70.14 GiB free); 156.4
   MiB of the 1.287 GiB held are not in use. It needs a limit of 1.432 GiB.
 
-All that was recorded fits with, proven by a replay:
+All up to that request fits with, proven by a replay:
   export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
       1.330 GiB, 104.0 MiB (7.1 %) less; 101 device calls more
 
@@ -239,6 +239,11 @@ alloc 4 size=55MiB
 END
 run 0 gemem-sim alive.txt --capacity 1GiB; says out '^It fits, from where the recording begins: it needs 186\.0 MiB of 1'
 says out 'alive at its beginning do \(176\.0 MiB as it is\):$'; says out '^ +120\.0 MiB, 56\.00 MiB \(31\.8 %\) less'
+# frees alone, as where a snapshot is written when the failure is over; one of them is what "state" keeps
+{ sed '/^alloc [234]/d; /^free/d; /^# end/d' alive.txt; echo 'alloc 2 size=20MiB block=20MiB addr=0x13c00000 flags=initial'; printf 'free %s\n' 1 2; echo '# end: 5'; } >late.txt
+run 3 gemem-sim late.txt --capacity 1GiB; says out 'told whether it fits: the recording begins behind the last request\.'
+sed '/^free 2/d; s/^# end: 5/# end: 4/' late.txt >state.txt
+run 3 gemem-sim state.txt --capacity 1GiB; says out 'alive at one moment, and no requests'
 
 # a profile: its replay is not exact, so what it is refused on the device where the program ran through says nothing
 gemem-sim convert -q tests/data/kineto/train-2.15.0.json.gz profile.txt

@@ -153,7 +153,11 @@ message '| NVIDIA-SMI 550.54  Driver Version: 550.54  CUDA Version: 12.4 |' '| N
 explains 3 message.log untold "used_bytes=$((15552 * M)) total_bytes=$((16384 * M)) free_bytes=$((832 * M))"
 # PyTorch 2.11 with backend:cudaMallocAsync, as a dry run prints it; servers of models
 message 'torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)' 'Currently allocated     : 1024.00 MiB' 'Requested               : 100.00 GiB' 'Device limit            : 23.52 GiB' 'Free (according to CUDA): 22.52 GiB' 'PyTorch limit (set by user-supplied memory fraction)' '                        : 17179869184.00 GiB'
-explains 4 message.log request-too-large "asked_bytes=$((100 * G)) allocated_bytes=$G"; lacks out '"allowed_bytes"'
+explains 4 message.log request-too-large "asked_bytes=$((100 * G)) allocated_bytes=$G"; lacks out '"allowed_bytes"'; lacks out '_record_memory_history' # it refuses that
+message 'torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)' 'Currently allocated     : 2.29 GiB' 'Requested               : 161.62 MiB' 'Device limit            : 3.00 GiB' 'Free (according to CUDA): 440.66 MiB' 'PyTorch limit (set by user-supplied memory fraction)' '                        : 2.40 GiB'
+explains 3 message.log limit ''
+message 'torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)' 'Currently allocated     : 2.87 GiB' 'Requested               : 12.00 MiB' 'Device limit            : 3.00 GiB' 'Free (according to CUDA): 4.93 MiB' 'PyTorch limit (set by user-supplied memory fraction)' '                        : 17179869184.00 GiB'
+explains 3 message.log full ''; run 3 gemem-sim message.log; says out '^Too little is left: PyTorch has 2\.870 GiB'
 message "ValueError: To serve at least one request with the models's max seq len (32768), (4.00 GiB KV cache is needed, which is larger than the available KV cache memory (3.00 GiB)."; explains 3 message.log limit "asked_bytes=$((4 * G)) allowed_bytes=$((3 * G))"
 message 'ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.'; run 3 gemem-sim message.log; says out '^The model and what a step of it takes leave nothing'; lacks out 'was refused'
 message 'ValueError: Free memory on device cuda:0 (3.25/23.5 GiB) on startup is less than desired GPU memory utilization (0.9, 21.15 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.'

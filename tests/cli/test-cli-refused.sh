@@ -96,7 +96,7 @@ run 0 gemem-sim replay -v "$log" -a direct; says out '^  1 request ran out of me
 # ---- an H100, with 1.5 GB for the program
 # lines that need as much as was refused, or more than is known to be there, fit nowhere that is known
 short=$recorded/gpt2-train-too-short.gmt
-run 4 gemem-sim "$short" --details; says out '^It does not fit in the limit it was given \(1\.387 GiB or more\)'; says out 'It needs a limit of 1\.432 GiB\.$'; says out '^All that was recorded fits with, each proven'
+run 4 gemem-sim "$short" --details; says out '^It does not fit in the limit it was given \(1\.387 GiB or more\)'; says out 'It needs a limit of 1\.432 GiB\.$'; says out '^All up to that request fits with, each proven'
 says out '^      1\.330 GiB, 104\.0 MiB'; lacks out '1\.400 GiB|max_split_size_mb:128'
 gemem-sim convert "$short" short.txt; sed '/^# device:/d' short.txt >unknown.txt # a recording without the device
 run 4 gemem-sim unknown.txt --details; says out '^It does not fit on the device it was recorded on with'; says out '^It needs less with, each'; lacks out 'fits with|max_split_size_mb:128'
