@@ -261,6 +261,12 @@ append_cause (GString *out, const GememExplanation *explanation)
     case GEMEM_CAUSE_FREE:
       append_free (out, explanation);
       break;
+    case GEMEM_CAUSE_POOLS:
+      APPEND ("Private pools (CUDA graphs, MemPool) keep @ of the device's @, which PyTorch calls "
+              "allocated, in use or idle; @ were asked for. Fewer graphs, or one pool for all of "
+              "them, would hold less.",
+              F (POOLS), F (TOTAL), F (ASKED));
+      break;
     case GEMEM_CAUSE_OUTSIDE:
       append_outside (out, explanation);
       break;
@@ -397,8 +403,8 @@ static const char *
 cause_name (GememCause cause)
 {
   static const char *const names[] = {
-    "untold",        "request-too-large", "limit", "too-little",
-    "fragmentation", "held-outside",      "full",  "enough-free"
+    "untold",        "request-too-large", "limit", "too-little", "fragmentation",
+    "private-pools", "held-outside",      "full",  "enough-free"
   };
 
   return names[cause];
