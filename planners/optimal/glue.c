@@ -8,6 +8,11 @@
  * Where no border has anything to chain, all boxes with one lifetime are stacked, and it begins anew.  Then sums that
  * are nearly the same count as the same, where neither has a nearer one beside it; the chain is as high as the higher.
  *
+ * Of very many boxes so many fit by chance that turns do not keep those apart.  There each fit has a level: how rare its like is by
+ * chance, as a power of two, from the sizes, how far they are apart, and how many sums there are at the border.  The rarest are joined
+ * first, everywhere; a border is looked at again only when something has changed there, or its turn has come.  What already lives
+ * as long as the joint would is a sign that it once was a neighbour.  Boxes with one lifetime are stacked as soon as that is rare, too.
+ *
  * Where the load is below the largest there are fillers, at the last level: as high as what it falls by, from where it falls to
  * where it rises again.  They stand for what is free, so that what lies around it fits; they are never placed.
  */
@@ -44,7 +49,7 @@ typedef struct
 static const Step steps[] = { { 1, 1 }, { ALL, 1 }, { 1, ALL }, { ALL, ALL }, { 1, 2 },
                               { 2, 1 }, { 2, 2 },   { 1, 3 },   { 3, 1 } };
 static const guint8 n_steps[GEMEM_GLUE_LEVELS] = { 1, G_N_ELEMENTS (steps), G_N_ELEMENTS (steps),
-                                                   G_N_ELEMENTS (steps) };
+                                                   G_N_ELEMENTS (steps), G_N_ELEMENTS (steps) };
 
 /* What counts as the same, in turn: sums that are, but for those that are so by chance; all that are; sums that are 1/2^12, ...
  * 1/2^5 of the larger apart. */
@@ -52,7 +57,7 @@ static const guint8 n_steps[GEMEM_GLUE_LEVELS] = { 1, G_N_ELEMENTS (steps), G_N_
 #define SAME 1
 static const guint8 shifts[] = { 0, 0, 12, 10, 8, 7, 6, 5 };
 static const guint8 n_shifts[GEMEM_GLUE_LEVELS] = { 2, 2, G_N_ELEMENTS (shifts),
-                                                    G_N_ELEMENTS (shifts) };
+                                                    G_N_ELEMENTS (shifts), 0 };
 
 /* Larger groups have too many pairs and triples; what is beyond MAX_SUMS is not looked at. */
 static const guint32 largest_group[] = { G_MAXUINT32, G_MAXUINT32, 32, 12 };
@@ -87,7 +92,9 @@ struct _GememGlue
   Joint *joints; /* the nodes from n_filled on */
   guint32 *firsts, *lasts; /* by border: a list of nodes */
   GememGlueLevel level;
-  guint8 *due; /* by border: the step that was not tried yet, those with one shift after another */
+  /* by border: the step that was not tried yet, those with one shift after another; or, by how rare it is, 1 + the highest level
+   * of what fits, less LEAST; 0: not known since something changed */
+  guint8 *due;
   guint8 *n_ending,
       *n_beginning; /* by border: no more nodes than that; UNKNOWN: or as many, or more */
   Side ending, beginning;
@@ -281,20 +288,30 @@ is_rare (const GememGlue *glue, gint64 sum)
   return (gint64) glue->ending.n * glue->beginning.n <= sum / glue->grain;
 }
 
+/* Whether the sums number @i and @k are up to 1/2^@shift of the larger apart, and neither has a nearer one behind it. */
+static gboolean
+is_nearest (const GememGlue *glue, guint32 i, guint32 k, guint8 shift)
+{
+  const Side *ending = &glue->ending, *beginning = &glue->beginning;
+  const Sum *x = &ending->sums[i], *y = &beginning->sums[k];
+  const gint64 apart = ABS (x->sum - y->sum);
+
+  return apart <= MAX (x->sum, y->sum) >> shift
+         && (i + 1 == ending->n || ABS (x[1].sum - y->sum) >= apart)
+         && (k + 1 == beginning->n || ABS (y[1].sum - x->sum) >= apart);
+}
+
 /* Whether the sums number @i and @k belong together; @turn: as in `shifts`. */
 static gboolean
 fit (const GememGlue *glue, guint32 i, guint32 k, guint8 turn)
 {
   const Side *ending = &glue->ending, *beginning = &glue->beginning;
   const Sum *x = &ending->sums[i], *y = &beginning->sums[k];
-  const gint64 apart = ABS (x->sum - y->sum);
 
   if (turn <= SAME)
-    return apart == 0 && equal_sums (ending, i) == 1 && equal_sums (beginning, k) == 1
+    return x->sum == y->sum && equal_sums (ending, i) == 1 && equal_sums (beginning, k) == 1
            && (turn == SAME || is_rare (glue, x->sum));
-  return apart <= MAX (x->sum, y->sum) >> shifts[turn]
-         && (i + 1 == ending->n || ABS (x[1].sum - y->sum) >= apart)
-         && (k + 1 == beginning->n || ABS (y[1].sum - x->sum) >= apart);
+  return is_nearest (glue, i, k, shifts[turn]);
 }
 
 /* Whether there are enough nodes for a sum of @count. */
@@ -302,6 +319,14 @@ static gboolean
 has_enough (guint8 nodes, guint8 count)
 {
   return nodes >= (count == ALL ? 2 : count);
+}
+
+static void
+chain (GememGlue *glue, const Sum *x, const Sum *y, const Step *step)
+{
+  const guint32 before = stack (glue, &glue->ending, x, step->ending);
+
+  join (glue, before, stack (glue, &glue->beginning, y, step->beginning), FALSE);
 }
 
 /* Chains what fits at @border; returns whether anything did. */
@@ -325,12 +350,8 @@ try_step (GememGlue *glue, guint32 border, const Step *step, guint8 turn)
                               && is_whole (glue, beginning, y, step->beginning);
 
       if (joined)
-        {
-          const guint32 before = stack (glue, ending, x, step->ending);
-
-          join (glue, before, stack (glue, beginning, y, step->beginning), FALSE);
-          any = TRUE;
-        }
+        chain (glue, x, y, step);
+      any = any || joined;
       i += joined || x->sum <= y->sum ? equal_sums (ending, i) : 0;
       k += joined || x->sum >= y->sum ? equal_sums (beginning, k) : 0;
     }
@@ -369,9 +390,196 @@ stack_lifetimes (GememGlue *glue)
   return glue->n_nodes > before;
 }
 
+/* ---- by how rare it is */
+
+/* Levels: of what is joined at once, of what need not be joined, of what is no chance. */
+#define HIGHEST 12
+#define LEAST (-12)
+#define SURE 60
+
+/* What is as rare, in levels: that something lives as long as a chain, and that boxes with one lifetime have it by chance, compared
+ * with sizes.  Measured on packings: joints that were cuts, of all. */
+#define SPANNED 3
+#define STACKED 8
+
+/* First what is the same, then what is up to 1/32 of the larger apart; down to which level. */
+typedef struct
+{
+  guint8 shift;
+  gint lowest;
+} Rarity;
+
+static const Rarity rarities[] = { { 63, -2 }, { 5, -6 } };
+
+static gint
+log2_of (guint64 value)
+{
+  return 63 - __builtin_clzll (value | 1);
+}
+
+/* Whether anything lives from @first to @last. */
+static gboolean
+is_spanned (const GememGlue *glue, guint32 first, guint32 last)
+{
+  guint32 a = glue->firsts[first], b = glue->lasts[last];
+
+  while (a != NONE && b != NONE)
+    {
+      const Node *x = &glue->nodes[a], *y = &glue->nodes[b];
+
+      if ((!x->gone && x->last == last) || (!y->gone && y->first == first))
+        return TRUE;
+      a = x->next_first;
+      b = y->next_last;
+    }
+  return FALSE;
+}
+
+/* Whether the sums number @i and @k, of @step, could be chained: they are the same and there is no other, or up to 1/2^@shift apart
+ * and there is no nearer one. */
+static gboolean
+can_chain (const GememGlue *glue, guint32 i, guint32 k, const Step *step, guint8 shift)
+{
+  const Side *ending = &glue->ending, *beginning = &glue->beginning;
+  const Sum *x = &ending->sums[i], *y = &beginning->sums[k];
+  const gint64 apart = ABS (x->sum - y->sum);
+
+  if (apart > 0 ? !is_nearest (glue, i, k, shift)
+                : equal_sums (ending, i) > 1 || equal_sums (beginning, k) > 1)
+    return FALSE;
+  return is_whole (glue, ending, x, step->ending) && is_whole (glue, beginning, y, step->beginning);
+}
+
+/* The level of a chain of two sums. */
+static gint
+level_of_chain (const GememGlue *glue, const Sum *x, const Sum *y, const Step *step)
+{
+  const Side *ending = &glue->ending, *beginning = &glue->beginning;
+  const guint64 apart = (guint64) (ABS (x->sum - y->sum) / glue->grain);
+  const Node *a = &glue->nodes[part_at (ending, x, step->ending, 0)],
+             *b = &glue->nodes[part_at (beginning, y, step->beginning, 0)];
+  gint level = log2_of ((guint64) (x->sum / glue->grain))
+               - log2_of ((guint64) ending->n * beginning->n) - log2_of (2 * apart + 1);
+
+  if (ending->nodes->len == 1 && beginning->nodes->len == 1 && apart == 0)
+    return SURE;
+  if (level < HIGHEST && is_spanned (glue, a->first, b->last))
+    level += SPANNED;
+  return MIN (level, SURE);
+}
+
+/* Chains what fits by @step at the border that is listed, from @level up; the highest level of what is left goes into @left. */
+static gboolean
+chain_rare (GememGlue *glue, const Step *step, gint level, guint8 shift, gint *left)
+{
+  Side *ending = &glue->ending, *beginning = &glue->beginning;
+  gboolean any = FALSE;
+
+  find_sums (ending, step->ending);
+  find_sums (beginning, step->beginning);
+  for (guint32 i = 0, k = 0; i < ending->n && k < beginning->n;)
+    {
+      const Sum *x = &ending->sums[i], *y = &beginning->sums[k];
+      const gint own = can_chain (glue, i, k, step, shift) ? level_of_chain (glue, x, y, step)
+                                                           : LEAST;
+      const gboolean joined = own >= level;
+
+      if (joined)
+        chain (glue, x, y, step);
+      else
+        *left = MAX (*left, own);
+      any = any || joined;
+      i += joined || x->sum <= y->sum ? equal_sums (ending, i) : 0;
+      k += joined || x->sum >= y->sum ? equal_sums (beginning, k) : 0;
+    }
+  return any;
+}
+
+/* Stacks the first boxes with one lifetime of those that begin at @border, the same way.  Of those that end with them as
+ * many count as there may be: what has just changed waits. */
+static gboolean
+stack_rare (GememGlue *glue, guint32 border, gint level, gint *left)
+{
+  Side *beginning = &glue->beginning;
+
+  find_sums (beginning, ALL);
+  for (guint32 i = 0; i < beginning->n; i++)
+    {
+      const guint32 last = listed_at (beginning, beginning->sums[i].at[0])->border;
+      const guint64 n = (guint64) beginning->nodes->len * MAX (1, glue->n_ending[last]);
+      const gint own = log2_of (last - border) - log2_of (n) + STACKED;
+
+      if (own >= level)
+        {
+          stack (glue, beginning, &beginning->sums[i], ALL);
+          return TRUE;
+        }
+      *left = MAX (*left, own);
+    }
+  return FALSE;
+}
+
+/* Joins at @border what is of @level or more, by one step; TRUE: if anything was. */
+static gboolean
+try_rare (GememGlue *glue, guint32 border, gint level, guint8 shift)
+{
+  gint left = LEAST;
+
+  list_side (glue, border, TRUE);
+  list_side (glue, border, FALSE);
+  for (guint s = 0; s < G_N_ELEMENTS (steps); s++)
+    if (has_enough (glue->n_ending[border], steps[s].ending)
+        && has_enough (glue->n_beginning[border], steps[s].beginning)
+        && chain_rare (glue, &steps[s], level, shift, &left))
+      return TRUE;
+  if (glue->n_beginning[border] > 1 && glue->n_ending[border] > 0
+      && stack_rare (glue, border, level, &left))
+    return TRUE;
+  glue->due[border] = (guint8) (1 + left - LEAST);
+  return FALSE;
+}
+
+/* Joins what is of @level or more, until nothing is. */
+static void
+join_level (GememGlue *glue, gint level, guint8 shift)
+{
+  const gsize n = (gsize) glue->columns + 1;
+  gboolean any = TRUE;
+
+  while (any)
+    {
+      const guint8 *found = glue->due;
+
+      for (any = FALSE; (found = memchr (found, 0, n - (gsize) (found - glue->due))) != NULL;
+           any = TRUE)
+        while (try_rare (glue, (guint32) (found - glue->due), level, shift))
+          ;
+    }
+}
+
+static void
+join_rare (GememGlue *glue)
+{
+  const gsize n = (gsize) glue->columns + 1;
+
+  for (guint r = 0; r < G_N_ELEMENTS (rarities); r++)
+    {
+      memset (glue->due, 0, n);
+      for (gint level = HIGHEST; level >= rarities[r].lowest; level--)
+        {
+          for (gsize border = 0; border < n; border++)
+            if (glue->due[border] >= 1 + level - LEAST)
+              glue->due[border] = 0;
+          join_level (glue, level, rarities[r].shift);
+        }
+    }
+}
+
 static void
 join_all (GememGlue *glue)
 {
+  if (glue->level == GEMEM_GLUE_RARE)
+    join_rare (glue);
   for (guint8 n = 1; n <= n_shifts[glue->level]; n++)
     do
       for (guint8 last = 0; last < n * n_steps[glue->level];)

@@ -22,6 +22,7 @@ typedef enum
   GEMEM_GLUE_SUMS,   /* as well some to some, whose sizes add up to the same */
   GEMEM_GLUE_LOOSE,  /* as well what is nearly the same, which wastes up to 1/32 of a box */
   GEMEM_GLUE_FILLED, /* as well with what is free where the load is below the largest */
+  GEMEM_GLUE_RARE,   /* of very many: as loose, but what is least by chance first */
   GEMEM_GLUE_LEVELS
 } GememGlueLevel;
 

@@ -18,12 +18,15 @@
  * pairs alone. */
 #define FEW 900
 #define MANY 20000
+/* Beyond these so many fit by chance that it is worth a second to join by how rare it is first. */
+#define VERY_MANY 50000
 
 /* How boxes are joined, in turn.  Where nothing is free, loose joins are those of the level behind them. */
-static const GememGlueLevel levels[][4] = {
+static const GememGlueLevel levels[][5] = {
   { GEMEM_GLUE_PAIRS, GEMEM_GLUE_SUMS, GEMEM_GLUE_LEVELS },
   { GEMEM_GLUE_PAIRS, GEMEM_GLUE_SUMS, GEMEM_GLUE_FILLED, GEMEM_GLUE_LEVELS },
   { GEMEM_GLUE_SUMS, GEMEM_GLUE_FILLED, GEMEM_GLUE_LOOSE, GEMEM_GLUE_LEVELS },
+  { GEMEM_GLUE_RARE, GEMEM_GLUE_SUMS, GEMEM_GLUE_FILLED, GEMEM_GLUE_LOOSE, GEMEM_GLUE_LEVELS },
 };
 
 typedef struct
@@ -148,7 +151,8 @@ static void
 dive (Ways *ways, const GememStop *stop)
 {
   gboolean fit = !gemem_boxes_have_units (&ways->boxes);
-  const GememGlueLevel *level = levels[(ways->boxes.n > FEW) + (ways->boxes.n > MANY)];
+  const GememGlueLevel *level =
+      levels[(ways->boxes.n > FEW) + (ways->boxes.n > MANY) + (ways->boxes.n > VERY_MANY)];
 
   gemem_parts_dive (ways->ways[0].parts, goal_of (ways), 0, 1, stop);
   find_places (ways);

@@ -145,7 +145,7 @@ run 0 env PYTHON="$python" "$collect" -q -p mine -o own programs; says out "^pro
 check 'a program has its row' grep -q '^| small | 0 | 4 | 512 | 2097152 | [0-9]* s |$' own/programs.md
 check 'and what it printed, and said of itself' sh -c 'grep -qx told own/programs/small.txt && test -e own/programs/small.json'
 printf 'import time\ndef waits(): time.sleep(60)\nwaits()\n' >mine/endless.py
-run 1 env PYTHON="$python" "$collect" -q -t 5 -p mine -o own programs; says out '^programs: failed \(endless: exit status 1[23][0-9]'
+run 1 env PYTHON="$python" "$collect" -q -t 12 -p mine -o own programs; says out '^programs: failed \(endless: exit status 1[23][0-9]'
 check 'where it was when its time was over' grep -q 'in waits$' own/failed/0001.programs.txt
 check 'and the others have ended' grep -q '^| small | 0 | ' own/programs.md
 mkdir eight

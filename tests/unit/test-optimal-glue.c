@@ -151,7 +151,7 @@ test_sums (void)
 
 /* What is nearly as high is chained to the nearest, if loose, and the chain is as high as the higher. */
 static void
-test_loose (void)
+test_loose (gconstpointer level)
 {
   static const guint64 lives[][3] = {
     { 0, 5, 1000 }, { 5, 9, 1020 }, { 5, 8, 1001 }, { 1, 5, 90 }
@@ -161,7 +161,7 @@ test_loose (void)
   for (guint i = 0; i < G_N_ELEMENTS (lives); i++)
     gemem_lifetimes_add (lifetimes, lives[i][0], lives[i][1], lives[i][2]);
   GememBoxes boxes = boxes_of (lifetimes, 9);
-  g_autoptr (GememGlue) loose = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_LOOSE),
+  g_autoptr (GememGlue) loose = gemem_glue_new (&boxes, NULL, GPOINTER_TO_UINT (level)),
                         sums = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_SUMS);
 
   g_assert_cmpuint (gemem_glue_rest (sums)->n, ==, 4);
@@ -190,6 +190,44 @@ test_rare (void)
     }
   g_test_message ("%u of 4000 remain", remaining);
   g_assert_cmpuint (remaining, <, 4 * 140);
+}
+
+static guint32
+count_rest (const guint64 lives[][3], guint n, GememGlueLevel level)
+{
+  g_autoptr (GememLifetimes) lifetimes = gemem_lifetimes_new ("lives");
+
+  for (guint i = 0; i < n; i++)
+    gemem_lifetimes_add (lifetimes, lives[i][0], lives[i][1], lives[i][2]);
+  GememBoxes boxes = boxes_of (lifetimes, 12);
+  g_autoptr (GememGlue) glue = gemem_glue_new (&boxes, NULL, level);
+
+  g_free (boxes.boxes);
+  return gemem_glue_rest (glue)->n;
+}
+
+/* The two that are 6 high fit by chance, which turns do not see; both of the second lifetime together are as high as the last. */
+static void
+test_rarest_first (void)
+{
+  static const guint64 lives[][3] = {
+    { 0, 5, 6 }, { 1, 5, 91 }, { 5, 9, 6 }, { 5, 9, 1000 }, { 9, 12, 1006 }
+  };
+
+  g_assert_cmpuint (count_rest (lives, G_N_ELEMENTS (lives), GEMEM_GLUE_SUMS), ==, 4);
+  g_assert_cmpuint (count_rest (lives, G_N_ELEMENTS (lives), GEMEM_GLUE_RARE), ==, 3);
+}
+
+/* The third box could be chained to the first, or to the last, and something lives as long as these two. */
+static void
+test_spanned (void)
+{
+  static const guint64 lives[][3] = { { 0, 5, 6 },    { 1, 5, 90 },  { 5, 9, 6 },   { 5, 8, 70 },
+                                      { 3, 9, 95 },   { 2, 9, 110 }, { 4, 9, 130 }, { 9, 10, 200 },
+                                      { 9, 11, 300 }, { 5, 12, 50 }, { 9, 12, 6 } };
+  const guint n = G_N_ELEMENTS (lives);
+
+  g_assert_cmpuint (count_rest (lives, n, GEMEM_GLUE_RARE), ==, n - 2);
 }
 
 /* A box, and behind it one that is as high only together with what is free above it; what is free is not placed. */
@@ -244,7 +282,11 @@ main (int argc, char **argv)
   g_test_add_data_func ("/glue/sums", GUINT_TO_POINTER (GEMEM_GLUE_SUMS), test_random);
   g_test_add_data_func ("/glue/loose", GUINT_TO_POINTER (GEMEM_GLUE_LOOSE), test_random);
   g_test_add_data_func ("/glue/filled", GUINT_TO_POINTER (GEMEM_GLUE_FILLED), test_random);
-  g_test_add_func ("/glue/nearest", test_loose);
+  g_test_add_data_func ("/glue/by-rarity", GUINT_TO_POINTER (GEMEM_GLUE_RARE), test_random);
+  g_test_add_func ("/glue/rarest-first", test_rarest_first);
+  g_test_add_func ("/glue/spanned", test_spanned);
+  g_test_add_data_func ("/glue/nearest", GUINT_TO_POINTER (GEMEM_GLUE_LOOSE), test_loose);
+  g_test_add_data_func ("/glue/nearest-rare", GUINT_TO_POINTER (GEMEM_GLUE_RARE), test_loose);
   g_test_add_func ("/glue/rare", test_rare);
   g_test_add_func ("/glue/filler", test_filler);
   g_test_add_func ("/glue/left-out", test_left_out);
