@@ -341,6 +341,13 @@ append_gain (GString *out, const GememPossibleGain *one)
     g_string_append_printf (out, "  %s\n      %s\n", what, most);
 }
 
+/* Whether the sentence says already what has to be done. */
+static gboolean
+leaves_out_short_gains (GememCause cause)
+{
+  return cause == GEMEM_CAUSE_FULL || cause == GEMEM_CAUSE_POOLS;
+}
+
 static void
 append_gains (GString *out, const GememExplanation *explanation)
 {
@@ -350,7 +357,7 @@ append_gains (GString *out, const GememExplanation *explanation)
     {
       const GememPossibleGain *one = &g_array_index (explanation->gains, GememPossibleGain, i);
 
-      if (explanation->cause == GEMEM_CAUSE_FULL && one->falls_short)
+      if (one->falls_short && leaves_out_short_gains (explanation->cause))
         continue; /* nobody should try it */
       if (!any)
         g_string_append (out, "The most that could be gained:\n");
