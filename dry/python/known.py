@@ -60,10 +60,13 @@ _RANDOM = "rand randn randint rand_like randint_like randn_like uniform normal r
 _DRAWN = "randperm multinomial bernoulli exponential geometric log_normal cauchy poisson binomial native_dropout".split()  # what these give is assumed
 _UNDEFINED = "empty empty_like new_empty empty_strided".split()
 _CLEARED = "zeros zeros_like new_zeros zero fill".split()
+_COPIES = "clone copy".split()  # with these operators begin that work on a copy of real numbers (linalg.cholesky)
 _FINITE = ("isnan", "isinf", "eq", "ne")  # what isnan() and isfinite() are made of
 _COMPOSED = ("matrix_exp",)  # made of operators that are named: what they clear they mean to be zero
 _BOOLEAN = "eq ne lt le gt ge logical_and logical_or logical_not logical_xor isnan isinf isin bitwise_and bitwise_or bitwise_xor bitwise_not"
 _POINTWISE = "add sub rsub mul div remainder fmod floor_divide neg abs sign clamp clamp_min clamp_max maximum minimum where masked_fill floor ceil round trunc pow sqrt exp exp2 log log2"
+_MORE = "aminmax signbit sgn copysign lerp addcmul addcdiv heaviside nan_to_num nansum frac hypot atan2 nonzero_static put index_reduce select_scatter slice_scatter diagonal_scatter"
+_IMAGES = "upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d max_pool2d_with_indices reflection_pad2d replication_pad2d"
 _SHIFTS = "bitwise_left_shift bitwise_right_shift __lshift__ __rshift__ gcd square"
 _REDUCED = "sum any all max min amax amin argmax argmin cumsum cumprod cummax cummin count_nonzero mean prod trace logspace linspace kthvalue median mode"
 _ORDERED = "sort argsort topk searchsorted bucketize _softmax sigmoid softplus tanh relu sin cos rsqrt reciprocal erf log1p expm1"
@@ -74,7 +77,7 @@ _SPARSE = "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _sp
 _STRUCTURED = "_coalesce _sparse_mm _sparse_sparse_matmul mm cat stack add _to_dense _sparse_softmax _sparse_log_softmax".split()  # of sparse matrices, which are no others inside
 _OF_SPARSE = "add index_select".split()  # read sizes of sparse tensors alone
 _READS = "_local_scalar_dense equal embedding"
-_OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _SHIFTS, _REDUCED, _ORDERED, _MOVED, _SIZED, _SPARSE, _READS)).split() + _RANDOM + _DRAWN + _UNDEFINED + _PRODUCTS
+_OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _MORE, _IMAGES, _SHIFTS, _REDUCED, _ORDERED, _MOVED, _SIZED, _SPARSE, _READS)).split() + _RANDOM + _DRAWN + _UNDEFINED + _PRODUCTS
 _SELECT = ["nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_coalesce", "_sparse_sparse_matmul", "_local_scalar_dense"]
 _VIEWS = "detach_ requires_grad_ squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ rename_ _coalesced_ resize_ resize_as_ set_".split()  # write no element
 _KEY, _BACKWARD_KEY = "TESTING_ONLY_GenericMode", "TESTING_ONLY_GenericWrapper"
@@ -425,7 +428,7 @@ class Known(object):
         random = base.strip("_") in _RANDOM
         redispatch, guard, keys, below = op._handle.redispatch_boxed, self.guard, self.keys, self.below
         written = written[0] if written else None
-        tensors = [i for i, one in enumerate(schema.arguments) if i > 0 and one.type.kind() == "TensorType"]
+        tensors = [i for i, one in enumerate(schema.arguments) if one.type.kind() == "TensorType"]
         whole = self.call_whole(op)
 
         strided, nothing = self.torch.strided, contextlib.nullcontext()
@@ -808,7 +811,7 @@ class Known(object):
         else:
             self.fill(node, op, args, kwargs, i, state)
             node.assumed |= base in _PRODUCTS  # a GPU adds in another order
-            node.void = base in _CLEARED and not self.is_called(base)
+            node.void = (base in _CLEARED or base in _COPIES and self.nested() and result.dtype not in self.whole) and not self.is_called(base)
         self.put(result, node)
 
     def write(self, op, base, written, args, kwargs, state):
@@ -842,6 +845,7 @@ class Known(object):
         finally:
             self.threads.before = None
         node.void = base in _CLEARED and (nested or tensor.is_inference() and not self.is_called(base))
+        node.void |= base in _COPIES and nested and tensor.dtype not in self.whole and not self.is_called(base)
         self.put(tensor, node)
 
     def is_computed(self, base, args):

@@ -722,3 +722,28 @@ def multiplied():
         torch.sparse.sum(product).backward()
         found.append((product._nnz(), a.grad._nnz(), b.grad._nnz()))
     return found
+
+
+@case
+def numbers_first():
+    return (7 // (x[:6] + 1)).tolist(), (7 % (x[:6] + 1)).tolist(), (2 ** x[:3].clamp(max=5)).tolist(), torch.true_divide(7, x[:3] + 1).tolist()
+
+
+@case
+def more_operators():
+    y, r = x[:10], torch.arange(10.0, device=dev) - 5
+    return (
+        [int(one) for one in torch.aminmax(y)], torch.signbit(r).sum().item(), torch.sgn(y - 5).tolist(), torch.copysign(r.abs(), r).tolist(), torch.lerp(r, r + 2, 0.5).tolist(),
+        torch.addcmul(y, y, y).tolist(), torch.heaviside(r, r[5:6]).tolist(), torch.nan_to_num(r / r).tolist(), r.frac().tolist(), torch.nonzero_static(y > 50, size=4).tolist(),
+        y.put(y[:2] % 10, y[2:4]).tolist(), y.index_reduce(0, y[:2] % 10, y[2:4], "prod").tolist(), torch.select_scatter(y.view(2, 5), y[:5], 0, 0).tolist(),
+        torch.slice_scatter(y, y[:2], 0, 1, 3).tolist(), torch.diagonal_scatter(y[:4].view(2, 2), y[:2]).tolist(),
+    )
+
+
+@case
+def images():
+    mask = (x[:64] > 50).view(1, 1, 8, 8).float()
+    of = torch.nn.functional
+    sizes = of.interpolate(mask, (4, 4)).long().sum().item(), of.interpolate(mask, scale_factor=2).bool().sum().item(), of.interpolate(mask, (4, 4), mode="nearest-exact").nonzero().shape
+    pooled, places = of.max_pool2d(mask * torch.arange(64, device=dev).view(1, 1, 8, 8), 2, return_indices=True)
+    return sizes, pooled.long().tolist(), places.tolist(), of.pad(mask, (1, 1, 1, 1), mode="reflect").sum().item(), of.pad(mask, (1, 1, 1, 1), mode="replicate").sum().item()
