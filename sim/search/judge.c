@@ -41,10 +41,9 @@ gemem_advice_need_of (const GememAdviceQuestion *question, const GememAllocatorS
 static gboolean
 is_limited (const GememResult *now)
 {
-  const char *limit = gemem_settings_value (now->parameters, "memory_limit");
   const GememOom *oom = gemem_result_first_oom (now);
 
-  return limit != NULL && strcmp (limit, "none") == 0 && oom != NULL
+  return gemem_settings_value (now->parameters, "memory_limit") != NULL && oom != NULL
          && oom->device_free >= oom->requested
          && oom->device_free > now->capacity - MIN (oom->reserved, now->capacity);
 }

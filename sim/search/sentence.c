@@ -62,10 +62,11 @@ limit_text (const GememAdvice *advice, const GememOom *oom)
   char size[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX];
   guint64 bytes;
 
-  if (other != NULL && strcmp (other, "none") != 0 && gemem_parse_size (other, 1, 0, &bytes, NULL))
-    g_string_append_printf (out, "the allocator's limit of %s", gemem_format_size (size, bytes));
-  else if (advice->limited)
+  if (advice->limited)
     g_string_append (out, "a limit of the program");
+  else if (other != NULL && strcmp (other, "none") != 0
+           && gemem_parse_size (other, 1, 0, &bytes, NULL))
+    g_string_append_printf (out, "the allocator's limit of %s", gemem_format_size (size, bytes));
   else if (is_part)
     g_string_append_printf (out, "the program's limit, per_process_memory_fraction=%s%s", part,
                             exceeds ? "" : ", or what the allocator takes at a time");

@@ -84,6 +84,10 @@ if command -v python3 >/dev/null; then
   python3 "$GEMEM_SRCDIR/tests/util/snapshots.py" refused limited.pickle 70000
   run 4 gemem-sim limited.pickle; says out '^It does not fit in the limit it was given \(900\.0 MiB or more\)'; says out 'Why: a limit of the program \(the device had$'; says out '68\.36 GiB free\)\. It needs a limit of 1\.074 GiB\.$'; lacks out 'recorded fits'
   run 4 gemem-sim limited.pickle -f json; check 'JSON: it is of the limit' jq -e '.[0].needed_of_limit and .[0].needed_bytes == 1153433600' "$out"
+  # garbage collection tells of a limit that may be too large, as a collection in vain is not seen: the program had 870 MiB
+  python3 "$GEMEM_SRCDIR/tests/util/snapshots.py" collected collected.pickle
+  run 4 gemem-sim collected.pickle; says out '^It does not fit in the limit it was given \(870\.0 MiB or more\)'; says out 'Why: a limit of the$'; lacks out 'request fits'
+  run 0 gemem-sim info collected.pickle; says out 'note: memory_limit=1153433600 is inferred' # 1100 MiB, of 1000
   # 900 MiB were held before, but for the request 700 were left: another process came
   python3 "$GEMEM_SRCDIR/tests/util/snapshots.py" refused crowded.pickle 100 200
   run 0 gemem-sim replay crowded.pickle -a direct; says out '^  failed +1$'

@@ -125,6 +125,43 @@ def refused(path, free_then=424, asked=500):
     pickle.dump({"segments": segments, "device_traces": [events], "allocator_settings": settings, "external_annotations": []}, open(path, "wb"), 4)
 
 
+# A limit of 1000 MiB, so garbage is collected above 500: at the request of 50 MiB in vain, at the first of 260 MiB it gives
+# back 250 and leaves 50.
+def collected(path):
+    base, mib = 0x7F0000000000, 1 << 20
+    events = []
+
+    def at(place):
+        return {"addr": base + place * 512 * mib, "stream": 0, "time_us": 1700000000000000 + len(events), "frames": []}
+
+    def take(place, size):
+        for action in ("segment_alloc", "alloc"):
+            events.append({"action": action, "size": size * mib, **at(place)})
+
+    def act(place, size, *actions):
+        for action in actions:
+            events.append({"action": action, "size": size * mib, **at(place)})
+
+    for place, size in enumerate((300, 250, 50)):
+        take(place, size)
+    act(1, 250, "free_requested", "free_completed")
+    act(2, 50, "free_requested", "free_completed")
+    act(1, 250, "segment_free")
+    take(3, 260)
+    act(2, 50, "alloc")
+    take(4, 260)
+    events.append({"action": "oom", "size": 500 * mib, "device_free": 70000 * mib, "stream": 0, "time_us": 1700000000000099, "frames": []})
+    settings = {"PYTORCH_CUDA_ALLOC_CONF": "garbage_collection_threshold:0.5", "max_split_size": -1, "garbage_collection_threshold": 0.5, "expandable_segments": False, "max_cached_size": -1}
+    segments = []
+    for place, size in ((0, 300), (2, 50), (3, 260), (4, 260)):
+        held = size * mib
+        block = {"address": base + place * 512 * mib, "size": held, "requested_size": held, "state": "active_allocated", "frames": []}
+        segments.append({"device": 0, "address": base + place * 512 * mib, "total_size": held, "allocated_size": held, "active_size": held, "requested_size": held, "stream": 0,
+                         "segment_type": "large", "segment_pool_id": (0, 0), "is_expandable": False, "frames": [], "blocks": [block]})
+    with open(path, "wb") as file:
+        pickle.dump({"segments": segments, "device_traces": [events], "allocator_settings": settings, "external_annotations": []}, file, 4)
+
+
 def big(path, events):
     r = random.Random(7)
     frames = [{"name": f"function_{i}", "filename": f"/home/user/project/module{i % 300}.py" if i % 3 else "??", "line": i % 1000} for i in range(20000)]
@@ -184,4 +221,4 @@ def hostile(folder):
 
 if __name__ == "__main__":
     sys.setrecursionlimit(20000)
-    {"rewrite": rewrite, "mixed": mixed, "settings": settings, "refused": refused, "hostile": hostile, "big": big}[sys.argv[1]](*sys.argv[2:])
+    {"rewrite": rewrite, "mixed": mixed, "settings": settings, "refused": refused, "collected": collected, "hostile": hostile, "big": big}[sys.argv[1]](*sys.argv[2:])

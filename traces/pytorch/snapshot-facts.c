@@ -421,7 +421,8 @@ settle_device (GememSnapshot *snapshot, guint i, gboolean collects, GError **err
 
 /* The device that was recorded.  Its size is not in the file: where a request failed, what was reserved
  * and what was free then is what the program could have of it; where that was enough, a limit of the program
- * refused, and nobody knows of more than it ever held. */
+ * refused, and nobody knows of more than it ever held: that from which garbage was collected may be too large, as a
+ * collection that freed nothing leaves no trace. */
 static void
 settle_size (GememSnapshot *snapshot)
 {
@@ -440,9 +441,7 @@ settle_size (GememSnapshot *snapshot)
       most = MAX (most, (guint64) MAX (start + device->most, 0));
       if (device->told)
         could = MAX (could, (guint64) MAX (start + device->could, 0));
-      limited = limited
-                || (device->limited != G_MAXINT64 && !device->parts && !told
-                    && snapshot->records.settings.memory_limit == 0);
+      limited = limited || (device->limited != G_MAXINT64 && !device->parts && !told);
     }
   if (could > 0 && (most > 0 || !limited))
     {
