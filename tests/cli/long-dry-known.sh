@@ -119,7 +119,7 @@ says out '^rows 2 \[3, 5\]$'; says err '^  h100 +fits:'; lacks err '^  (numbers|
 cat >void.py <<'EOF'
 import torch
 
-print("places", int(torch.nn.functional.max_pool1d(torch.arange(8.0, device="cuda").view(1, 8), 2, return_indices=True)[1].max()))
+print("places", int(torch.nn.functional.max_pool3d(torch.arange(8.0, device="cuda").view(1, 2, 2, 2), 2, return_indices=True)[1].max()))
 n = torch.arange(5, device="cuda")
 torch._foreach_addcmul_([n.data], [n], [n])
 print("data", int(n.max()))
