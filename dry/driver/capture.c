@@ -6,7 +6,8 @@
  * the thread's mode (allocations, releases, event queries), is refused and invalidates the capture:
  * the call that ends the capture reports it.
  *
- * All plain allocations and frees count as not safe, which may be stricter than the driver.
+ * All plain allocations and frees count as not safe, which may be stricter than the driver.  Pages are
+ * made and mapped meanwhile: so PyTorch grows expandable segments in a capture (peers.md P14).
  */
 #include "config.h"
 
@@ -54,11 +55,8 @@ is_unsafe (DriverEntry entry)
     case ENTRY_cuMemHostAlloc:
     case ENTRY_cuMemFree_v2:
     case ENTRY_cuMemFreeHost:
-    case ENTRY_cuMemCreate:
     case ENTRY_cuMemRelease:
-    case ENTRY_cuMemMap:
     case ENTRY_cuMemUnmap:
-    case ENTRY_cuMemSetAccess:
     case ENTRY_cuEventQuery:
     case ENTRY_cuEventSynchronize:
       return TRUE;

@@ -261,6 +261,12 @@ append_cause (GString *out, const GememExplanation *explanation)
     case GEMEM_CAUSE_FREE:
       append_free (out, explanation);
       break;
+    case GEMEM_CAUSE_POOLS:
+      APPEND ("Private pools (CUDA graphs, MemPool) keep @ of the device's @, which PyTorch calls "
+              "allocated, in use or idle; @ were asked for. Fewer graphs, or one pool for all of "
+              "them, would hold less.",
+              F (POOLS), F (TOTAL), F (ASKED));
+      break;
     case GEMEM_CAUSE_OUTSIDE:
       append_outside (out, explanation);
       break;
@@ -335,6 +341,13 @@ append_gain (GString *out, const GememPossibleGain *one)
     g_string_append_printf (out, "  %s\n      %s\n", what, most);
 }
 
+/* Whether the sentence says already what has to be done. */
+static gboolean
+leaves_out_short_gains (GememCause cause)
+{
+  return cause == GEMEM_CAUSE_FULL || cause == GEMEM_CAUSE_POOLS;
+}
+
 static void
 append_gains (GString *out, const GememExplanation *explanation)
 {
@@ -344,7 +357,7 @@ append_gains (GString *out, const GememExplanation *explanation)
     {
       const GememPossibleGain *one = &g_array_index (explanation->gains, GememPossibleGain, i);
 
-      if (explanation->cause == GEMEM_CAUSE_FULL && one->falls_short)
+      if (one->falls_short && leaves_out_short_gains (explanation->cause))
         continue; /* nobody should try it */
       if (!any)
         g_string_append (out, "The most that could be gained:\n");
@@ -397,8 +410,8 @@ static const char *
 cause_name (GememCause cause)
 {
   static const char *const names[] = {
-    "untold",        "request-too-large", "limit", "too-little",
-    "fragmentation", "held-outside",      "full",  "enough-free"
+    "untold",        "request-too-large", "limit", "too-little", "fragmentation",
+    "private-pools", "held-outside",      "full",  "enough-free"
   };
 
   return names[cause];

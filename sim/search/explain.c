@@ -122,6 +122,7 @@ static gboolean
 is_used_up (const GememExplanation *explanation)
 {
   return FIGURE (IDLE)->known && FIGURE (RESERVED)->known && FIGURE (TOTAL)->known
+         && FIGURE (POOLS)->bytes < FIGURE (RESERVED)->bytes / 50 /* 0: not known */
          && FIGURE (IDLE)->bytes < FIGURE (RESERVED)->bytes / 50
          && FIGURE (RESERVED)->bytes > FIGURE (TOTAL)->bytes / 2;
 }
@@ -149,9 +150,11 @@ static GememCause
 cause_of (const GememExplanation *explanation)
 {
   const GememFigure *asked = FIGURE (ASKED), *free = FIGURE (FREE);
-  GememFigure wanted = { 0 }, beyond = { 0 }, unused = { 0 }, others = { 0 };
+  GememFigure wanted = { 0 }, beyond = { 0 }, unused = { 0 }, others = { 0 }, used = { 0 };
 
-  set_sum (&wanted, FIGURE (ALLOCATED), asked);
+  /* PyTorch counts all that its private pools hold as allocated, in use or not */
+  set_rest (&used, FIGURE (ALLOCATED), FIGURE (POOLS));
+  set_sum (&wanted, used.known ? &used : FIGURE (ALLOCATED), asked);
   set_sum (&beyond, FIGURE (RESERVED), asked);
   set_sum (&beyond, FIGURE (ALLOCATED), asked); /* where what is reserved is not known */
   set_sum (&unused, free, FIGURE (IDLE));
@@ -170,6 +173,8 @@ cause_of (const GememExplanation *explanation)
   if (unused.known && unused.bytes >= asked->bytes)
     return is_used_up (explanation) && !has_others (explanation) ? GEMEM_CAUSE_FULL
                                                                  : GEMEM_CAUSE_PIECES;
+  if (unused.known && FIGURE (POOLS)->known && FIGURE (POOLS)->bytes >= asked->bytes - unused.bytes)
+    return GEMEM_CAUSE_POOLS;
   set_sum (&others, &unused, FIGURE (OUTSIDE));
   if (!others.known)
     return is_nearly_all (explanation) ? GEMEM_CAUSE_FULL : GEMEM_CAUSE_UNTOLD;

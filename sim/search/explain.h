@@ -23,6 +23,7 @@ typedef enum
   GEMEM_CAUSE_LIMIT,      /* a limit of the allocator */
   GEMEM_CAUSE_TOO_LITTLE, /* what is in use and the request are more than the device */
   GEMEM_CAUSE_PIECES,     /* enough is idle, but not where the request may use it */
+  GEMEM_CAUSE_POOLS,      /* private pools hold enough, in use or not */
   GEMEM_CAUSE_OUTSIDE,    /* what is held outside the allocator would suffice */
   GEMEM_CAUSE_FULL,       /* nearly all of the device is in use by the allocator's own program */
   GEMEM_CAUSE_FREE,       /* the device had enough free */

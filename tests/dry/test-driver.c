@@ -668,6 +668,7 @@ scenario_capture (void)
   CUstreamCaptureStatus status;
   CUstream first, second;
   CUevent fork;
+  CUmemGenericAllocationHandle page;
   CUdeviceptr memory, other;
 
   begin ();
@@ -720,6 +721,14 @@ scenario_capture (void)
   REFUSED (CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
            cu.cuStreamBeginCapture (NULL, CU_STREAM_CAPTURE_MODE_GLOBAL));
   REFUSED (CUDA_ERROR_ILLEGAL_STATE, end_capture (first));
+  /* pages may be mapped meanwhile */
+  OK (cu.cuMemAddressReserve (&other, PAGE, 0, 0, 0));
+  OK (cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  page = map_page (other);
+  OK (end_capture (first));
+  OK (cu.cuMemUnmap (other, PAGE));
+  OK (cu.cuMemRelease (page));
+  OK (cu.cuMemAddressFree (other, PAGE));
   /* streams may be destroyed while they are captured */
   OK (cu.cuStreamBeginCapture (first, CU_STREAM_CAPTURE_MODE_GLOBAL));
   OK (cu.cuEventRecord (fork, first));
