@@ -18,8 +18,8 @@
  * pairs alone. */
 #define FEW 900
 #define MANY 20000
-/* Beyond these so many fit by chance that it is worth a second to join by how rare it is first. */
-#define VERY_MANY 50000
+/* Beyond these so many fit by chance that joining by how rare it is first is worth half as much time again. */
+#define VERY_MANY 200000
 
 /* How boxes are joined, in turn.  Where nothing is free, loose joins are those of the level behind them. */
 static const GememGlueLevel levels[][5] = {
