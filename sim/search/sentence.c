@@ -128,6 +128,13 @@ gemem_advice_names_least (const GememAdvice *advice)
          && is_too_much (advice->now);
 }
 
+/* So little of the device is not in use that no setting is the answer. */
+static gboolean
+is_used_up (const GememResult *now, const GememOom *oom)
+{
+  return now->capacity - MIN (oom->live, now->capacity) < now->capacity / 50;
+}
+
 char *
 gemem_advice_reason (const GememAdvice *advice)
 {
@@ -153,7 +160,7 @@ gemem_advice_reason (const GememAdvice *advice)
     return g_strdup_printf (
         "truly too little (%s in use, and with the request %s more than there is)",
         gemem_format_size (a, oom->live), gemem_format_size (b, oom->missing));
-  if (oom->device_free >= oom->requested)
+  if (oom->device_free >= oom->requested && !is_used_up (now, oom))
     return limit_text (advice, oom);
   if (oom->waiting)
     return g_strdup (
@@ -161,6 +168,9 @@ gemem_advice_reason (const GememAdvice *advice)
   elsewhere = idle_elsewhere (now, oom);
   if (elsewhere != NULL)
     return elsewhere;
+  if (is_used_up (now, oom))
+    return g_strdup_printf ("too little is left (%s of the %s held are in use)",
+                            gemem_format_size (a, oom->live), gemem_format_size (b, oom->reserved));
   return g_strdup_printf ("fragmentation (%s of the %s held are not in use)",
                           gemem_format_size (a, oom->reserved - MIN (oom->live, oom->reserved)),
                           gemem_format_size (b, oom->reserved));
@@ -282,6 +292,13 @@ all_leave_enough (const GememAdvice *advice)
   return TRUE;
 }
 
+/* Less than a hundredth of the device is left with @line. */
+static gboolean
+is_tight (const GememAdvice *advice, const GememAdviceLine *line)
+{
+  return left_below (advice, line->need, advice->now->capacity / 100) != G_MAXUINT64;
+}
+
 char *
 gemem_advice_offer (const GememAdvice *advice, gboolean several)
 {
@@ -302,6 +319,8 @@ gemem_advice_offer (const GememAdvice *advice, gboolean several)
   return g_strdup_printf ("%s with%s%s",
                           middle             ? fails ? "It may fit" : "It may need less"
                           : all_fit (advice) ? !all_leave_enough (advice) ? "It may fit"
+                                               : ends_there && is_tight (advice, best)
+                                                   ? "That request, and perhaps no more, fits"
                                                : ends_there ? "All up to that request fits"
                                                : refused    ? "All that was recorded fits"
                                                             : "It fits"

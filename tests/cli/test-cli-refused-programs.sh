@@ -33,6 +33,11 @@ run 0 gemem-sim replay "$data/orders.gmt" -a pytorch-caching:conf=roundup_power2
 # 10 MiB are free for a request of 5 MiB, for which the allocator takes 20: no limit
 printf '# gemem-trace: 4\n# allocator: "pytorch-caching"\nalloc 1 size=90MiB\nalloc 2 size=5MiB\n# end: 2\n' >takes.txt
 run 4 gemem-sim takes.txt -d 100MiB -f json; reason '^what the allocator takes at a time is more than the request .the device had 10.00 MiB free.$'
+# 1 MiB is left of 100: nothing that a setting gains is the answer, and what is offered has little more
+printf '# gemem-trace: 4\n# allocator: "pytorch-caching"\nalloc 1 size=66MiB\nalloc 2 size=33MiB\nalloc 3 size=1MiB\n# end: 3\n' >full.txt
+run 4 gemem-sim full.txt -d 100MiB -f json; reason '^too little is left .99.00 MiB of the 100.0 MiB held are in use.$'
+printf '# gemem-trace: 4\n# allocator: "pytorch-caching"\nalloc 1 size=660MiB\nalloc 2 size=331MiB\nalloc 3 size=512KiB\noom size=2MiB\n# end: 4\n' >tight.txt
+run 4 gemem-sim tight.txt -d 1006MiB; says out '^That request, and perhaps no more, fits with, '
 # ... the same said by its environment: the device is whole, and the part is counted once
 run 4 gemem-sim "$data/part_conf.pickle.gz" -q -f json; reason "^the program's limit, per_process_memory_fraction=0.5 .the device had 512.0 MiB free."
 check 'the device is 1024 MiB, and each decision is replayed' jq -e '.[0] | .capacity_bytes == 1024 * 1048576 and .decisions_compared == .decisions_equal' "$out"
