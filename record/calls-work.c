@@ -84,7 +84,8 @@ leave_done (int result, bool per_thread)
   int saved = errno;
 
   if (result == 0 && atomic_exchange_explicit (&known, now, memory_order_relaxed) != now)
-    add ((JournalRecord){ .q = 2, .call = JOURNAL_STREAM_SYNC }, NULL, per_thread);
+    add ((JournalRecord){ .q = JOURNAL_SYNC_COPIED, .call = JOURNAL_STREAM_SYNC }, NULL,
+         per_thread);
   gemem_recorder_leave (saved);
   return result;
 }

@@ -130,7 +130,10 @@ count (Shown *all)
       else if (g_str_equal (verdict, "differs"))
         all->differ++;
       else if (g_str_equal (verdict, "changed"))
-        changed = all->changed++ == 0 ? all->shown[i].sentence->id : changed;
+        {
+          if (all->changed++ == 0)
+            changed = all->shown[i].sentence->id;
+        }
       else
         all->unseen++;
     }

@@ -36,7 +36,7 @@ gemem_advice_need_of (const GememAdviceQuestion *question, const GememAllocatorS
                       .graph = question->graph };
 }
 
-/* Whether the recorded program was refused by a limit of its own, which no setting names: what the device had free
+/* Whether the recorded program was refused by a limit of its own, which is not known or only inferred: what the device had free
  * then is more than is known to be left of it. */
 static gboolean
 is_limited (const GememResult *now)

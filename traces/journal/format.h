@@ -57,8 +57,7 @@ typedef enum
   JOURNAL_POOL_SET = 17,     /* p pool, the current one of the device from now on */
   /* p pool: a pool of the device; its default pool unless the program created it */
   JOURNAL_POOL_DEFAULT = 18,
-  JOURNAL_STREAM_SYNC =
-      19, /* r stream; q 1: asked, and it was done; 2: a copy to the host on it was done */
+  JOURNAL_STREAM_SYNC = 19,    /* r stream, q JournalSync */
   JOURNAL_STREAM_DESTROY = 20, /* r stream */
   JOURNAL_EVENT_RECORD = 21,   /* p event, r stream */
   JOURNAL_EVENT_WAIT = 22,     /* p event, r stream */
@@ -94,6 +93,14 @@ typedef enum
   JOURNAL_STREAM_CREATE = 40,
   JOURNAL_CALL_COUNT
 } JournalCall;
+
+/* How the host knew that a stream was done: it waited, it asked, or a copy to the host on that stream returned. */
+typedef enum
+{
+  JOURNAL_SYNC_WAITED = 0,
+  JOURNAL_SYNC_ASKED = 1,
+  JOURNAL_SYNC_COPIED = 2,
+} JournalSync;
 
 /* Attributes of pools that decide, with CUDA's numbers. */
 typedef enum

@@ -492,7 +492,7 @@ emit_sync (JournalState *state, const JournalRecord *record, guint64 device, gui
   GememTraceEvent *event = gemem_journal_emit (state, GEMEM_EVENT_STREAM_SYNC, device, 0);
 
   event->stream = stream;
-  event->aux = state->ordered && record->q != 0 ? 1 : 0;
+  event->aux = state->ordered && record->q != JOURNAL_SYNC_WAITED ? 1 : 0;
   gemem_idmap_remove (state->busy, busy_key (device, stream), NULL);
 }
 
@@ -610,7 +610,7 @@ takes_place (const JournalRecord *record)
   return record->call == JOURNAL_ALLOC_ASYNC || record->call == JOURNAL_ALLOC_POOL
          || record->call == JOURNAL_FREE_ASYNC || record->call == JOURNAL_WORK
          || record->call == JOURNAL_EVENT_RECORD || record->call == JOURNAL_EVENT_WAIT
-         || (record->call == JOURNAL_STREAM_SYNC && record->q == 2);
+         || (record->call == JOURNAL_STREAM_SYNC && record->q == JOURNAL_SYNC_COPIED);
 }
 
 void
