@@ -185,9 +185,18 @@ append_pieces (GString *out, const GememExplanation *explanation)
 static void
 append_free (GString *out, const GememExplanation *explanation)
 {
-  APPEND ("The device had enough free: @, and @ were asked for. A limit refused it, or others used "
-          "that memory at the time; the message does not say which.",
-          F (FREE), F (ASKED));
+  char step[GEMEM_FORMAT_MAX];
+
+  APPEND ("The device had @ free, and @ were asked for. ", F (FREE), F (ASKED));
+  if (gemem_explanation_may_lack_step (explanation))
+    g_string_append_printf (
+        out,
+        "With expandable segments %s takes steps of %s, which is more; without, a limit refused "
+        "it, or others used that memory at the time. The message does not say which.",
+        explanation->message.kind->who, gemem_format_size (step, explanation->message.kind->step));
+  else
+    g_string_append (out, "That is enough: a limit refused it, or others used that memory at the "
+                          "time; the message does not say which.");
 }
 
 static void
