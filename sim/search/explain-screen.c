@@ -156,12 +156,12 @@ append_state (GString *out, const GememExplanation *explanation)
     g_string_append (out, "Memory was refused; how much was asked for is not in it.");
 }
 
-/* Whether other processes hold more than the allocator that failed: that is worth more than what could be gained of its
- * own.  @others: as which figure it is known. */
+/* Whether others hold more than the allocator that failed: that is worth more than what could be gained of its own.
+ * @others: as which figure it is known; OUTSIDE: some of it may be the program's own. */
 static gboolean
 is_crowded (const GememExplanation *explanation, GememFigureKind *others)
 {
-  *others = KNOWS (OTHERS) ? F (OTHERS) : F (ELSEWHERE);
+  *others = KNOWS (OTHERS) ? F (OTHERS) : KNOWS (ELSEWHERE) ? F (ELSEWHERE) : F (OUTSIDE);
   return figure_of (explanation, *others)->known && KNOWS (RESERVED) && KNOWS (TOTAL)
          && figure_of (explanation, *others)->bytes > figure_of (explanation, F (RESERVED))->bytes;
 }
@@ -171,15 +171,22 @@ append_pieces (GString *out, const GememExplanation *explanation)
 {
   GememFigureKind others;
 
-  if (is_crowded (explanation, &others))
-    APPEND (
-        "Other processes hold @ of the device's @: end those that need not run. In one piece, @ "
-        "reserved and idle + @ free would be enough for the @ asked for.",
-        others, F (TOTAL), F (IDLE), F (FREE), F (ASKED));
+  if (!is_crowded (explanation, &others))
+    {
+      APPEND ("Fragmentation, or memory that other streams or pools keep or still use; the message "
+              "does not say which: @ reserved and idle + @ free would be enough for the @ asked "
+              "for.",
+              F (IDLE), F (FREE), F (ASKED));
+      return;
+    }
+  if (others == F (OUTSIDE))
+    g_string_append_printf (out, "Others than %s hold", explanation->message.kind->who);
   else
-    APPEND ("Fragmentation, or memory that other streams or pools keep or still use; the message "
-            "does not say which: @ reserved and idle + @ free would be enough for the @ asked for.",
-            F (IDLE), F (FREE), F (ASKED));
+    g_string_append (out, "Other processes hold");
+  APPEND (
+      " @ of the device's @: end those that need not run. In one piece, @ reserved and idle + @ "
+      "free would be enough for the @ asked for.",
+      others, F (TOTAL), F (IDLE), F (FREE), F (ASKED));
 }
 
 static void

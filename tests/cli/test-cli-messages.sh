@@ -54,6 +54,8 @@ message "CUDA out of memory. Tried to allocate 100.00 MiB. GPU 0 has a total cap
 run 3 gemem-sim message.log; says out '^Fragmentation'; lacks out 'Other processes'
 message "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.64 GiB of which 14.38 MiB is free. Process 4021 has 17.61 GiB memory in use. Process 4032 has 6.00 GiB memory in use. $now 16.90 GiB is allocated by PyTorch, and 210.54 MiB is reserved by PyTorch but unallocated."
 run 3 gemem-sim message.log; says out '^Memory outside PyTorch is in the way: 6\.520 GiB of other processes, or of this one'
+sed -i 's/17.61/11.61/; s/6.00 GiB/12.00 GiB/; s/16.90 GiB/10.90 GiB/; s/2.00 GiB/200.00 MiB/' message.log
+run 3 gemem-sim message.log; says out '^Others than PyTorch hold 12\.52 GiB of the device.s 23\.64 GiB: end those that need not run\.'
 # memory that is free, but in less than a step of an expandable segment
 message "CUDA out of memory. Tried to allocate 14.00 MiB. GPU 0 has a total capacity of 23.64 GiB of which 16.38 MiB is free. Including non-PyTorch memory, this process has 23.62 GiB memory in use. $now 23.00 GiB is allocated by PyTorch, and 160.54 MiB is reserved by PyTorch but unallocated."
 explains 3 message.log full 'at_most_bytes=168338391'; run 3 gemem-sim message.log; says out '^Too little is left'
