@@ -109,16 +109,14 @@ gemem_advice_growth_words (const GememAdvice *advice)
   out = g_string_new (NULL);
   g_string_append_printf (out,
                           "It grows: each of %u steps keeps %s in %" G_GUINT64_FORMAT
-                          " block%s; together they hold %s, %.0f %% of what is in use",
+                          " block%s, %s in all or %.0f %% of what is in use",
                           steps, gemem_format_size (size, growth->step_bytes), MAX (blocks, 1),
                           gemem_plural (MAX (blocks, 1)), gemem_format_size (all, bytes),
                           100 * (double) bytes / (double) whole);
   append_who (out, growth);
-  g_string_append (out, ". No setting mends that, it only buys steps. ");
-  if (g_strcmp0 (advice->system, "pytorch") == 0)
-    g_string_append (out, "Look for what still refers to it: a list, a cache or a hook, or a sum "
-                          "with its graph, which .detach() or .item() leaves out.");
-  else
-    g_string_append (out, "Look for what still refers to it: a list, a cache.");
+  g_string_append_printf (
+      out, ". No setting mends that: see what still refers to it (a list, a cache%s).",
+      g_strcmp0 (advice->system, "pytorch") == 0 ? ", a hook, a sum without .detach() or .item()"
+                                                 : "");
   return g_string_free (out, FALSE);
 }
