@@ -796,3 +796,12 @@ def softmax_back():
 def left_aligned():
     mask = torch.arange(30, device=dev) < (x[:4] % 31)[:, None]
     return [torch._nested_tensor_from_mask_left_aligned(torch.ones(4, 30, 8, device=dev), one) for one in (mask, mask.flip(1))]
+
+
+@case
+def loaded_large():
+    file, numbers = io.BytesIO(), torch.arange(300000).remainder(977)
+    torch.save({"tokens": numbers, "mask": (numbers > 500).repeat(8), "short": numbers.int() - 9}, file)
+    file.seek(0)
+    found = torch.load(file, map_location=dev)
+    return int(found["tokens"].max()), int(found["mask"].sum()), found["short"][found["short"] < 0].shape, found["tokens"].unique().shape
