@@ -137,8 +137,9 @@ by_item (const GememBox *box, gpointer unused G_GNUC_UNUSED)
 /* The same where gaps count as in use, and steps are left for more; the offsets go into @boxes, which keep their
  * columns. */
 static gint64
-place_filled (Search *search, const GememBoxes *boxes, GememEffort *effort, gint64 *bound)
+place_filled (Search *search, GememBoxes *boxes, GememEffort *effort, gint64 *bound)
 {
+  gemem_boxes_sort (boxes, by_item, NULL);
   g_autofree GememBox *copy = g_memdup2 (boxes->boxes, sizeof (GememBox) * boxes->n);
   GememBoxes filled = { copy, boxes->n, boxes->columns };
   const gint64 top = place_plain (search, filled, effort, bound);
@@ -151,7 +152,7 @@ place_filled (Search *search, const GememBoxes *boxes, GememEffort *effort, gint
 
 /* Boxes with shapes, or of mixed alignments. */
 static void
-place_mixed (Search *search, const GememBoxes *boxes, gint64 *bound)
+place_mixed (Search *search, GememBoxes *boxes, gint64 *bound)
 {
   const gboolean gaps = search->lifetimes->gaps != NULL, places = search->lifetimes->places != NULL;
   const gboolean few = boxes->n <= FEW;

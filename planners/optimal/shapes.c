@@ -7,9 +7,9 @@
 #include "base/compare.h"
 #include "base/rng.h"
 #include "planners/fit.h"
-#include "planners/occupancy.h"
 #include "planners/optimal/shapes.h"
 #include "planners/optimal/sides.h"
+#include "planners/optimal/sums.h"
 
 #define STEPS 512 /* of a change of the order, for each piece */
 #define FEW 3     /* boxes that move anywhere */
@@ -104,6 +104,7 @@ gemem_shapes_new (GememBoxes *boxes, const GememLifetimes *lifetimes, guint64 un
     }
   shapes->starts[boxes->n] = n;
   find_bound (shapes);
+  shapes->bound = MAX (shapes->bound, gemem_sums_bound (shapes, GEMEM_SUMS_ORDERS));
   return shapes;
 }
 
@@ -150,12 +151,12 @@ put (const GememShapes *shapes, GememOccupancy *occupancy, guint32 b, gint64 off
     }
 }
 
-static gint64
-lowest (const GememShapes *shapes, GememOccupancy *occupancy, guint32 b)
+gint64
+gemem_shapes_lowest (const GememShapes *shapes, GememOccupancy *occupancy, guint32 b, gint64 offset)
 {
   const guint32 first = shapes->starts[b], n = shapes->starts[b + 1] - first;
-  gint64 offset = 0;
 
+  offset = gemem_box_align (offset, shapes->boxes->boxes[b].unit);
   for (guint32 agreed = 0, p = 0; agreed < n; p = (p + 1) % n)
     {
       const gint64 lifted = lift (occupancy, &shapes->pieces[first + p], offset,
@@ -167,21 +168,40 @@ lowest (const GememShapes *shapes, GememOccupancy *occupancy, guint32 b)
   return offset;
 }
 
-gint64
-gemem_shapes_greedy (const GememShapes *shapes, const guint32 *order, gint64 *offsets)
+static GememOccupancy *
+put_placed (const GememShapes *shapes)
 {
-  g_autoptr (GememOccupancy) occupancy = gemem_occupancy_new (MAX (shapes->columns, 1));
-  gint64 top = 0;
+  GememOccupancy *occupancy = gemem_occupancy_new (MAX (shapes->columns, 1));
 
   for (guint32 b = 0; b < shapes->boxes->n; b++)
     if (shapes->places[b] >= 0)
-      put (shapes, occupancy, b, offsets[b] = shapes->places[b]);
+      put (shapes, occupancy, b, shapes->places[b]);
+  return occupancy;
+}
+
+GememOccupancy *
+gemem_shapes_walls (const GememShapes *shapes)
+{
+  gboolean any = FALSE;
+
+  for (guint32 b = 0; b < shapes->boxes->n && !any; b++)
+    any = shapes->places[b] >= 0;
+  return any ? put_placed (shapes) : NULL;
+}
+
+gint64
+gemem_shapes_greedy (const GememShapes *shapes, const guint32 *order, gint64 *offsets)
+{
+  g_autoptr (GememOccupancy) occupancy = put_placed (shapes);
+  gint64 top = 0;
+
   for (guint32 i = 0; i < shapes->boxes->n; i++)
     {
       const guint32 b = order[i];
 
-      if (shapes->places[b] < 0)
-        put (shapes, occupancy, b, offsets[b] = lowest (shapes, occupancy, b));
+      offsets[b] = shapes->places[b];
+      if (offsets[b] < 0)
+        put (shapes, occupancy, b, offsets[b] = gemem_shapes_lowest (shapes, occupancy, b, 0));
       top = MAX (top, offsets[b] + shapes->boxes->boxes[b].size);
     }
   return top;

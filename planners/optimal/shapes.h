@@ -13,6 +13,7 @@
 #pragma once
 
 #include "planners/boxes.h"
+#include "planners/occupancy.h"
 #include "planners/optimal/parts.h"
 
 GEMEM_BEGIN_DECLS
@@ -30,13 +31,19 @@ typedef struct
   guint32 *starts;
   gint64 *places; /* by box; -1: anywhere */
   guint32 columns;
-  gint64 bound; /* load, and ends of boxes by themselves */
+  gint64 bound; /* load, ends of boxes by themselves, and what sizes can add up to (sums.h) */
 } GememShapes;
 
 /* The shapes of @boxes, whose items are those of @lifetimes, in units of @unit bytes. */
 GememShapes *gemem_shapes_new (GememBoxes *boxes, const GememLifetimes *lifetimes, guint64 unit);
 void gemem_shapes_free (GememShapes *shapes);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememShapes, gemem_shapes_free)
+
+/* What boxes with a place take, to be freed; NULL: none has one. */
+GememOccupancy *gemem_shapes_walls (const GememShapes *shapes);
+/* The lowest offset from @offset on at which box @b can lie beside what @occupancy has. */
+gint64 gemem_shapes_lowest (const GememShapes *shapes, GememOccupancy *occupancy, guint32 b,
+                            gint64 offset);
 
 /* Places box after box at the lowest offset that is free, those with a place first, the others in the order of
  * @order (places in `boxes`), into @offsets.  Returns the top. */

@@ -156,12 +156,12 @@ append_state (GString *out, const GememExplanation *explanation)
     g_string_append (out, "Memory was refused; how much was asked for is not in it.");
 }
 
-/* Whether other processes hold more than the allocator that failed: that is worth more than what could be gained of its
- * own.  @others: as which figure it is known. */
+/* Whether others hold more than the allocator that failed: that is worth more than what could be gained of its own.
+ * @others: as which figure it is known; OUTSIDE: some of it may be the program's own. */
 static gboolean
 is_crowded (const GememExplanation *explanation, GememFigureKind *others)
 {
-  *others = KNOWS (OTHERS) ? F (OTHERS) : F (ELSEWHERE);
+  *others = KNOWS (OTHERS) ? F (OTHERS) : KNOWS (ELSEWHERE) ? F (ELSEWHERE) : F (OUTSIDE);
   return figure_of (explanation, *others)->known && KNOWS (RESERVED) && KNOWS (TOTAL)
          && figure_of (explanation, *others)->bytes > figure_of (explanation, F (RESERVED))->bytes;
 }
@@ -171,23 +171,39 @@ append_pieces (GString *out, const GememExplanation *explanation)
 {
   GememFigureKind others;
 
-  if (is_crowded (explanation, &others))
-    APPEND (
-        "Other processes hold @ of the device's @: end those that need not run. In one piece, @ "
-        "reserved and idle + @ free would be enough for the @ asked for.",
-        others, F (TOTAL), F (IDLE), F (FREE), F (ASKED));
+  if (!is_crowded (explanation, &others))
+    {
+      APPEND ("Fragmentation, or memory that other streams or pools keep or still use; the message "
+              "does not say which: @ reserved and idle + @ free would be enough for the @ asked "
+              "for.",
+              F (IDLE), F (FREE), F (ASKED));
+      return;
+    }
+  if (others == F (OUTSIDE))
+    g_string_append_printf (out, "Others than %s hold", explanation->message.kind->who);
   else
-    APPEND ("Fragmentation, or memory that other streams or pools keep or still use; the message "
-            "does not say which: @ reserved and idle + @ free would be enough for the @ asked for.",
-            F (IDLE), F (FREE), F (ASKED));
+    g_string_append (out, "Other processes hold");
+  APPEND (
+      " @ of the device's @: end those that need not run. In one piece, @ reserved and idle + @ "
+      "free would be enough for the @ asked for.",
+      others, F (TOTAL), F (IDLE), F (FREE), F (ASKED));
 }
 
 static void
 append_free (GString *out, const GememExplanation *explanation)
 {
-  APPEND ("The device had enough free: @, and @ were asked for. A limit refused it, or others used "
-          "that memory at the time; the message does not say which.",
-          F (FREE), F (ASKED));
+  char step[GEMEM_FORMAT_MAX];
+
+  APPEND ("The device had @ free, and @ were asked for. ", F (FREE), F (ASKED));
+  if (gemem_explanation_may_lack_step (explanation))
+    g_string_append_printf (
+        out,
+        "With expandable segments %s takes steps of %s, which is more; without, a limit refused "
+        "it, or others used that memory at the time. The message does not say which.",
+        explanation->message.kind->who, gemem_format_size (step, explanation->message.kind->step));
+  else
+    g_string_append (out, "That is enough: a limit refused it, or others used that memory at the "
+                          "time; the message does not say which.");
 }
 
 static void

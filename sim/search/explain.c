@@ -71,6 +71,19 @@ contradiction_of (const GememExplanation *explanation)
   return NULL;
 }
 
+/* In a container the driver's numbers of processes are not the program's own, and PyTorch takes itself for another one:
+ * where those named hold more than is left beside what is reserved here, this process is one of them. */
+static void
+forget_if_ours (GememExplanation *explanation)
+{
+  GememFigure held = { 0 }, with_others = { 0 };
+
+  set_sum (&held, FIGURE (RESERVED), FIGURE (FREE));
+  set_sum (&with_others, &held, FIGURE (OTHERS));
+  if (!FIGURE (PROCESS)->known && exceeds (&with_others, FIGURE (TOTAL)))
+    FIGURE (OTHERS)->known = FALSE;
+}
+
 static void
 derive (GememExplanation *explanation)
 {
@@ -86,6 +99,7 @@ derive (GememExplanation *explanation)
   if (explanation->contradiction != NULL)
     return;
   set_rest (FIGURE (IDLE), FIGURE (RESERVED), FIGURE (ALLOCATED));
+  forget_if_ours (explanation);
   set_sum (&held, FIGURE (RESERVED), FIGURE (FREE));
   set_rest (FIGURE (OUTSIDE), FIGURE (TOTAL), &held);
   set_rest (FIGURE (BESIDE), FIGURE (PROCESS), FIGURE (RESERVED));
@@ -146,6 +160,15 @@ is_nearly_all (const GememExplanation *explanation)
          && total->bytes - MIN (total->bytes, used->bytes) < free->bytes + COMMONLY_BESIDE;
 }
 
+gboolean
+gemem_explanation_may_lack_step (const GememExplanation *explanation)
+{
+  const guint64 step = explanation->message.kind->step;
+
+  return step > 0 && FIGURE (ASKED)->known && FIGURE (FREE)->known
+         && FIGURE (FREE)->bytes / step < (FIGURE (ASKED)->bytes + step - 1) / step;
+}
+
 static GememCause
 cause_of (const GememExplanation *explanation)
 {
@@ -169,7 +192,10 @@ cause_of (const GememExplanation *explanation)
   if (!asked->known)
     return GEMEM_CAUSE_UNTOLD;
   if (free->known && free->bytes >= asked->bytes)
-    return GEMEM_CAUSE_FREE;
+    return gemem_explanation_may_lack_step (explanation) && is_used_up (explanation)
+                   && !has_others (explanation)
+               ? GEMEM_CAUSE_FULL
+               : GEMEM_CAUSE_FREE;
   if (unused.known && unused.bytes >= asked->bytes)
     return is_used_up (explanation) && !has_others (explanation) ? GEMEM_CAUSE_FULL
                                                                  : GEMEM_CAUSE_PIECES;

@@ -52,6 +52,9 @@ GememExplanation *gemem_explain (GememInput *input, GError **error);
 void gemem_explanation_free (GememExplanation *explanation);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememExplanation, gemem_explanation_free)
 
+/* TRUE if the memory that is free may not be enough, as it would be taken in steps (GememMessageKind.step). */
+gboolean gemem_explanation_may_lack_step (const GememExplanation *explanation);
+
 /* ---- explain-screen.c */
 
 /* "Truly too little: ..."; g_free(). */

@@ -49,6 +49,20 @@ run 3 gemem-sim message.log; says out '^Other processes hold 21\.59 GiB of the d
 check 'at most ten lines here, too' sh -c "test \$(wc -l <'$out') -le 10 && ! grep -E '.{101}' '$out'"
 message "CUDA out of memory. Tried to allocate 224.00 MiB. GPU 0 has a total capacity of 23.64 GiB of which 187.81 MiB is free. Process 213877 has 1.59 GiB memory in use. Including non-PyTorch memory, this process has 21.20 GiB memory in use. $now 20.00 GiB is allocated by PyTorch, and 751.88 MiB is reserved by PyTorch but unallocated."
 run 3 gemem-sim message.log; says out '^Fragmentation'; lacks out 'Other processes'
+# in a container PyTorch takes its own process for another one
+message "CUDA out of memory. Tried to allocate 100.00 MiB. GPU 0 has a total capacity of 23.64 GiB of which 14.38 MiB is free. Process 4021 has 23.61 GiB memory in use. $now 22.50 GiB is allocated by PyTorch, and 610.54 MiB is reserved by PyTorch but unallocated."
+run 3 gemem-sim message.log; says out '^Fragmentation'; lacks out 'Other processes'
+message "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.64 GiB of which 14.38 MiB is free. Process 4021 has 17.61 GiB memory in use. Process 4032 has 6.00 GiB memory in use. $now 16.90 GiB is allocated by PyTorch, and 210.54 MiB is reserved by PyTorch but unallocated."
+run 3 gemem-sim message.log; says out '^Memory outside PyTorch is in the way: 6\.520 GiB of other processes, or of this one'
+sed -i 's/17.61/11.61/; s/6.00 GiB/12.00 GiB/; s/16.90 GiB/10.90 GiB/; s/2.00 GiB/200.00 MiB/' message.log
+run 3 gemem-sim message.log; says out '^Others than PyTorch hold 12\.52 GiB of the device.s 23\.64 GiB: end those that need not run\.'
+# memory that is free, but in less than a step of an expandable segment
+message "CUDA out of memory. Tried to allocate 14.00 MiB. GPU 0 has a total capacity of 23.64 GiB of which 16.38 MiB is free. Including non-PyTorch memory, this process has 23.62 GiB memory in use. $now 23.00 GiB is allocated by PyTorch, and 160.54 MiB is reserved by PyTorch but unallocated."
+explains 3 message.log full 'at_most_bytes=168338391'; run 3 gemem-sim message.log; says out '^Too little is left'
+sed -i 's/23.00 GiB/20.00 GiB/; s/160.54 MiB/3.15 GiB/' message.log
+run 3 gemem-sim message.log; says out 'With expandable segments PyTorch takes$'; says out '^  steps of 20\.00 MiB, which is more'
+sed -i 's/16.38 MiB/21.38 MiB/' message.log
+run 3 gemem-sim message.log; says out 'That is enough: a limit refused it, or$'; lacks out 'steps'
 message 'RuntimeError: CUDA out of memory. Tried to allocate 30.00 GiB (GPU 0; 23.69 GiB total capacity; 1.00 GiB already allocated; 22.00 GiB free; 1.10 GiB reserved in total by PyTorch)'
 run 4 gemem-sim message.log; says out '^It does not fit: one request of 30\.00 GiB is larger than the whole device of 23\.69 GiB\.'
 message 'CUDA out of memory. Tried to allocate 6.00 GiB (GPU 0; 6.00 GiB total capacity; 1.00 GiB already allocated; 4.60 GiB free; 1.10 GiB reserved in total by PyTorch)'

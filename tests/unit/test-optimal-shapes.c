@@ -1,12 +1,13 @@
 /* test-optimal-shapes.c - gaps, windows, fixed offsets and mixed alignments, each and together: on thousands of tiny
  * instances `optimal` finds the least top and proves it, as brute force does; the checker, the bound and the
- * conflicts agree with a grid of bytes and steps. */
+ * conflicts agree with a grid of bytes and steps, and what sizes can add up to is no bound above the least. */
 #include "config.h"
 
 #include <string.h>
 
 #include "base/rng.h"
 #include "planners/check.h"
+#include "planners/optimal/sums.h"
 #include "planners/places.h"
 #include "tests/util/testutil.h"
 
@@ -201,6 +202,44 @@ has_conflict (const GememLifetimes *lifetimes)
   return FALSE;
 }
 
+/* ---- bounds */
+
+/* Of instances, not with all orders of a column, and with them. */
+typedef struct
+{
+  guint raised[2]; /* whose bound is above the load */
+  guint closed[2]; /* and the least */
+} Bounds;
+
+static gboolean
+find_bounds (GememBoxes *boxes, gpointer data, GError **error G_GNUC_UNUSED)
+{
+  const GememLifetimes *lifetimes = ((gpointer *) data)[0];
+  guint64 *found = ((gpointer *) data)[1];
+  g_autoptr (GememShapes) shapes = gemem_shapes_new (boxes, lifetimes, 1);
+
+  found[0] = (guint64) gemem_sums_bound (shapes, 0);
+  found[1] = (guint64) gemem_sums_bound (shapes, GEMEM_SUMS_ORDERS);
+  return TRUE;
+}
+
+/* No bound is above the @least of all placements; @load: the bound by what is in use at once. */
+static void
+count_bounds (Bounds *bounds, const GememPlanInput *input, guint64 load, guint64 least)
+{
+  guint64 found[2] = { 0, 0 };
+  gpointer data[] = { (gpointer) input->lifetimes, found };
+  g_autoptr (GememPlan) unused = gemem_boxes_plan (input, 1, 1, find_bounds, data, NULL);
+
+  g_assert_nonnull (unused);
+  for (guint i = 0; i < 2; i++)
+    {
+      g_assert_cmpuint (found[i], <=, least);
+      bounds->raised[i] += found[i] > load;
+      bounds->closed[i] += found[i] > load && found[i] == least;
+    }
+}
+
 /* A plan with one offset changed is safe if and only if the grid says so. */
 static void
 check_changed (GememPlan *plan, const GememPlanInput *input, GememRng *rng)
@@ -228,6 +267,7 @@ test_brute_force (gconstpointer data)
 {
   const guint features = GPOINTER_TO_UINT (data);
   guint above = 0, conflicts = 0, unknown = 0;
+  Bounds bounds = { 0 };
   GememRng rng;
 
   gemem_rng_init (&rng, features, "shapes");
@@ -257,10 +297,18 @@ test_brute_force (gconstpointer data)
       g_assert_cmpuint (plan->least, <=, least);
       above += least > plan->lower_bound;
       unknown += plan->least < least;
+      count_bounds (&bounds, &input, plan->lower_bound, least);
       check_changed (plan, &input, &rng);
     }
   g_test_message ("%u above their load, %u with conflicts, %u not proven", above, conflicts,
                   unknown);
+  g_test_message (
+      "what sizes add up to: %u bounds above the load, %u the least; not all orders: %u, %u",
+      bounds.raised[1], bounds.closed[1], bounds.raised[0], bounds.closed[0]);
+  for (guint i = 0; i < 2 && (features & (PLACES | ALIGNMENTS)) != 0; i++)
+    g_assert_cmpuint (bounds.closed[i], >, above / 2);
+  if (features == PLACES) /* most by holes alone, some by what fits nowhere below */
+    g_assert_cmpuint (bounds.closed[0], >, above * 98 / 100);
   g_assert_cmpuint (above, >, 0);
   g_assert_cmpuint (unknown, ==, 0);
   g_assert_cmpint (conflicts > 0, ==, (features & PLACES) != 0);
@@ -372,6 +420,7 @@ main (int argc, char **argv)
     { "/optimal/shapes/gaps-and-alignments", GAPS | ALIGNMENTS },
     { "/optimal/shapes/places-and-alignments", PLACES | ALIGNMENTS },
     { "/optimal/shapes/gaps-and-places", GAPS | PLACES },
+    { "/optimal/shapes/windows-and-places", GAPS | WINDOWS | PLACES },
     { "/optimal/shapes/all", GAPS | WINDOWS | PLACES | ALIGNMENTS },
   };
 

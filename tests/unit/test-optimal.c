@@ -220,6 +220,25 @@ test_mixed_alignments (void)
   g_assert_cmpuint (equal, >, 0);
 }
 
+/* The input names the items in another order than that of their begins. */
+static void
+test_mixed_backwards (void)
+{
+  GememRng rng;
+
+  gemem_rng_init (&rng, 4, "backwards");
+  for (guint i = 0; i < 20; i++)
+    {
+      g_autoptr (GememLifetimes) lifetimes = random_lifetimes (&rng, ALIGNMENTS);
+
+      for (guint k = 0; k < lifetimes->items->len; k++)
+        gemem_lifetimes_get (lifetimes, k)->id = lifetimes->items->len - k;
+      g_autoptr (GememPlan) plan = test_plan_lifetimes ("optimal:effort=quick", lifetimes);
+
+      g_assert_cmpuint (plan->arena, >=, plan->least); /* and it passed the checker */
+    }
+}
+
 /* No item, one item, and sizes that add up to what cannot be counted. */
 static void
 test_few (void)
@@ -255,6 +274,7 @@ main (int argc, char **argv)
   g_test_add_func ("/optimal/hard", test_hard);
   g_test_add_func ("/optimal/local", test_local);
   g_test_add_func ("/optimal/mixed-alignments", test_mixed_alignments);
+  g_test_add_func ("/optimal/mixed-backwards", test_mixed_backwards);
   g_test_add_func ("/optimal/few", test_few);
   return g_test_run ();
 }

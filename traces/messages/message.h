@@ -60,6 +60,7 @@ typedef struct
   const char *who;       /* whose memory it is: "PyTorch" */
   const char *allocator; /* whose settings are meant; NULL */
   const char *limit;     /* what sets ALLOWED; NULL */
+  guint64 step;          /* memory of the device may be taken in steps of so many bytes; 0 */
   const char *record;    /* lines that record what the message does not say */
   const char *recording; /* the file that they make */
   gboolean lines;        /* the sign is in each of many lines, and others may stand before it */
