@@ -260,11 +260,32 @@ class Known(object):
                 op = getattr(getattr(torch.ops.aten, base[6:]), overload or "default")
                 watch = self.watch if base[6:] in names else self.watch_view if base[6:] in _VIEWS else self.watch_writer
                 watch(op, full[6:])
+        self.watch_higher()
         self.watch_backward()
         self.watch_storages()
         self.watch_threads()
         inner._dispatch_tls_set_dispatch_key_included(key, True)
         os.register_at_fork(after_in_child=lambda: inner._dispatch_tls_set_dispatch_key_included(key, False))  # CUDA does not go on there
+
+    def watch_higher(self):
+        """Operators that are given functions (flex_attention, cond) look for their kernels in Python, where the fallback of these keys does not count."""
+        kind = getattr(self.torch._ops, "HigherOrderOperator", None)
+        begin = getattr(kind, "__init__", None)
+        if not hasattr(kind, "fallthrough"):
+            return
+
+        def pass_on(one):
+            for key in (self.key, self.backward):
+                one.fallthrough(key)
+
+        @functools.wraps(begin)
+        def begin_again(one, *args, **kwargs):
+            begin(one, *args, **kwargs)
+            pass_on(one)
+
+        kind.__init__ = begin_again
+        for one in getattr(self.torch._ops, "_higher_order_ops", {}).values():
+            pass_on(one)
 
     def watch_threads(self):
         """Each thread has keys of its own, and begins without."""

@@ -805,3 +805,8 @@ def loaded_large():
     file.seek(0)
     found = torch.load(file, map_location=dev)
     return int(found["tokens"].max()), int(found["mask"].sum()), found["short"][found["short"] < 0].shape, found["tokens"].unique().shape
+
+
+@case
+def of_functions():
+    return torch.cond(x[0] == 0, lambda y: y + 1, lambda y: y - 1, (x[:3],)).shape
