@@ -323,6 +323,68 @@ gemem_profile_free (GememProfile *profile)
   g_free (profile);
 }
 
+/* ---- what was parsed before: each device of a search has a profile, mostly the same */
+
+#define KEPT 8u
+
+typedef struct
+{
+  char *text;
+  gsize length;
+  GememProfile *profile;
+} Kept;
+
+static GMutex kept_lock; /* of both below */
+static Kept kept[KEPT];  /* a ring; an empty one has no profile */
+static guint n_kept;     /* so many came in */
+
+static GememProfile *
+copy_of (const GememProfile *profile)
+{
+  GememProfile *copy = g_memdup2 (profile, sizeof *copy);
+
+  copy->path = g_strdup (copy->path);
+  copy->device_name = g_strdup (copy->device_name);
+  return copy;
+}
+
+/* The profile that is kept of @text; NULL. */
+static GememProfile *
+find_kept (const char *text, gsize length, const char *path)
+{
+  for (guint i = 0; i < KEPT; i++)
+    if (kept[i].profile != NULL && kept[i].length == length
+        && memcmp (kept[i].text, text, length) == 0 && strcmp (kept[i].profile->path, path) == 0)
+      return copy_of (kept[i].profile);
+  return NULL;
+}
+
+static void
+keep (const char *text, gsize length, const GememProfile *profile)
+{
+  Kept *place = &kept[n_kept++ % KEPT];
+
+  g_free (place->text);
+  gemem_profile_free (place->profile);
+  *place = (Kept){ g_memdup2 (text, length), length, copy_of (profile) };
+}
+
+/* gemem_profile_parse() of @text, of which the last few are kept. */
+static GememProfile *
+parse_once (const char *text, gsize length, const char *path, GError **error)
+{
+  g_mutex_lock (&kept_lock);
+  GememProfile *profile = find_kept (text, length, path);
+  if (profile == NULL)
+    {
+      profile = gemem_profile_parse (text, length, path, error);
+      if (profile != NULL)
+        keep (text, length, profile);
+    }
+  g_mutex_unlock (&kept_lock);
+  return profile;
+}
+
 /* ---- finding a profile */
 
 static GememProfile *
@@ -343,7 +405,7 @@ load_file (const char *path, GError **error)
     g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                  "%s: larger than 1 MiB; a profile is a key file (see profiles/generic.ini)", path);
   else
-    return gemem_profile_parse (text, length, path, error);
+    return parse_once (text, length, path, error);
   return NULL;
 }
 
@@ -425,28 +487,6 @@ gemem_profile_names (void)
   return (char **) g_ptr_array_free (names, FALSE);
 }
 
-/* A copy of the built-in one @i, which is parsed once: every device has one. */
-static GememProfile *
-built_in (guint i, const char *path, GError **error)
-{
-  static GMutex lock;
-  static GememProfile *parsed[G_N_ELEMENTS (builtin_profiles)];
-  GememProfile *copy = NULL;
-
-  g_mutex_lock (&lock);
-  if (parsed[i] == NULL)
-    parsed[i] = gemem_profile_parse (builtin_profiles[i].text, strlen (builtin_profiles[i].text),
-                                     path, error);
-  if (parsed[i] != NULL)
-    {
-      copy = g_memdup2 (parsed[i], sizeof *copy);
-      copy->path = g_strdup (copy->path);
-      copy->device_name = g_strdup (copy->device_name);
-    }
-  g_mutex_unlock (&lock);
-  return copy;
-}
-
 GememProfile *
 gemem_profile_load (const char *name, GError **error)
 {
@@ -466,7 +506,8 @@ gemem_profile_load (const char *name, GError **error)
     if (strcmp (builtin_profiles[i].name, name) == 0)
       {
         g_autofree char *path = g_strconcat ("built-in ", file, NULL);
-        return built_in (i, path, error);
+        return parse_once (builtin_profiles[i].text, strlen (builtin_profiles[i].text), path,
+                           error);
       }
 
   known = gemem_profile_names ();

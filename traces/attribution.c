@@ -58,6 +58,14 @@ gemem_attributor_next (GememAttributor *self, const GememTraceEvent *event)
   };
 }
 
+guint64
+gemem_attribution_key (const GememAttribution *attribution)
+{
+  const guint32 stack = attribution->after && attribution->program != 0 ? 0 : attribution->stack;
+
+  return (guint64) attribution->after << 63 | (guint64) attribution->program << 32 | stack;
+}
+
 /* "MmBackward0" of "torch::autograd::generated::MmBackward0::apply(...)". */
 static void
 append_gradient (GString *out, const char *name)

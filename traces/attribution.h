@@ -36,6 +36,9 @@ void gemem_attributor_clear (GememAttributor *self);
 /* The next event of the device; returns what it belongs to. */
 GememAttribution gemem_attributor_next (GememAttributor *self, const GememTraceEvent *event);
 
+/* What blocks of one line share: equal for attributions that are named alike without their operator. */
+guint64 gemem_attribution_key (const GememAttribution *attribution);
+
 /* Appends "model.py:3 forward"; "after train.py:7 step" where the event has no stack; "backward
  * (MmBackward0), after train.py:7 step" and "site-packages/x/y.py:4 f, after train.py:7 step" where no
  * line of the program stands in it.  @whole: with operator and @tag (gemem_origin_append()).  Nothing where

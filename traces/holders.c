@@ -182,15 +182,6 @@ is_attributed (const Pass *pass)
          && pass->options->depth == 0 && pass->result->reader->info.stacks != NULL;
 }
 
-/* What blocks of one line share. */
-static guint64
-attribution_key (const GememAttribution *by)
-{
-  const guint32 stack = by->after && by->program != 0 ? 0 : by->stack;
-
-  return (guint64) by->after << 63 | (guint64) by->program << 32 | stack;
-}
-
 /* The number that equal properties of blocks share. */
 static guint64
 property_of (const Pass *pass, const LiveBlock *block)
@@ -209,7 +200,7 @@ property_of (const Pass *pass, const LiveBlock *block)
       return block->pool;
     case GEMEM_HOLD_BY_STACK:
     case GEMEM_HOLD_BY_LINE:
-      return is_attributed (pass) ? attribution_key (&block->by) : block->stack;
+      return is_attributed (pass) ? gemem_attribution_key (&block->by) : block->stack;
     case GEMEM_HOLD_BY_FILE:
     case GEMEM_HOLD_BY_OPERATOR:
     case GEMEM_HOLD_BY_COUNT:

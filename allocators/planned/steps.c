@@ -173,7 +173,7 @@ use_alike (const GememPast *past, const Alike *alike, guint coarse, GememSteps *
   guint32 begin = alike->first;
   guint64 peak = 0;
 
-  *steps = (GememSteps){ .kind = GEMEM_STEPS_PERIOD };
+  *steps = (GememSteps){ .kind = GEMEM_STEPS_PERIOD, .coarse = coarse };
   for (guint32 i = begin + 1; i <= alike->last; i++)
     if (look (past, i, coarse) == key)
       {
@@ -309,6 +309,18 @@ gemem_steps_find (const GememPast *past, guint32 least, GememSteps *steps)
     return FALSE;
   steps->cut = find_cut (past, steps);
   return TRUE;
+}
+
+GArray *
+gemem_steps_begins (const GememPast *past, const GememSteps *steps)
+{
+  GArray *begins = g_array_new (FALSE, FALSE, sizeof (guint32));
+  const guint64 key = look (past, steps->first, steps->coarse);
+
+  for (guint32 i = steps->first; i <= steps->last_end && i + AHEAD <= past->requests->len; i++)
+    if (look (past, i, steps->coarse) == key)
+      g_array_append_val (begins, i);
+  return begins;
 }
 
 GememPast *

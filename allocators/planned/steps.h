@@ -30,6 +30,7 @@ typedef struct
   guint32 begin, end;       /* of the one with the largest peak */
   guint32 last_end;         /* the first request that is of no whole step */
   guint32 cut;              /* requests of a step before the moment at which the least is live */
+  guint coarse;             /* of a period: how exactly live memory was compared, a power of two */
 } GememSteps;
 
 /* What is in @path, as gemem_past_read(), and its steps, one at least.  Errors: as there, and GEMEM_ERROR_INPUT where
@@ -37,3 +38,6 @@ typedef struct
 GememPast *gemem_steps_read (const char *path, guint64 small, GememSteps *steps, GError **error);
 /* FALSE: fewer than @least steps are found. */
 gboolean gemem_steps_find (const GememPast *past, guint32 least, GememSteps *steps);
+
+/* guint32: the first request of each whole step of @steps, a period that was found in @past, and `last_end`.  O(n). */
+GArray *gemem_steps_begins (const GememPast *past, const GememSteps *steps);

@@ -30,11 +30,17 @@ typedef struct
   gint64 size;
   guint64 life;
   guint32 first, last;
-  guint32 next_first, next_last;
   guint32 a : 31,
       stacked : 1;          /* joints: b lies above a, or begins where it ends; NO_JOINT: a box */
   guint32 b : 31, gone : 1; /* gone: part of another joint */
 } Node;
+
+/* Nodes by border: nodes[starts[b]] to below nodes[starts[b] + used[b]], some of them gone.  A join takes at least one from each
+ * border that it adds one to, so there is place for all that ever come. */
+typedef struct
+{
+  guint32 *starts, *used, *nodes;
+} Lists;
 
 #define NO_JOINT 0x7fffffffu
 #define UNKNOWN G_MAXUINT8
@@ -62,6 +68,8 @@ static const guint8 n_shifts[GEMEM_GLUE_LEVELS] = { 2, 2, G_N_ELEMENTS (shifts),
 /* Larger groups have too many pairs and triples; what is beyond MAX_SUMS is not looked at. */
 static const guint32 largest_group[] = { G_MAXUINT32, G_MAXUINT32, 32, 12 };
 #define MAX_SUMS 4096
+#define AHEAD 8 /* nodes that are fetched while others are listed */
+#define RUN 8   /* sums, sorted by moving them */
 
 typedef struct
 {
@@ -70,10 +78,22 @@ typedef struct
   guint32 at[3]; /* places in the list of its side; ALL: from at[0] on */
 } Sum;
 
+/* Sums of one count, ascending. */
 typedef struct
 {
-  GArray *nodes; /* guint32, by other border and size */
-  Sum sums[MAX_SUMS];
+  Sum *sums; /* MAX_SUMS */
+  guint32 n;
+  gboolean known; /* of the border that is listed */
+} Sums;
+
+#define COUNTS 4
+
+typedef struct
+{
+  GArray *nodes; /* Listed, by other border and size */
+  Sums all[COUNTS];
+  Sum *spare;      /* MAX_SUMS */
+  const Sum *sums; /* those of the step at hand */
   guint32 n;
 } Side;
 
@@ -90,30 +110,71 @@ struct _GememGlue
   gint64 grain;  /* divides all sizes */
   Node *nodes;   /* the boxes, fillers up to n_filled, then joints; a joint comes after its parts */
   Joint *joints; /* the nodes from n_filled on */
-  guint32 *firsts, *lasts; /* by border: a list of nodes */
+  Lists firsts, lasts; /* of the nodes that begin and end at each border */
   GememGlueLevel level;
   /* by border: the step that was not tried yet, those with one shift after another; or, by how rare it is, 1 + the highest level
    * of what fits, less LEAST; 0: not known since something changed */
   guint8 *due;
   guint8 *n_ending,
       *n_beginning; /* by border: no more nodes than that; UNKNOWN: or as many, or more */
+  guint32 listed;   /* the border whose nodes are listed; NONE */
   Side ending, beginning;
   GememBoxes rest;
 };
 
 /* ---- nodes */
 
-static void
-link_node (GememGlue *glue, guint32 i)
+static guint32
+border_of (const Node *node, gboolean ending)
 {
-  Node *node = &glue->nodes[i];
+  return ending ? node->last : node->first;
+}
 
-  node->next_first = glue->firsts[node->first];
-  glue->firsts[node->first] = i;
-  node->next_last = glue->lasts[node->last];
-  glue->lasts[node->last] = i;
-  glue->due[node->first] = glue->due[node->last] = 0;
-  glue->n_beginning[node->first] = glue->n_ending[node->last] = UNKNOWN;
+/* Adds node @i to the list of its border, from which what is gone goes if there is no place. */
+static void
+add_to_list (GememGlue *glue, guint32 i, gboolean ending)
+{
+  const Lists *lists = ending ? &glue->lasts : &glue->firsts;
+  const guint32 border = border_of (&glue->nodes[i], ending);
+  guint32 *nodes = lists->nodes + lists->starts[border], *used = &lists->used[border];
+
+  if (lists->starts[border] + *used == lists->starts[border + 1])
+    {
+      const guint32 n = *used;
+
+      *used = 0;
+      for (guint32 k = 0; k < n; k++)
+        if (!glue->nodes[nodes[k]].gone)
+          nodes[(*used)++] = nodes[k];
+    }
+  nodes[(*used)++] = i;
+  glue->due[border] = 0;
+  (ending ? glue->n_ending : glue->n_beginning)[border] = UNKNOWN;
+}
+
+/* Makes the lists of the nodes that there are. */
+static void
+make_lists (GememGlue *glue, gboolean ending)
+{
+  Lists *lists = ending ? &glue->lasts : &glue->firsts;
+
+  lists->starts = g_new0 (guint32, (gsize) glue->columns + 2);
+  lists->used = g_new0 (guint32, (gsize) glue->columns + 1);
+  lists->nodes = g_new (guint32, (gsize) glue->n_nodes + 1);
+  for (guint32 i = 0; i < glue->n_nodes; i++)
+    lists->starts[border_of (&glue->nodes[i], ending) + 1]++;
+  for (guint32 border = 0; border <= glue->columns; border++)
+    lists->starts[border + 1] += lists->starts[border];
+  for (guint32 i = 0; i < glue->n_nodes; i++)
+    add_to_list (glue, i, ending);
+}
+
+static void
+free_lists (Lists *lists)
+{
+  g_clear_pointer (&lists->starts, g_free);
+  g_clear_pointer (&lists->used, g_free);
+  g_clear_pointer (&lists->nodes, g_free);
 }
 
 static guint32
@@ -121,6 +182,7 @@ join (GememGlue *glue, guint32 a, guint32 b, gboolean stacked)
 {
   Node *x = &glue->nodes[a], *y = &glue->nodes[b];
 
+  glue->listed = NONE;
   x->gone = y->gone = TRUE;
   glue->nodes[glue->n_nodes] = (Node){ .size = stacked ? x->size + y->size : MAX (x->size, y->size),
                                        .life = stacked ? x->life : x->life + y->life,
@@ -129,7 +191,8 @@ join (GememGlue *glue, guint32 a, guint32 b, gboolean stacked)
                                        .a = a,
                                        .b = b,
                                        .stacked = stacked };
-  link_node (glue, glue->n_nodes);
+  add_to_list (glue, glue->n_nodes, FALSE);
+  add_to_list (glue, glue->n_nodes, TRUE);
   return glue->n_nodes++;
 }
 
@@ -154,49 +217,85 @@ compare_listed (gconstpointer a, gconstpointer b)
   return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Lists the nodes that begin or end at @border; what is gone leaves the list for good. */
-static void
-list_side (GememGlue *glue, guint32 border, gboolean ending)
-{
-  GArray *nodes = ending ? glue->ending.nodes : glue->beginning.nodes;
-  guint32 *link = ending ? &glue->lasts[border] : &glue->firsts[border];
-
-  g_array_set_size (nodes, 0);
-  while (*link != NONE)
-    {
-      Node *node = &glue->nodes[*link];
-      const Listed listed = { ending ? node->first : node->last, *link, node->size };
-
-      if (node->gone)
-        *link = ending ? node->next_last : node->next_first;
-      else
-        {
-          g_array_append_val (nodes, listed);
-          link = ending ? &node->next_last : &node->next_first;
-        }
-    }
-  (ending ? glue->n_ending : glue->n_beginning)[border] = (guint8) MIN (nodes->len, UNKNOWN);
-  if (nodes->len > 1)
-    qsort (nodes->data, nodes->len, sizeof (Listed), compare_listed);
-}
-
 static const Listed *
 listed_at (const Side *side, guint32 i)
 {
   return &g_array_index (side->nodes, Listed, i);
 }
 
+/* Sorts @nodes, of which the first @sorted are: few come behind them. */
+static void
+sort_listed (GArray *nodes, guint sorted)
+{
+  Listed *all = (Listed *) (gpointer) nodes->data;
+  const guint n = nodes->len - sorted;
+  g_autofree Listed *few = g_memdup2 (all + sorted, n * sizeof (Listed));
+  guint a = sorted, b = n;
+
+  qsort (few, n, sizeof (Listed), compare_listed);
+  for (guint i = nodes->len; b > 0; i--)
+    all[i - 1] = a > 0 && compare_listed (&all[a - 1], &few[b - 1]) > 0 ? all[--a] : few[--b];
+}
+
+/* Lists the nodes that begin or end at @border, sorted; what is gone leaves the list for good, which is sorted, too. */
+static void
+list_side (GememGlue *glue, guint32 border, gboolean ending)
+{
+  Side *side = ending ? &glue->ending : &glue->beginning;
+  GArray *nodes = side->nodes;
+  const Lists *lists = ending ? &glue->lasts : &glue->firsts;
+  guint32 *list = lists->nodes + lists->starts[border];
+  const guint32 used = lists->used[border];
+  guint sorted = 0; /* these are, what comes behind them is new */
+
+  for (guint32 count = 0; count < COUNTS; count++)
+    side->all[count].known = FALSE;
+  g_array_set_size (nodes, 0);
+  for (guint32 i = 0; i < used; i++)
+    {
+      __builtin_prefetch (&glue->nodes[list[MIN (i + AHEAD, used - 1)]]);
+      const Node *node = &glue->nodes[list[i]];
+      const Listed listed = { border_of (node, !ending), list[i], node->size };
+
+      if (node->gone)
+        continue;
+      if (sorted == nodes->len
+          && (sorted == 0 || compare_listed (listed_at (side, sorted - 1), &listed) < 0))
+        sorted++;
+      g_array_append_val (nodes, listed);
+    }
+  if (sorted < nodes->len)
+    sort_listed (nodes, sorted);
+  for (guint i = 0; i < nodes->len; i++)
+    list[i] = listed_at (side, i)->node;
+  lists->used[border] = nodes->len;
+  (ending ? glue->n_ending : glue->n_beginning)[border] = (guint8) MIN (nodes->len, UNKNOWN);
+}
+
+/* Lists both sides of @border, unless they are. */
+static void
+list_sides (GememGlue *glue, guint32 border)
+{
+  if (glue->listed == border)
+    return;
+  list_side (glue, border, TRUE);
+  list_side (glue, border, FALSE);
+  glue->listed = border;
+}
+
 /* Adds the sums of @count nodes from @from to below @to, the @n already chosen in @sum among them. */
 static void
 add_choices (Side *side, Sum sum, guint32 from, guint32 to, guint32 count)
 {
+  Sums *sums = &side->all[count];
+
   if (sum.n == count)
     {
-      if (side->n < MAX_SUMS)
-        side->sums[side->n++] = sum;
+      if (sums->n < MAX_SUMS)
+        sums->sums[sums->n++] = sum;
       return;
     }
-  for (guint32 i = from; i < to && side->n < MAX_SUMS; i++)
+  for (guint32 i = from; i < to && sums->n < MAX_SUMS; i++)
     {
       Sum more = sum;
 
@@ -209,28 +308,70 @@ add_choices (Side *side, Sum sum, guint32 from, guint32 to, guint32 count)
 static void
 add_whole (Side *side, guint32 from, guint32 to)
 {
+  Sums *sums = &side->all[ALL];
   Sum sum = { 0, to - from, { from, from, from } };
 
   for (guint32 i = from; i < to; i++)
     sum.sum += listed_at (side, i)->size;
-  if (sum.n > 1 && side->n < MAX_SUMS)
-    side->sums[side->n++] = sum;
+  if (sum.n > 1 && sums->n < MAX_SUMS)
+    sums->sums[sums->n++] = sum;
 }
 
-static int
-compare_sums (gconstpointer a, gconstpointer b)
+static inline gboolean
+is_less (const Sum *x, const Sum *y)
 {
-  const Sum *x = a, *y = b;
+  return x->sum != y->sum ? x->sum < y->sum : memcmp (x->at, y->at, sizeof (x->at)) < 0;
+}
 
-  if (x->sum != y->sum)
-    return x->sum < y->sum ? -1 : 1;
-  return memcmp (x->at, y->at, sizeof (x->at));
+/* Merges runs of @width in @from into runs of twice that in @to. */
+static void
+merge_runs (const Sum *from, Sum *to, guint32 n, guint32 width)
+{
+  for (guint32 start = 0; start < n; start += 2 * width)
+    {
+      const guint32 middle = MIN (start + width, n), end = MIN (start + 2 * width, n);
+      guint32 a = start, b = middle;
+
+      for (guint32 i = start; i < end; i++)
+        to[i] = b == end || (a < middle && !is_less (&from[b], &from[a])) ? from[a++] : from[b++];
+    }
+}
+
+/* qsort() would take a third of the time of all joins; many are sorted, and they are few. */
+static void
+sort_sums (Sum *sums, Sum *spare, guint32 n)
+{
+  Sum *from = sums, *to = spare;
+
+  for (guint32 start = 0; start < n; start += RUN)
+    for (guint32 i = start + 1; i < MIN (start + RUN, n); i++)
+      {
+        const Sum moved = sums[i];
+        guint32 at = i;
+
+        for (; at > start && is_less (&moved, &sums[at - 1]); at--)
+          sums[at] = sums[at - 1];
+        sums[at] = moved;
+      }
+  for (guint32 width = RUN; width < n; width *= 2)
+    {
+      Sum *merged = to;
+
+      merge_runs (from, to, n, width);
+      to = from;
+      from = merged;
+    }
+  if (from != sums)
+    memcpy (sums, from, n * sizeof (Sum));
 }
 
 static void
-find_sums (Side *side, guint32 count)
+find_all (Side *side, guint32 count)
 {
-  side->n = 0;
+  Sums *sums = &side->all[count];
+
+  sums->n = 0;
+  sums->known = TRUE;
   for (guint32 from = 0, to; from < side->nodes->len; from = to)
     {
       for (to = from + 1;
@@ -241,7 +382,16 @@ find_sums (Side *side, guint32 count)
       else if (to - from <= largest_group[count])
         add_choices (side, (Sum){ 0, 0, { 0, 0, 0 } }, from, to, count);
     }
-  qsort (side->sums, side->n, sizeof (Sum), compare_sums);
+  sort_sums (sums->sums, side->spare, sums->n);
+}
+
+static void
+find_sums (Side *side, guint32 count)
+{
+  if (!side->all[count].known)
+    find_all (side, count);
+  side->sums = side->all[count].sums;
+  side->n = side->all[count].n;
 }
 
 /* ---- joining */
@@ -339,8 +489,7 @@ try_step (GememGlue *glue, guint32 border, const Step *step, guint8 turn)
   if (!has_enough (glue->n_ending[border], step->ending)
       || !has_enough (glue->n_beginning[border], step->beginning))
     return FALSE;
-  list_side (glue, border, TRUE);
-  list_side (glue, border, FALSE);
+  list_sides (glue, border);
   find_sums (ending, step->ending);
   find_sums (beginning, step->beginning);
   for (guint32 i = 0, k = 0; i < ending->n && k < beginning->n;)
@@ -383,6 +532,7 @@ stack_lifetimes (GememGlue *glue)
   for (guint32 border = 0; border <= glue->columns; border++)
     {
       list_side (glue, border, FALSE);
+      glue->listed = NONE;
       find_sums (side, ALL);
       for (guint32 i = 0; i < side->n; i++)
         stack (glue, side, &side->sums[i], ALL);
@@ -421,16 +571,16 @@ log2_of (guint64 value)
 static gboolean
 is_spanned (const GememGlue *glue, guint32 first, guint32 last)
 {
-  guint32 a = glue->firsts[first], b = glue->lasts[last];
+  const Lists *firsts = &glue->firsts, *lasts = &glue->lasts;
+  const guint32 n = MIN (firsts->used[first], lasts->used[last]);
 
-  while (a != NONE && b != NONE)
+  for (guint32 i = 0; i < n; i++)
     {
-      const Node *x = &glue->nodes[a], *y = &glue->nodes[b];
+      const Node *x = &glue->nodes[firsts->nodes[firsts->starts[first] + i]],
+                 *y = &glue->nodes[lasts->nodes[lasts->starts[last] + i]];
 
       if ((!x->gone && x->last == last) || (!y->gone && y->first == first))
         return TRUE;
-      a = x->next_first;
-      b = y->next_last;
     }
   return FALSE;
 }
@@ -525,8 +675,7 @@ try_rare (GememGlue *glue, guint32 border, gint level, guint8 shift)
 {
   gint left = LEAST;
 
-  list_side (glue, border, TRUE);
-  list_side (glue, border, FALSE);
+  list_sides (glue, border);
   for (guint s = 0; s < G_N_ELEMENTS (steps); s++)
     if (has_enough (glue->n_ending[border], steps[s].ending)
         && has_enough (glue->n_beginning[border], steps[s].beginning)
@@ -575,12 +724,13 @@ join_rare (GememGlue *glue)
     }
 }
 
+/* Joins by the turns from number @n on. */
 static void
-join_all (GememGlue *glue)
+join_all (GememGlue *glue, guint8 n)
 {
   if (glue->level == GEMEM_GLUE_RARE)
     join_rare (glue);
-  for (guint8 n = 1; n <= n_shifts[glue->level]; n++)
+  for (; n <= n_shifts[glue->level]; n++)
     do
       for (guint8 last = 0; last < n * n_steps[glue->level];)
         last = try_steps (glue, last) ? 0 : last + 1;
@@ -669,7 +819,7 @@ fill (GememGlue *glue, gint64 *changes, guint32 first, guint32 last, gint64 size
   glue->nodes[glue->n_nodes] = (Node){
     .size = size, .life = last - first, .first = first, .last = last, .a = NO_JOINT, .b = NO_JOINT
   };
-  link_node (glue, glue->n_nodes++);
+  glue->n_nodes++;
   changes[first] += size;
   changes[last] -= size;
 }
@@ -725,17 +875,30 @@ add_fillers (GememGlue *glue)
   fill_last (glue, changes);
 }
 
-/* Keeps of the nodes what take_apart() needs, and frees what only joining does. */
 static void
-finish (GememGlue *glue)
+begin_side (Side *side)
+{
+  side->nodes = g_array_new (FALSE, FALSE, sizeof (Listed));
+  side->spare = g_new (Sum, MAX_SUMS);
+  for (guint32 count = 0; count < COUNTS; count++)
+    side->all[count].sums = g_new (Sum, MAX_SUMS);
+}
+
+static void
+end_side (Side *side)
+{
+  g_array_unref (side->nodes);
+  g_free (side->spare);
+  for (guint32 count = 0; count < COUNTS; count++)
+    g_free (side->all[count].sums);
+}
+
+/* Keeps of the nodes what take_apart() needs. */
+static void
+make_joints (GememGlue *glue)
 {
   const guint32 n = glue->n_nodes - glue->n_filled;
 
-  g_clear_pointer (&glue->firsts, g_free);
-  g_clear_pointer (&glue->lasts, g_free);
-  g_clear_pointer (&glue->due, g_free);
-  g_clear_pointer (&glue->n_ending, g_free);
-  g_clear_pointer (&glue->n_beginning, g_free);
   glue->joints = g_new (Joint, (gsize) n + 1);
   for (guint32 i = 0; i < n; i++)
     {
@@ -743,6 +906,21 @@ finish (GememGlue *glue)
 
       glue->joints[i] = (Joint){ node->stacked ? glue->nodes[node->a].size : 0, node->a, node->b };
     }
+}
+
+void
+gemem_glue_finish (GememGlue *glue)
+{
+  if (glue->nodes == NULL)
+    return;
+  make_joints (glue);
+  free_lists (&glue->firsts);
+  free_lists (&glue->lasts);
+  g_clear_pointer (&glue->due, g_free);
+  g_clear_pointer (&glue->n_ending, g_free);
+  g_clear_pointer (&glue->n_beginning, g_free);
+  end_side (&glue->ending);
+  end_side (&glue->beginning);
   g_clear_pointer (&glue->nodes, g_free);
 }
 
@@ -755,15 +933,12 @@ gemem_glue_new (const GememBoxes *boxes, const GememGlueOrigins *origins, GememG
   glue->n = boxes->n;
   glue->columns = boxes->columns;
   glue->nodes = g_new (Node, 2 * (gsize) boxes->n + 1);
-  glue->firsts = g_new (guint32, borders);
-  glue->lasts = g_new (guint32, borders);
-  memset (glue->firsts, 0xff, borders * sizeof (guint32));
-  memset (glue->lasts, 0xff, borders * sizeof (guint32));
   glue->due = g_new0 (guint8, borders);
   glue->n_ending = g_new0 (guint8, borders);
   glue->n_beginning = g_new0 (guint8, borders);
-  glue->ending.nodes = g_array_new (FALSE, FALSE, sizeof (Listed));
-  glue->beginning.nodes = g_array_new (FALSE, FALSE, sizeof (Listed));
+  glue->listed = NONE;
+  begin_side (&glue->ending);
+  begin_side (&glue->beginning);
   for (guint32 i = 0; i < boxes->n; i++)
     {
       const GememBox *box = &boxes->boxes[origins != NULL ? origins->places[i] : i];
@@ -774,7 +949,6 @@ gemem_glue_new (const GememBoxes *boxes, const GememGlueOrigins *origins, GememG
                                .last = origins != NULL ? origins->lasts[i] : box->last,
                                .a = NO_JOINT,
                                .b = NO_JOINT };
-      link_node (glue, i);
     }
   glue->n_nodes = boxes->n;
   glue->grain = gemem_boxes_grain (boxes);
@@ -782,10 +956,45 @@ gemem_glue_new (const GememBoxes *boxes, const GememGlueOrigins *origins, GememG
   if (level == GEMEM_GLUE_FILLED && boxes->n > 0)
     add_fillers (glue);
   glue->n_filled = glue->n_nodes;
-  join_all (glue);
+  make_lists (glue, FALSE);
+  make_lists (glue, TRUE);
+  join_all (glue, 1);
   collect_rest (glue);
-  finish (glue);
+  if (level != GEMEM_GLUE_SUMS)
+    gemem_glue_finish (glue);
   return glue;
+}
+
+/* Whether the load is as large everywhere: there are no fillers. */
+static gboolean
+is_full (const GememGlue *glue)
+{
+  g_autofree gint64 *changes = find_changes (glue);
+
+  for (guint32 border = 0; border <= glue->columns; border++)
+    if (changes[border] != 0)
+      return FALSE;
+  return TRUE;
+}
+
+GememGlue *
+gemem_glue_go_on (GememGlue *glue)
+{
+  if (glue->nodes == NULL || !is_full (glue))
+    {
+      gemem_glue_finish (glue);
+      return NULL;
+    }
+  GememGlue *looser = g_memdup2 (glue, sizeof *glue);
+
+  make_joints (glue);
+  glue->nodes = NULL; /* all but joints and the rest are the other's */
+  looser->level = GEMEM_GLUE_LOOSE;
+  looser->rest = (GememBoxes){ NULL, 0, 0 };
+  join_all (looser, n_shifts[GEMEM_GLUE_SUMS] + 1);
+  collect_rest (looser);
+  gemem_glue_finish (looser);
+  return looser;
 }
 
 void
@@ -793,9 +1002,8 @@ gemem_glue_free (GememGlue *glue)
 {
   if (glue == NULL)
     return;
+  gemem_glue_finish (glue);
   g_free (glue->joints);
-  g_array_unref (glue->ending.nodes);
-  g_array_unref (glue->beginning.nodes);
   g_free (glue->rest.boxes);
   g_free (glue);
 }
@@ -813,8 +1021,9 @@ gemem_glue_rest (GememGlue *glue)
 }
 
 void
-gemem_glue_take_apart (const GememGlue *glue, GememBoxes *boxes, const GememGlueOrigins *origins)
+gemem_glue_take_apart (GememGlue *glue, GememBoxes *boxes, const GememGlueOrigins *origins)
 {
+  gemem_glue_finish (glue);
   g_autofree gint64 *offsets = g_new0 (gint64, (gsize) glue->n_nodes + 1);
 
   for (guint32 i = 0; i < glue->rest.n; i++)

@@ -10,7 +10,7 @@
  * load, each space by itself.  Effort is counted in steps, so that no plan depends on the clock.
  * Origin: offline-planning.md 6.  Cost: as dive.h says, for each order; 140 bytes an item beside its lifetime while it dives, 210 where
  * boxes are joined.  Of them 64 are the box, 8 its columns as they were, 50 to 75 the tree and the runs of a dive, or 32 to rank it;
- * of joined boxes 80 are nodes while they are joined, 16 a join then.
+ * of joined boxes 64 are nodes while they are joined, 16 a join then.
  */
 #include "config.h"
 

@@ -42,6 +42,8 @@ typedef struct
   gint64 enough;
   Way ways[1 + GEMEM_GLUE_LEVELS]; /* the first: as they are */
   guint n;
+  GememGlue *sums; /* that can go on; NULL: there is none */
+  gboolean lost;   /* it is of no way any more */
   gboolean filled; /* some way has what is free joined with the boxes */
 } Ways;
 
@@ -77,10 +79,24 @@ is_done (Ways *ways, const GememStop *stop)
 /* ---- dives */
 
 static void
-free_way (Way *way)
+free_way (Ways *ways, Way *way)
 {
-  gemem_glue_free (way->glue);
+  ways->lost = ways->lost || (way->glue != NULL && way->glue == ways->sums);
+  if (way->glue == NULL || way->glue != ways->sums)
+    gemem_glue_free (way->glue);
   g_array_unref (way->parts);
+}
+
+/* Nothing is to go on. */
+static void
+finish_sums (Ways *ways)
+{
+  if (ways->lost)
+    gemem_glue_free (ways->sums);
+  else if (ways->sums != NULL)
+    gemem_glue_finish (ways->sums);
+  ways->sums = NULL;
+  ways->lost = FALSE;
 }
 
 /* Of many boxes, one way at most in which they are joined: the later one only if it is better. */
@@ -89,11 +105,11 @@ keep_better (Ways *ways)
 {
   if (top_of (&ways->ways[2]) < top_of (&ways->ways[1]))
     {
-      free_way (&ways->ways[1]);
+      free_way (ways, &ways->ways[1]);
       ways->ways[1] = ways->ways[2];
     }
   else
-    free_way (&ways->ways[2]);
+    free_way (ways, &ways->ways[2]);
   ways->n = 2;
 }
 
@@ -104,18 +120,36 @@ is_joined (const Ways *ways, const GememBoxes *rest)
   return 2 * rest->n <= ways->boxes.n;
 }
 
+static GememGlue *
+glue_boxes (Ways *ways, GememGlueLevel level)
+{
+  GememGlue *glue = NULL;
+
+  if (ways->sums != NULL && level == GEMEM_GLUE_FILLED)
+    glue = gemem_glue_go_on (ways->sums);
+  finish_sums (ways);
+  if (glue != NULL)
+    return glue;
+  glue = gemem_glue_new (&ways->boxes, &ways->origins, level);
+  ways->sums = level == GEMEM_GLUE_SUMS ? glue : NULL;
+  return glue;
+}
+
 /* Joins the boxes, and dives.  FALSE: no other way to join them helps or is done in time. */
 static gboolean
 add_joined (Ways *ways, GememGlueLevel level, const GememStop *stop)
 {
-  Way way = { gemem_glue_new (&ways->boxes, &ways->origins, level), NULL };
+  Way way = { glue_boxes (ways, level), NULL };
   const GememBoxes *rest = gemem_glue_rest (way.glue);
   const gboolean few = ways->boxes.n <= FEW,
                  again = few || (is_joined (ways, rest) && rest->n <= MANY);
 
   ways->filled = ways->filled || gemem_glue_is_filled (way.glue);
+  if (!again)
+    finish_sums (ways);
   if (rest->n == ways->boxes.n)
     {
+      finish_sums (ways);
       gemem_glue_free (way.glue);
       return few;
     }
@@ -162,6 +196,7 @@ dive (Ways *ways, const GememStop *stop)
         fit = add_joined (ways, *level, stop);
       level++;
     }
+  finish_sums (ways);
   if (!is_done (ways, stop) && !is_joined_best (ways))
     gemem_parts_dive (ways->ways[0].parts, goal_of (ways), 1, GEMEM_DIVE_KINDS, stop);
 }
@@ -290,7 +325,7 @@ gemem_ways_place (GememBoxes boxes, gint64 enough, GememEffort *effort)
       gemem_glue_take_apart (best->glue, &boxes, &ways.origins);
     }
   for (guint i = 0; i < ways.n; i++)
-    free_way (&ways.ways[i]);
+    free_way (&ways, &ways.ways[i]);
   g_free (ways.origins.places);
   g_free (ways.origins.firsts);
   g_free (ways.origins.lasts);

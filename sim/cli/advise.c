@@ -143,7 +143,10 @@ const GememCommand gemem_command_advise = {
       "line to paste, and the least that is possible.\nThe command may be left out: gemem-sim "
       "FILE. "
       "Every line was replayed as the program would read it. What cannot be told is said to be "
-      "so.\nExit status: 0 it fits, 4 it does not, 3 it cannot be told.",
+      "so.\nWhere every step keeps more memory, it says how much, which line makes it, and for how "
+      "many steps there is some.\nExit status: 0 it fits, 4 it does not, 3 it cannot be told, or "
+      "it "
+      "fits so far and grows.",
   .examples = "  gemem-sim snapshot.pickle\n"
               "      the same as gemem-sim advise snapshot.pickle\n"
               "  gemem-sim advise snapshot.pickle --capacity 16GiB\n"

@@ -572,6 +572,7 @@ gemem_advise (const GememAdviceQuestion *asked, GError **error)
   advice->versions = advice->assumed ? NULL
                                      : gemem_recorder_versions (gemem_held_info (advice->held));
   advice->least = advice->now->lower_bound;
+  advice->growth = gemem_growth_find (advice->held, advice->now->device_ordinal);
   gemem_advice_judge (advice, question, asked);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);
   if (advice->now->allocs + advice->now->graph_loads > 0)
@@ -593,6 +594,7 @@ gemem_advice_free (GememAdvice *advice)
     }
   g_array_unref (advice->lines);
   gemem_holders_free (advice->holders);
+  gemem_growth_free (advice->growth);
   gemem_result_free (advice->now);
   if (advice->spec != NULL)
     gemem_allocator_spec_free (advice->spec);

@@ -5,7 +5,7 @@
  *
  * Invariants: a verdict FITS is given only if the device is known, the whole program was replayed, with
  * its allocator and not an approximation of it, and every request was served, on every device of the
- * trace.  What cannot be told is said to be so, with the reason.  Nothing depends on the number of
+ * trace, and no growth with every step would fill the device.  What cannot be told is said to be so, with the reason.  Nothing depends on the number of
  * threads.
  * Cost: a replay for each setting tried, all from memory (held.h).
  */
@@ -14,6 +14,7 @@
 #include "base/macros.h"
 #include "sim/engine/replay.h"
 #include "sim/search/candidates.h"
+#include "sim/search/growth.h"
 #include "sim/search/histories.h"
 #include "traces/held.h"
 #include "traces/holders.h"
@@ -92,6 +93,8 @@ typedef struct
   char *other;        /* an allocator of another system that needs less than all of these; NULL */
   guint64 other_need;
   GememHolders *holders; /* at the peak, by line; NULL: nothing was alive */
+  GememGrowth *growth;   /* of the device it is about; NULL: none is proven */
+  gboolean fits_so_far;  /* it cannot be told for the growth alone */
 } GememAdvice;
 
 /* Above so many events, unless all is asked for: no pairs, no other systems, no search for the least
@@ -130,6 +133,19 @@ guint64 gemem_advice_left (const GememAdvice *advice, guint64 need);
 guint64 gemem_advice_left_for_cublas (const GememAdvice *advice, guint64 need);
 /* Whether the sentence says already what is in use at once, whatever the settings. */
 gboolean gemem_advice_names_least (const GememAdvice *advice);
+
+/* ---- growth-words.c */
+
+/* Whether what grows is of concern: it is a part of what was in use at the failure, or fills the device later. */
+gboolean gemem_advice_grows (const GememAdvice *advice);
+/* Bytes kept by *@steps steps where it ends: at the failed request, or at the end of the recording. */
+guint64 gemem_advice_kept (const GememAdvice *advice, guint *steps);
+/* How many steps more there is memory for where @need bytes are needed up to now; only of what grows. */
+guint64 gemem_advice_steps_left (const GememAdvice *advice, guint64 need);
+/* "every step keeps 12.00 MiB more, and the device is full after about 80 more steps"; g_free(). */
+char *gemem_advice_growth_left (const GememAdvice *advice);
+/* What grows, by whom, what to look for: some sentences, g_free(); NULL: nothing of concern grows. */
+char *gemem_advice_growth_words (const GememAdvice *advice);
 
 /* ---- screen.c, screen-json.c */
 

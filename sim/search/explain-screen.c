@@ -249,6 +249,33 @@ append_limit (GString *out, const GememExplanation *explanation)
     APPEND (" Raising it gains at most @, which are free.", F (FREE));
 }
 
+/* Of a request what little is known. */
+static void
+append_refusal (GString *out, const GememExplanation *explanation)
+{
+  const gboolean more = KNOWS (FREE)
+                        && figure_of (explanation, F (ASKED))->bytes
+                               > figure_of (explanation, F (FREE))->bytes;
+
+  APPEND (more ? "A request of @ was refused: @ were free." : "A request of @ was refused",
+          F (ASKED), F (FREE));
+  if (explanation->message.kind->lacks != NULL)
+    {
+      g_string_append_printf (out, "%s%s", more ? " " : ". ", explanation->message.kind->lacks);
+      return;
+    }
+  if (!more)
+    g_string_append (out, "; why cannot be told.");
+  if (!more && KNOWS (FREE))
+    APPEND (" @ were free.", F (FREE));
+  if (KNOWS (RESERVED))
+    {
+      g_string_append_printf (out, " %s", explanation->message.kind->who);
+      APPEND (" has @ itself.", F (RESERVED));
+    }
+  append_missing (out, explanation);
+}
+
 static void
 append_cause (GString *out, const GememExplanation *explanation)
 {
@@ -292,12 +319,7 @@ append_cause (GString *out, const GememExplanation *explanation)
     case GEMEM_CAUSE_UNTOLD:
     default:
       if (KNOWS (ASKED))
-        {
-          APPEND ("A request of @ was refused; why cannot be told.", F (ASKED));
-          if (KNOWS (FREE))
-            APPEND (" @ were free.", F (FREE));
-          append_missing (out, explanation);
-        }
+        append_refusal (out, explanation);
       else
         append_state (out, explanation);
       append_processes (out, &explanation->message);

@@ -224,6 +224,17 @@ doubt_rest (GememAdvice *advice)
     advice->verdict = GEMEM_ADVICE_UNKNOWN;
 }
 
+/* What fits so far, and grows, does not fit for ever. */
+static void
+doubt_growth (GememAdvice *advice)
+{
+  if (advice->verdict != GEMEM_ADVICE_FITS || !gemem_advice_grows (advice))
+    return;
+  advice->doubt = gemem_advice_growth_left (advice);
+  advice->fits_so_far = TRUE;
+  advice->verdict = GEMEM_ADVICE_UNKNOWN;
+}
+
 void
 gemem_advice_judge (GememAdvice *advice, const GememAdviceQuestion *question,
                     const GememAdviceQuestion *asked)
@@ -233,4 +244,5 @@ gemem_advice_judge (GememAdvice *advice, const GememAdviceQuestion *question,
   advice->without_context = is_without_context (advice);
   advice->without_cublas = is_without_cublas (advice);
   doubt_rest (advice);
+  doubt_growth (advice);
 }

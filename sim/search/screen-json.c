@@ -84,6 +84,34 @@ append_failure (GString *out, const GememAdvice *advice)
   g_string_append_c (out, '}');
 }
 
+/* Nothing where nothing of concern grows. */
+static void
+append_growth (GString *out, const GememAdvice *advice)
+{
+  const GememGrowth *growth = advice->growth;
+  g_autofree char *words = gemem_advice_growth_words (advice);
+  guint steps;
+  guint64 bytes;
+
+  if (words == NULL)
+    return;
+  bytes = gemem_advice_kept (advice, &steps);
+  gemem_json_append_name (out, "growth");
+  g_string_append_c (out, '{');
+  gemem_json_append_text_member (out, "words", words);
+  gemem_json_append_number_member (out, "steps", steps);
+  gemem_json_append_number_member (out, "step_bytes", growth->step_bytes);
+  gemem_json_append_number_member (out, "kept_bytes", bytes);
+  gemem_json_append_text_member (out, "by", growth->by);
+  gemem_json_append_number_member (out, "by_bytes", growth->by_bytes);
+  gemem_json_append_text_member (out, "reached_from", growth->from);
+  gemem_json_append_bool_member (out, "fits_so_far", advice->fits_so_far);
+  if (advice->fits_so_far)
+    gemem_json_append_number_member (out, "steps_left",
+                                     gemem_advice_steps_left (advice, advice->now->peak_reserved));
+  g_string_append_c (out, '}');
+}
+
 static void
 append_holders (GString *out, const GememAdvice *advice)
 {
@@ -138,6 +166,7 @@ gemem_advice_append_json (GString *out, const GememAdvice *advice)
   gemem_json_append_number_member (out, "decisions_equal", now->fidelity.equal);
   gemem_json_append_bool_member (out, "exact", !gemem_advice_parts (advice));
   append_failure (out, advice);
+  append_growth (out, advice);
   append_histories (out, &advice->histories);
   append_lines (out, advice);
   gemem_json_append_number_member (out, "tried", advice->tried);

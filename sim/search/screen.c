@@ -127,6 +127,15 @@ append_histories (GString *out, const GememHistories *histories, guint64 need)
 }
 
 static void
+append_growth (GString *out, const GememAdvice *advice)
+{
+  g_autofree char *words = gemem_advice_growth_words (advice);
+
+  if (words != NULL)
+    gemem_text_wrap (out, words, "  ");
+}
+
+static void
 append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *line)
 {
   g_autofree char *words = gemem_advice_line_words (advice, line);
@@ -364,6 +373,7 @@ gemem_advice_append (GString *out, const GememAdvice *advice, gboolean details)
   append_head (out, advice);
   g_string_append_c (out, '\n');
   gemem_text_wrap (out, sentence, "  ");
+  append_growth (out, advice);
   append_histories (out, &advice->histories, advice->now->peak_reserved);
   append_offers (out, advice, lines);
   g_string_append_c (out, '\n');

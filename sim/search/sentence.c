@@ -239,6 +239,9 @@ gemem_advice_sentence (const GememAdvice *advice)
                                 gemem_format_size (whole, left));
       g_string_append_c (out, '.');
     }
+  else if (advice->fits_so_far)
+    g_string_append_printf (out, "It fits so far, and not for ever: %s. It needs %s of %s%s %s.",
+                            advice->doubt, need, whole, whose, with);
   else if (advice->verdict == GEMEM_ADVICE_UNKNOWN)
     g_string_append_printf (out,
                             "It cannot be told whether it fits: %s. As far as it goes it needs %s "
@@ -247,6 +250,7 @@ gemem_advice_sentence (const GememAdvice *advice)
   else
     {
       g_autofree char *reason = gemem_advice_reason (advice);
+      const gboolean grows = gemem_advice_grows (advice);
 
       if (advice->limited && recorded)
         g_string_append_printf (
@@ -258,10 +262,11 @@ gemem_advice_sentence (const GememAdvice *advice)
       else
         g_string_append_printf (out, "It does not fit in %s%s %s: ", whole, whose, with);
       append_failure (out, advice);
-      g_string_append_printf (out, ". Why: %s.", reason);
+      g_string_append_printf (out, ". Why: %s%s.", grows ? "growth, and in the end " : "", reason);
       if (advice->need > 0)
-        g_string_append_printf (out, " It needs a %s of %s.", advice->limited ? "limit" : "device",
-                                need);
+        g_string_append_printf (out, " It needs a %s of %s%s.",
+                                advice->limited ? "limit" : "device", need,
+                                grows ? " so far, and more with each step" : "");
     }
   return g_string_free (out, FALSE);
 }
@@ -351,6 +356,19 @@ append_other_histories (GString *out, const GememHistories *histories)
                             all->runs > 0 ? "; " : "\n", histories->left_out);
 }
 
+/* What a line is worth where memory grows. */
+static void
+append_steps (GString *out, const GememAdvice *advice, const GememAdviceLine *line)
+{
+  guint64 steps;
+
+  if (!gemem_advice_grows (advice) || advice->device_assumed)
+    return;
+  steps = gemem_advice_steps_left (advice, line->need);
+  g_string_append_printf (out, "\nthe device is full after about %" G_GUINT64_FORMAT " more step%s",
+                          steps, gemem_plural (steps));
+}
+
 char *
 gemem_advice_line_words (const GememAdvice *advice, const GememAdviceLine *line)
 {
@@ -376,6 +394,7 @@ gemem_advice_line_words (const GememAdvice *advice, const GememAdviceLine *line)
   if (line->too_new)
     g_string_append_printf (out, "; version %.*s refuses it", (int) strcspn (advice->versions, " "),
                             advice->versions);
+  append_steps (out, advice, line);
   append_other_histories (out, &line->histories);
   return g_string_free (out, FALSE);
 }

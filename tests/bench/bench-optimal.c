@@ -4,8 +4,8 @@
  *   bench-optimal [WORKLOAD ITEMS EFFORT [SECONDS [SEEDS]]]   default: the rows of the goals
  *
  * Workloads: "training" (weights, activations freed in mirrored order, temporaries, links that skip
- * layers, gradients); "guillotine" (a rectangle cut into boxes, whose height is the least); "slack"
- * (the same without 3 % of the boxes); "J", of MiniMalloc's instances in $GEMEM_SHARED, left out where
+ * layers, gradients); "guillotine" (a rectangle cut into boxes, whose height is the least); "dense"
+ * (the same in 1000 steps, so that many begin at each); "slack" (without 3 % of the boxes); "J", of MiniMalloc's instances in $GEMEM_SHARED, left out where
  * there is none.  One thread.  Lifetimes are made before the clock starts.  A JSON line per row: median
  * seconds and overhead over the seeds, how many plans were as low as the rectangle, and how many bytes
  * of memory an item took at most, its lifetime included: each row is a process of its own.  With SECONDS the search is bounded by processor time, too.
@@ -27,6 +27,7 @@
 #include "tests/util/guillotine.h"
 
 #define STEPS 1000000
+#define DENSE_STEPS 1000
 #define HEIGHT 1000000000
 #define MOST_SEEDS 100
 
@@ -37,17 +38,12 @@ typedef struct
 } Row;
 
 static const Row rows[] = {
-  { "training", "quick", 10000, 0, 5 },
-  { "training", "quick", 100000, 0, 5 },
-  { "training", "quick", 1000000, 0, 5 },
-  { "guillotine", "normal", 200, 0, 5 },
-  { "guillotine", "thorough", 500, 1, 20 },
-  { "slack", "thorough", 400, 20, 8 },
-  { "guillotine", "thorough", 10000, 10, 1 },
-  { "guillotine", "thorough", 100000, 20, 1 },
-  { "guillotine", "thorough", 1000000, 30, 1 },
-  { "slack", "thorough", 10000, 10, 5 },
-  { "J", "thorough", 409, 60, 1 },
+  { "training", "quick", 10000, 0, 5 },         { "training", "quick", 100000, 0, 5 },
+  { "training", "quick", 1000000, 0, 5 },       { "guillotine", "normal", 200, 0, 5 },
+  { "guillotine", "thorough", 500, 1, 20 },     { "slack", "thorough", 400, 20, 8 },
+  { "guillotine", "thorough", 10000, 10, 1 },   { "guillotine", "thorough", 100000, 20, 1 },
+  { "guillotine", "thorough", 1000000, 30, 1 }, { "slack", "thorough", 10000, 10, 5 },
+  { "dense", "quick", 100000, 0, 3 },           { "J", "thorough", 409, 60, 1 },
 };
 
 /* ---- workloads */
@@ -133,8 +129,8 @@ make (const Row *row, guint64 seed)
     return read_j ();
   if (strcmp (row->workload, "training") == 0)
     return make_training (seed, row->n);
-  return test_guillotine (seed, row->n, STEPS, HEIGHT,
-                          strcmp (row->workload, "slack") == 0 ? 3 : 0);
+  return test_guillotine (seed, row->n, strcmp (row->workload, "dense") == 0 ? DENSE_STEPS : STEPS,
+                          HEIGHT, strcmp (row->workload, "slack") == 0 ? 3 : 0);
 }
 
 /* ---- measuring */
@@ -194,6 +190,7 @@ measure (const Row *row)
 {
   const double before = peak_memory ();
   const gboolean cut = strcmp (row->workload, "guillotine") == 0
+                       || strcmp (row->workload, "dense") == 0
                        || strcmp (row->workload, "slack") == 0;
   const guint64 known = cut ? HEIGHT : 0;
   double seconds[MOST_SEEDS], overheads[MOST_SEEDS];

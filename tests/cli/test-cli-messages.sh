@@ -199,7 +199,9 @@ says_of '[E] failed (exitcode: -9) local_rank: 0 (pid: 1234) of binary: /usr/bin
 for text in '[1.2] Out of memory: Killed process 12345 (python) total-vm:123kB' 'Memory cgroup out of memory: Killed process 1 (python)' 'slurmstepd: error: Detected 1 oom_kill event in StepId=1.batch.' 'Reason: OOMKilled  Exit Code: 137'; do says_of "$text" "^The kernel ended the process because the host's memory"; done
 says_of 'numpy.core._exceptions._ArrayMemoryError: Unable to allocate 7.45 GiB for an array with shape (1000000000,) and data type float64' "the host's memory ran out" '^A request of 7\.450 GiB'
 says_of 'triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 147456, Hardware limit: 101376.' "memory is not short"
-says_of 'Error: model requires more system memory (5.6 GiB) than is available (3.4 GiB)' 'of 5\.600 GiB was refused; why cannot be told\. 3\.400 GiB were free'
+says_of 'Error: model requires more system memory (5.6 GiB) than is available (3.4 GiB)' 'of 5\.600 GiB was refused: 3\.400 GiB were free\. The host.s memory ran out'
+says_of "RuntimeError: [enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 58982400000 bytes." 'A request of 54\.93 GiB was refused\. The host.s memory ran out'
+says_of 'Out of memory error on GPU 0. Cannot allocate 1.562500GB memory on GPU 0, 30.929199GB memory has been allocated and available memory is only 818.500000MB.' '^A request of 1\.563 GiB was refused: 818\.5 MiB were free\. PaddlePaddle has 30\.93 GiB itself\.'
 # others, as public threads and wheels show them
 message 'RuntimeError: MPS backend out of memory (MPS allocated: 8.00 GB, other allocations: 1.02 GB, max allowed: 9.07 GB). Tried to allocate 256.00 MB on private pool.'; explains 3 message.log limit "asked_bytes=$((256 * M)) reserved_bytes=$((8 * G))"
 message "The model's max seq len (32768) is larger than the maximum number of tokens that can be stored in KV cache (19264)."; run 3 gemem-sim message.log; says out 'lower max_model_len'

@@ -282,6 +282,51 @@ test_left_out (void)
   g_assert_cmpuint (remaining, <, others / 2);
 }
 
+/* Going on from sums is the same as beginning anew where there is nothing to fill, and leaves what was joined before. */
+static void
+test_go_on (void)
+{
+  guint went_on = 0, less = 0, left = 0;
+
+  for (guint64 seed = 1; seed <= 20; seed++)
+    {
+      const guint32 columns = 40;
+      g_autoptr (GememLifetimes)
+          lifetimes = test_guillotine (seed, 300, columns, 10000, seed % 5 == 0 ? 3 : 0);
+      GememBoxes boxes = boxes_of (lifetimes, columns);
+      g_autofree GememBox *freed = boxes.boxes;
+      g_autoptr (GememGlue) sums = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_SUMS),
+                            anew = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_FILLED);
+      const guint32 n = gemem_glue_rest (sums)->n;
+      g_autoptr (GememGlue) looser = gemem_glue_go_on (sums);
+
+      g_assert_cmpint (looser == NULL, ==, gemem_glue_is_filled (anew));
+      g_assert_null (gemem_glue_go_on (sums));
+      if (looser != NULL)
+        {
+          const GememBoxes *rest = gemem_glue_rest (looser), *other = gemem_glue_rest (anew);
+
+          went_on++;
+          less += rest->n < n;
+          left += n;
+          g_assert_cmpmem (rest->boxes, rest->n * sizeof (GememBox), other->boxes,
+                           other->n * sizeof (GememBox));
+          place (looser);
+          gemem_glue_take_apart (looser, &boxes, NULL);
+          assert_apart (&boxes);
+        }
+      const gint64 top = place (sums);
+
+      gemem_glue_take_apart (sums, &boxes, NULL);
+      assert_apart (&boxes);
+      g_assert_cmpint (gemem_boxes_top (&boxes), ==, top);
+    }
+  g_test_message ("%u of %u boxes are left", left, 300 * went_on);
+  g_assert_cmpuint (went_on, >, 0);
+  g_assert_cmpuint (less, >, 0);
+  g_assert_cmpuint (left, <, 600); /* 635 where sums are sorted in runs of eight only */
+}
+
 int
 main (int argc, char **argv)
 {
@@ -298,6 +343,7 @@ main (int argc, char **argv)
   g_test_add_func ("/glue/rare", test_rare);
   g_test_add_func ("/glue/filler", test_filler);
   g_test_add_func ("/glue/left-out", test_left_out);
+  g_test_add_func ("/glue/go-on", test_go_on);
   g_test_add_func ("/glue/packings", test_packings);
   g_test_add_func ("/glue/stacks", test_sums);
   return g_test_run ();

@@ -153,6 +153,32 @@ write_profile (const char *dir, const char *name, const char *text)
   g_assert_no_error (error);
 }
 
+/* What was parsed is kept, but a file that changes is another one, however many there were. */
+static void
+test_changed (void)
+{
+  g_autofree char *path = g_build_filename (test_tmpdir (), "changed.ini", NULL);
+
+  for (guint i = 0; i < 60; i++)
+    {
+      g_autofree char *capacity = g_strdup_printf ("capacity=%uGiB", 1 + i * i % 20);
+      g_autofree char *text = profile_text (DEVICE, MALLOC);
+      g_auto (GStrv) around = g_strsplit (text, "capacity=1GiB", 2);
+      g_autofree char *changed = g_strjoinv (capacity, around);
+      g_autoptr (GError) error = NULL;
+
+      g_assert_nonnull (around[1]);
+      write_profile (test_tmpdir (), "changed.ini", changed);
+      for (guint again = 0; again < 2; again++)
+        {
+          g_autoptr (GememProfile) profile = gemem_profile_load (path, &error);
+          g_assert_no_error (error);
+          g_assert_cmpuint (profile->capacity, ==, (1 + i * i % 20) * GEMEM_GIB);
+          g_assert_cmpstr (profile->path, ==, path);
+        }
+    }
+}
+
 static void
 test_search (void)
 {
@@ -320,6 +346,7 @@ main (int argc, char **argv)
   g_test_add_func ("/profile/sizes", test_sizes);
   g_test_add_func ("/profile/ours", test_ours);
   g_test_add_func ("/profile/search", test_search);
+  g_test_add_func ("/profile/changed", test_changed);
   g_test_add_func ("/profile/bad", test_bad);
   g_test_add_func ("/profile/waits-wait", test_waits_wait);
   return g_test_run ();

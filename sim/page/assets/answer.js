@@ -10,6 +10,8 @@ function viewAnswer (parent, answer) {
   parent.append (make ("h1", null, make ("span." + toneOf (advice), { id: "verdict" }, headlineOf (advice))), make ("p.lead", { id: "sentence" }, advice.sentence || ""));
   if (advice.doubt)
     parent.append (make ("p.doubt", null, advice.doubt));
+  if (advice.growth)
+    parent.append (make ("p", { id: "growth" }, advice.growth.words));
   parent.append (factsOf (advice));
   viewLines (parent, advice);
   parent.append (make ("div.two", null, holdersOf (advice), idleOf (advice)),
@@ -22,7 +24,7 @@ function toneOf (advice) {
 
 function headlineOf (advice) {
   return { "fits": "It fits.", "does-not-fit": "It does not fit." }[advice.verdict]
-    || (onlyDeviceOpen (advice) ? "It needs " + bytes (advice.needed_bytes) + (advice.exact ? "." : ", by a replay that is not exact.") : "It cannot be told.");
+    || (advice.growth && advice.growth.fits_so_far ? "It fits so far." : onlyDeviceOpen (advice) ? "It needs " + bytes (advice.needed_bytes) + (advice.exact ? "." : ", by a replay that is not exact.") : "It cannot be told.");
 }
 
 /* What it needs is known, but not how large its device is. */
