@@ -43,9 +43,9 @@ typedef struct
 typedef enum
 {
   GEMEM_GROWTH_MARKS, /* the recording names them */
-  GEMEM_GROWTH_LINES, /* in what repeats, where the program comes back to a line: that may repeat by layers */
+  GEMEM_GROWTH_LINES, /* in what repeats, where the program comes back to a line: layers repeat too */
   GEMEM_GROWTH_LATER_HALF, /* the same in the later half */
-  GEMEM_GROWTH_PERIOD,     /* what repeats, more often than layers do */
+  GEMEM_GROWTH_PERIOD,     /* without stacks: what repeats, more often than layers do */
   GEMEM_GROWTH_KINDS
 } GememGrowthSteps;
 

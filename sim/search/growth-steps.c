@@ -443,6 +443,8 @@ gemem_growth_find_steps (GememGrowthPast *past, GememGrowthSteps kind)
   Calls calls;
 
   g_array_set_size (past->begins, 0);
+  if (kind != GEMEM_GROWTH_MARKS && (past->info->stacks == NULL) != (kind == GEMEM_GROWTH_PERIOD))
+    return FALSE;
   if (kind == GEMEM_GROWTH_MARKS        ? !use_marks (past, &trains)
       : kind == GEMEM_GROWTH_LATER_HALF ? !use_half (past)
                                         : !use_period (past))

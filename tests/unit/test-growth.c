@@ -91,15 +91,16 @@ describe_marks (GememTraceInfo *info)
 
 typedef struct
 {
-  guint steps, micro;   /* steps, micro-batches of each */
-  gboolean nowhere;     /* no stacks */
-  gboolean marked;      /* the recording names the optimizer's steps */
-  gboolean numbered;    /* and all steps */
-  gboolean forward;     /* no backward pass, activations stay; else they go */
-  gboolean jitter;      /* of sizes */
-  gboolean longer;      /* each step asks for more than the last */
-  guint64 kept;         /* bytes of each step that are never freed */
-  guint window;         /* or after so many steps; 0: never */
+  guint steps, micro; /* steps, micro-batches of each */
+  gboolean nowhere;   /* no stacks */
+  gboolean marked;    /* the recording names the optimizer's steps */
+  gboolean numbered;  /* and all steps */
+  gboolean forward;   /* no backward pass, activations stay; else they go */
+  gboolean jitter;    /* of sizes */
+  gboolean longer;    /* each step asks for more than the last */
+  guint64 kept;       /* bytes of each step that are never freed */
+  guint window;       /* or after so many steps; 0: never */
+  guint cached; /* blocks of each step in a cache of five times as many, which frees any of them */
   gboolean cleared;     /* what is kept goes at the end */
   gboolean interrupted; /* ends by a refused request in the midst of a step */
   gboolean middle;      /* begins in the middle */
@@ -198,6 +199,18 @@ add_step (Making *making, guint step, GArray *kept)
                               program->kept + (program->jitter ? draw (making, 9) * 512 : 0));
 
       g_array_append_val (kept, id);
+    }
+  for (guint k = 0; k < program->cached; k++)
+    {
+      const guint64 id = ask (making, KEEP, 4096);
+      guint old;
+
+      g_array_append_val (kept, id);
+      if (kept->len <= 5 * program->cached)
+        continue;
+      old = (guint) draw (making, kept->len);
+      release (making, g_array_index (kept, guint64, old));
+      g_array_remove_index (kept, old);
     }
   if (program->window > 0 && kept->len > program->window)
     {
@@ -317,6 +330,7 @@ test_not (void)
     { .steps = 20, .kept = 32 << 10, .window = 3 },
     { .steps = 20, .kept = 32 << 10, .window = 8 },
     { .steps = 20, .kept = 32 << 10, .cleared = TRUE },
+    { .steps = 10, .cached = 40 },
     { .steps = 5, .micro = 12 },
     { .steps = 5, .micro = 12, .jitter = TRUE, .interrupted = TRUE },
     { .steps = 15, .forward = TRUE }, /* an accumulation, perhaps */
