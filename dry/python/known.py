@@ -55,6 +55,7 @@ PURGE = 1 << 26  # bytes of the host after which nodes of tensors that are gone 
 
 # ---- the operators, by the names of PyTorch's dispatcher; with each goes the one that works in place
 _FACTORIES = "zeros ones full zeros_like ones_like full_like new_zeros new_ones new_full arange scalar_tensor eye linspace tril_indices triu_indices fill zero"
+_LIKE = "zeros_like ones_like full_like new_zeros new_ones new_full".split()  # whatever the numbers of their first argument are
 _MOVES = "_to_copy copy clone"
 _RANDOM = "rand randn randint rand_like randint_like randn_like uniform normal random".split()  # uniform_(), ...
 _DRAWN = "randperm multinomial bernoulli exponential geometric log_normal cauchy poisson binomial native_dropout".split()  # what these give is assumed
@@ -68,17 +69,19 @@ _POINTWISE = "add sub rsub mul div remainder fmod floor_divide neg abs sign clam
 _MORE = "aminmax signbit sgn copysign lerp addcmul addcdiv heaviside nan_to_num nansum frac hypot atan2 nonzero_static put index_reduce select_scatter slice_scatter diagonal_scatter"
 _IMAGES = "upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d max_pool2d_with_indices reflection_pad2d replication_pad2d"
 _SHIFTS = "bitwise_left_shift bitwise_right_shift __lshift__ __rshift__ gcd square"
-_REDUCED = "sum any all max min amax amin argmax argmin cumsum cumprod cummax cummin count_nonzero mean prod trace logspace linspace kthvalue median mode"
+_REDUCED = "sum any all max min amax amin argmax argmin cumsum cumprod cummax cummin count_nonzero mean prod trace logspace linspace kthvalue median mode std var std_mean var_mean"
+_NORMS = "linalg_vector_norm norm renorm linalg_cross logcumsumexp logaddexp logaddexp2"
 _ORDERED = "sort argsort topk searchsorted bucketize _softmax sigmoid softplus tanh relu sin cos rsqrt reciprocal erf log1p expm1"
 _MOVED = "cat stack gather scatter scatter_add scatter_reduce index_select index_add index_copy index_fill fill_diagonal tril triu flip roll repeat take constant_pad_nd"
 _PRODUCTS = "mm bmm mv dot _cdist_forward _euclidean_dist".split()  # of numbers that are all known, if they are few
 _SIZED = "nonzero index index_put _index_put_impl _unsafe_index masked_select masked_scatter _unique _unique2 unique_dim unique_consecutive bincount repeat_interleave _coalesce histc"
 _SPARSE = "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _sparse_mm _sparse_sparse_matmul _to_dense _sparse_softmax _sparse_log_softmax"
 _STRUCTURED = "_coalesce _sparse_mm _sparse_sparse_matmul mm cat stack add _to_dense _sparse_softmax _sparse_log_softmax".split()  # of sparse matrices, which are no others inside
+_SOFTMAX = "_sparse_softmax_backward_data _sparse_log_softmax_backward_data".split()
 _OF_SPARSE = "add index_select".split()  # read sizes of sparse tensors alone
-_READS = "_local_scalar_dense equal embedding"
-_OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _MORE, _IMAGES, _SHIFTS, _REDUCED, _ORDERED, _MOVED, _SIZED, _SPARSE, _READS)).split() + _RANDOM + _DRAWN + _UNDEFINED + _PRODUCTS
-_SELECT = ["nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_coalesce", "_sparse_sparse_matmul", "_local_scalar_dense"]
+_READS = "_local_scalar_dense equal embedding sparse_compressed_tensor _nested_tensor_from_mask_left_aligned"
+_OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _MORE, _IMAGES, _SHIFTS, _REDUCED, _NORMS, _ORDERED, _MOVED, _SIZED, _SPARSE, _READS)).split() + _RANDOM + _DRAWN + _UNDEFINED + _PRODUCTS + _SOFTMAX
+_SELECT = ["nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_coalesce", "_sparse_sparse_matmul", "_local_scalar_dense", *_SOFTMAX]
 _VIEWS = "detach_ requires_grad_ squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ rename_ _coalesced_ resize_ resize_as_ set_".split()  # write no element
 _KEY, _BACKWARD_KEY = "TESTING_ONLY_GenericMode", "TESTING_ONLY_GenericWrapper"
 SHOWN = "site-packages/gemem/known.py"  # where these functions stand in call stacks: in a package, not in the program
@@ -212,6 +215,7 @@ class Known(object):
         self.lookups = {}  # id of a table -> weak reference, the rows that were looked up last
         self.multiplied = collections.deque(maxlen=LOOKUPS)  # of products of sparse matrices: two matrices and theirs, as (the places of their entries, how many they have)
         self.turned = {}  # shape and entries of a turned matrix -> how many of these are in places of their own; None: that differs
+        self.filled = {}  # elements of a compressed matrix -> how many of these are in it; None: that differs
         self.larger = [0]  # bytes of real numbers of more than SMALL bytes
         self.kept, self.most = 0, 512  # bytes of the host since nodes were last dropped, and so many are kept
         self.given = self.computed = 0
@@ -241,6 +245,8 @@ class Known(object):
         self.draws = torch.Generator().manual_seed(2 if self.second else 1)
         self.seeds = itertools.count(1 << 32 if self.second else 0)
         self.nested = lambda key=inner.DispatchKey.ADInplaceOrView: inner._dispatch_tls_is_dispatch_key_excluded(key)
+        functorch = getattr(inner, "_functorch", None)
+        self.layers = getattr(functorch, "peek_interpreter_stack", lambda: None)  # of torch.func, each of which calls for its tensors the operators of those below
         self.calls = {}  # code, instruction and name -> whether that calls it
         self.library = [torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")]
         self.library[0].fallback(torch.library.fallthrough_kernel, _KEY)
@@ -254,11 +260,32 @@ class Known(object):
                 op = getattr(getattr(torch.ops.aten, base[6:]), overload or "default")
                 watch = self.watch if base[6:] in names else self.watch_view if base[6:] in _VIEWS else self.watch_writer
                 watch(op, full[6:])
+        self.watch_higher()
         self.watch_backward()
         self.watch_storages()
         self.watch_threads()
         inner._dispatch_tls_set_dispatch_key_included(key, True)
         os.register_at_fork(after_in_child=lambda: inner._dispatch_tls_set_dispatch_key_included(key, False))  # CUDA does not go on there
+
+    def watch_higher(self):
+        """Operators that are given functions (flex_attention, cond) look for their kernels in Python, where the fallback of these keys does not count."""
+        kind = getattr(self.torch._ops, "HigherOrderOperator", None)
+        begin = getattr(kind, "__init__", None)
+        if not hasattr(kind, "fallthrough"):
+            return
+
+        def pass_on(one):
+            for key in (self.key, self.backward):
+                one.fallthrough(key)
+
+        @functools.wraps(begin)
+        def begin_again(one, *args, **kwargs):
+            begin(one, *args, **kwargs)
+            pass_on(one)
+
+        kind.__init__ = begin_again
+        for one in getattr(self.torch._ops, "_higher_order_ops", {}).values():
+            pass_on(one)
 
     def watch_threads(self):
         """Each thread has keys of its own, and begins without."""
@@ -314,9 +341,11 @@ class Known(object):
         if torch.cuda.is_current_stream_capturing() or to.nbytes() != source.nbytes():
             raise Unknown
         if not source.is_cuda:
-            if source.nbytes() > LARGER:
+            data = torch.empty(0, dtype=torch.uint8).set_(source)
+            whole = source.nbytes() > LARGER and self.looks_whole(data)
+            if source.nbytes() > LARGER and not whole:
                 raise Unknown
-            return self.keep(torch.empty(0, dtype=torch.uint8).set_(source), source.nbytes() > SMALL).node
+            return self.keep(data, source.nbytes() > SMALL and not whole).node
         entry = self.nodes.get(source._cdata)
         if entry is None or not self.lasts(source, entry):
             raise Unknown
@@ -330,6 +359,13 @@ class Known(object):
         data = self.evaluate(node)[: to.nbytes()]
         self.told(node.assumed)
         return Value(None, data.view(torch.uint8), node.assumed)
+
+    def looks_whole(self, data):
+        """Whether these bytes, whose type nobody tells, are integers below 2^24 or truth values: real numbers but zeros have other bits in the last of each four."""
+        if data.numel() % 4 or not data[:SMALL].any():
+            return False
+        last = data.view(self.torch.int8)[3::4]
+        return all(bool(((one == 0) | (one == -1)).all()) for one in (last[:SMALL], last)) or all(bool((one <= 1).all()) for one in (data[:SMALL], data))
 
     def watch_backward(self):
         """Changes the keys while the backward pass runs, and back where it runs Python."""
@@ -431,7 +467,7 @@ class Known(object):
         tensors = [i for i, one in enumerate(schema.arguments) if one.type.kind() == "TensorType"]
         whole = self.call_whole(op)
 
-        strided, nothing = self.torch.strided, contextlib.nullcontext()
+        strided, layers = self.torch.strided, self.layers
         reads = {"_local_scalar_dense": 0, "_to_copy": 0, "copy": 1, "copy_": 1}.get(base)
         of_sparse = base in _OF_SPARSE
         structured = base in _STRUCTURED and written is None
@@ -446,6 +482,8 @@ class Known(object):
                 pass
 
         def call(keyset, *args, **kwargs):
+            if layers() is not None:
+                return redispatch(keyset & below, *self.as_tensors(args, tensors), **kwargs)
             n, state, values = len(args), None, None
             if random or ask and not (of_sparse and args[0].layout is strided):
                 with guard(keys):
@@ -489,9 +527,11 @@ class Known(object):
         """Sees that OP, of which nothing else is known, writes, also where no version tells it: in inference mode, and by x.data."""
         places, each = [i for i in self.written(op) if isinstance(i, int)], self.each(name)
         scales = name.partition(".")[0] == "_amp_update_scale_"
-        redispatch, guard, keys, below = op._handle.redispatch_boxed, self.guard, self.keys, self.below
+        redispatch, guard, keys, below, layers = op._handle.redispatch_boxed, self.guard, self.keys, self.below, self.layers
 
         def call(keyset, *args, **kwargs):
+            if layers() is not None:
+                return redispatch(keyset & below, *args, **kwargs)
             with guard(keys):
                 scale = self.scale(op, args) if scales else None
                 result = redispatch(keyset & below, *args, **kwargs)
@@ -511,9 +551,11 @@ class Known(object):
 
     def watch_view(self, op, name):
         """Sees that OP, which writes no element, gives its tensor another version, or other memory."""
-        redispatch, guard, keys, below = op._handle.redispatch_boxed, self.guard, self.keys, self.below
+        redispatch, guard, keys, below, layers = op._handle.redispatch_boxed, self.guard, self.keys, self.below, self.layers
 
         def call(keyset, *args, **kwargs):
+            if layers() is not None:
+                return redispatch(keyset & below, *args, **kwargs)
             with guard(keys):
                 tensor = args[0]
                 node = self.get(tensor) if self.nodes and tensor.is_cuda and self.suits(tensor) else None
@@ -608,6 +650,18 @@ class Known(object):
         """Stacks show FUNCTION in a package of gemem's."""
         function.__code__ = function.__code__.replace(co_filename=SHOWN)
         return function
+
+    def as_tensors(self, args, places):
+        """ARGS with tensors for the numbers that stand in PLACES of tensors, of types with which the operator's result is of the same type."""
+        torch, numbers = self.torch, [i for i in places if i < len(args) and type(args[i]) in _NUMBERS]
+        if not numbers:
+            return args
+        args, others = list(args), [one.dtype for one in args if isinstance(one, torch.Tensor)]
+        with torch._C._DisableFuncTorch(), self.guard(self.keys):
+            for i in numbers:
+                kept = [one for one in others if torch.result_type(torch.empty(0, dtype=one), args[i]) == one]
+                args[i] = torch.scalar_tensor(args[i], dtype=kept[0] if kept else torch.get_default_dtype() if type(args[i]) is float else None)
+        return args
 
     def call_whole(self, op):
         """OP for arguments with a number in the place of a tensor, which is no tensor of its type: x / 2 is one of x's."""
@@ -804,6 +858,11 @@ class Known(object):
             node.args, node.kwargs = (), {}
         elif base in _PRODUCTS and not self.is_cheap(args, result):
             return
+        elif base in _LIKE:
+            value = args[{"new_full": 2, "full_like": 1}[base]] if base in ("new_full", "full_like") else int(base in ("ones_like", "new_ones"))
+            node.op = functools.partial(self.torch.ops.aten.full.default, node.meta[0], value, dtype=node.meta[3])
+            node.args, node.kwargs = (), {}
+            node.void = base in _CLEARED and not self.is_called(base)
         elif base in _FINITE and self.is_computed(base, args):
             self.tell("numbers that kernels compute are taken to be finite: isfinite() finds them so, isnan() and isinf() none")
             node.op = functools.partial(self.torch.ops.aten.scalar_tensor.default, base in ("eq", "ne") and (base == "eq") == (args[0] is args[1]), dtype=self.torch.bool)
@@ -1051,9 +1110,17 @@ class Known(object):
             raise Unknown
         return data, assumed
 
+    def compared(self, tensor):
+        """"gt" and 1e-10 of a truth value that says whether a tensor is greater than that number, or than another tensor, in whose place None stands."""
+        node = self.get(tensor) if tensor.dtype == self.torch.bool and self.suits(tensor) else None
+        if node is None or node.prior is not None or not node.args or len(node.args) != 2 or not hasattr(node.op, "_schema"):
+            return "", None
+        return node.op._schema.name[6:], node.args[1] if type(node.args[1]) in _NUMBERS else None
+
     def before_local_scalar_dense(self, args, kwargs):
         if not args[0].is_cuda:
             return None
+        self.threads.compared = self.compared(args[0])
         data, assumed = self.read(args[0])
         return [Value(None, data.contiguous(), assumed)]
 
@@ -1100,7 +1167,21 @@ class Known(object):
         data = self.view(self.evaluate(node), _meta(tensor))
         return [Value(int(one), None, node.assumed) for one in count(data)]
 
+    def before_nested_tensor_from_mask_left_aligned(self, args, kwargs):
+        data, assumed = self.read(args[1])
+        rows = self.torch.arange(data.shape[1]) < data.sum(1, keepdim=True)
+        return [Value(None, self.torch.tensor([self.torch.equal(data.bool(), rows)]), assumed)]
+
+    def before_sparse_compressed_tensor(self, args, kwargs):
+        """The backward pass makes a matrix of ones of this one, with zeros, and looks where it has ones."""
+        if args[2].is_cuda and args[2].requires_grad and args[2].dim() == 1:
+            elements, count = math.prod(args[3]), args[2].numel()
+            self.filled[elements] = count if self.filled.get(elements, count) == count else None
+
     def before_nonzero(self, args, kwargs):
+        if args[0].is_cuda and self.get(args[0]) is None and self.torch._C._dispatch_tls_is_dispatch_key_included(self.backward):
+            count = self.filled.get(args[0].numel())
+            return None if count is None else [Value(count, None, False)]
         return self.sizes(args[0], lambda data: [data.count_nonzero()]) if args[0].is_cuda else None
 
     def before_index(self, args, kwargs):
@@ -1201,14 +1282,20 @@ class Known(object):
         self.turned[key] = count if self.turned.get(key, count) == count else None
 
     def before_sparse_softmax(self, args, kwargs):
-        """How many rows, along that dimension, have entries."""
+        """How many rows, along that dimension, have entries; before that, where there may be several in one place, in how many there are some."""
         tensor, dim = args[:2]
         if not tensor.is_cuda or tensor.layout != self.torch.sparse_coo or not -tensor.dim() <= dim < tensor.sparse_dim():
             return None
+        first = [] if tensor.is_coalesced() else self.before_coalesce(args, kwargs)
         others = [i for i in range(tensor.sparse_dim()) if i != dim % tensor.dim()]
-        return self.sizes(tensor._indices(), lambda data: [self.places(data[others], [tensor.shape[i] for i in others]) if others else 1])
+        return first + self.sizes(tensor._indices(), lambda data: [self.places(data[others], [tensor.shape[i] for i in others]) if others else 1])
 
     before_sparse_log_softmax = before_sparse_softmax
+
+    def before_sparse_softmax_backward_data(self, args, kwargs):
+        return self.before_sparse_softmax(args[1:3], {})
+
+    before_sparse_log_softmax_backward_data = before_sparse_softmax_backward_data
 
     @staticmethod
     def places(indices, extents):
@@ -1284,6 +1371,10 @@ class Known(object):
         if not values[0].assumed and len(shape) == 2:
             self.turn(shape, tensor._nnz(), values[0].number)
         return values
+
+    def comparison(self):
+        """What made the truth value that item() reads in this thread."""
+        return getattr(self.threads, "compared", ("", None))
 
     def is_whole(self):
         """Whether what item() reads in this thread is an integer."""

@@ -20,6 +20,7 @@ import ctypes
 import functools
 import gc
 import inspect
+import itertools
 import linecache
 import os
 import re
@@ -39,11 +40,14 @@ _VALUE = 16  # copies of so few bytes are values, whatever they hold
 _LONG, _LENGTHS = 4096, 16  # of lists longer than this, so many lengths are looked for in one stack: the others are data
 
 _LIBRARY = r"cusparseSpS[MV]_\w+"  # functions of NVIDIA's libraries that read for themselves
+_DESCENT = "LBFGS goes down in each step, takes as many as it may, and its line search takes the first point"
 _NO_OVERFLOW = "GradScaler finds no overflow and takes every step; a GPU may leave out the first ones, until its scale is smaller"
 
 # Where PyTorch's own code reads what cannot be zero in a program that goes on: a line of Python or an operator, sizes in bytes, what is read instead, and what that says.
-# "length": of the sequences that generate() makes.  0.5 of the optimizers: neither steps nor products of factors between 0 and 1 make a denominator zero with it.
+# "length", "falling" and "descent": _FOUND.  0.5 of the optimizers: neither steps nor products of factors between 0 and 1 make a denominator zero with it.
 _EXPECTED = (
+    (r".*torch/optim/lbfgs\.py:\d+ (step|_directional_evaluate)", (4, 8), "falling", _DESCENT),
+    (r".*torch/optim/lbfgs\.py:\d+ (step|_strong_wolfe|_cubic_interpolate)", (1,), "descent", _DESCENT),
     (r".*torch/optim/(optimizer\.py:\d+ _get_value|_adafactor\.py:\d+ .*)", (4, 8), "0.5", "optimizers of PyTorch read their state on the GPU (steps) as 0.5"),
     (r".*torch/_lobpcg\.py:\d+ (update|_get_ortho)", (4, 8), "1.0", "torch.lobpcg() finds norms of one, and takes as many steps as it may"),
     (r".*torch/distributions/distribution\.py:\d+ (__init__|_validate_sample)", (1,), "1", "torch.distributions finds its arguments valid"),
@@ -58,9 +62,20 @@ _EXPECTED = (
     (r"linalg_eig_out|_linalg_eigvals", (1,), "1", "torch.linalg.eig() finds no infinite numbers"),
     (r"repeat_interleave_Tensor", (1,), "1", "repeat_interleave() finds no negative number"),
 )
+_losses = itertools.count(1)
+_FOUND = {  # of what known.py says of the value that is read: what is given instead
+    "length": lambda known: _generation["length"],  # of the sequences that generate() makes
+    "falling": lambda known: str(1.0 / next(_losses)),
+    "descent": lambda known: str(int(_goes_on(*known.comparison()) if known else 0)),
+}
 _ONE = re.compile(r"_?unique\w*|.*cupy/_manipulation/add_remove\.py:\d+ (_unique_1d|unique)")  # operators and lines that read how many there are, which is one at least
 _CHECKS = re.compile(r"_?linalg_\w+|_?cholesky\w*|_?lu_\w+|geqrf\w*|triangular_solve\w*|lstsq\w*|svd|qr|eig\w*")  # read whether they succeeded
 _SIZED = re.compile(r"mode|nonzero|nonzero_numpy|isin|_?unique|_unique2|unique_dim|unique_consecutive|bincount|one_hot|repeat_interleave.*|_coalesce|_to_sparse.*|_sparse_(sparse_mat|add)?mm(ul)?|mm")
+
+
+def _goes_on(operator, number):
+    """Of the comparisons of LBFGS: whether it is the one of a curvature, which has to be positive, or of two slopes, the second of which the line search wants to be less."""
+    return operator == "gt" and number is not None and number > 0 or operator == "le" and number is None
 
 
 class _Numbers(object):
@@ -416,7 +431,7 @@ class Values(object):
         """For a place of _EXPECTED: it reads what is written there.  False: it is none of them."""
         reader = next((name for name in operators if name not in _READS), "")
         for where, sizes, number, text in _EXPECTED:
-            if size in sizes and (re.fullmatch(where, place) or re.fullmatch(where, reader)) and _set(address, size, _generation.get(number, number), min(size, 8)):
+            if size in sizes and (re.fullmatch(where, place) or re.fullmatch(where, reader)) and _set(address, size, _FOUND[number](self.known) if number in _FOUND else number, min(size, 8)):
                 tell(text)
                 return True
         return False

@@ -104,6 +104,29 @@ run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" finite.py
 says out '^loss \[True, False, False, True, False\]$'; says out '^all True False$'; says out '^host \[True, False\] torch.Size\(\[1465\]\)$'
 says err '^  note +numbers that kernels compute are taken to be finite'; lacks err '^  (numbers|truths) '
 
+# LBFGS takes its steps, and keeps their history, which is most of what it holds
+cat >lbfgs.py <<'EOF'
+import sys, torch
+
+device = sys.argv[1]
+for search in (None, "strong_wolfe"):
+    x = torch.full((30,), 2.0, device=device, requires_grad=True)
+    optimizer = torch.optim.LBFGS([x], lr=0.1 if search is None else 1, max_iter=8, history_size=20, line_search_fn=search)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (x.pow(4) * torch.arange(1.0, 31.0, device=device)).sum()
+        loss.backward()
+        return loss
+
+    for _ in range(2):
+        optimizer.step(closure)
+        print(optimizer.state[x]["n_iter"], len(optimizer.state[x]["old_dirs"]))
+EOF
+"$GEMEM_TORCH_2_11" lbfgs.py cpu >wanted 2>lbfgs.err
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" lbfgs.py cuda
+check 'steps of LBFGS' diff wanted "$out"; says err '^  h100 +fits:'; says err '^  note +LBFGS goes down'; lacks err '^  (numbers|truths) '
+
 # lengths of jagged tensors are read where Python stands in for the operator, in the backward pass too
 cat >jagged.py <<'EOF'
 import torch

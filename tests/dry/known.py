@@ -747,3 +747,66 @@ def images():
     sizes = of.interpolate(mask, (4, 4)).long().sum().item(), of.interpolate(mask, scale_factor=2).bool().sum().item(), of.interpolate(mask, (4, 4), mode="nearest-exact").nonzero().shape
     pooled, places = of.max_pool2d(mask * torch.arange(64, device=dev).view(1, 1, 8, 8), 2, return_indices=True)
     return sizes, pooled.long().tolist(), places.tolist(), of.pad(mask, (1, 1, 1, 1), mode="reflect").sum().item(), of.pad(mask, (1, 1, 1, 1), mode="replicate").sum().item()
+
+
+@case
+def transformed():
+    from torch.func import grad, hessian, jacrev, vmap
+
+    y, r = x[:12].view(3, 4), torch.arange(4.0, device=dev)
+    many = vmap(lambda row: torch.where(row % 2 == 0, row * 2 + 1, -row))(y), vmap(lambda row: 7.5 > row.sum() / 2)(y), vmap(lambda row: row.max(), 1)(y)
+    shapes = hessian(lambda one: (one**3).sum())(r).shape, jacrev(lambda one: one.sin())(r).shape, vmap(grad(lambda one: one.square().sum()))(y.float()).shape
+    return [one.tolist() for one in many], vmap(vmap(lambda one: one + 1))(y).tolist(), y[vmap(lambda row: row > 30)(y)].shape, shapes
+
+
+@case
+def statistics():
+    r, other = x.float(), x.flip(0).float()
+    spread = [round(one.item(), 3) for one in (r.std(), r.var(unbiased=False), *torch.std_mean(r), *torch.var_mean(other), r.norm(), torch.dist(r, other))]
+    cross = torch.linalg.cross(r[:30].view(10, 3), other[:30].view(10, 3))
+    return spread, r[((r - r.mean()) / r.std()).abs() > 1].shape, cross.tolist(), torch.quantile(r, 0.9).item(), torch.logaddexp(r, other).gt(50).nonzero().shape, r[r > r.quantile(0.9)].shape
+
+
+@case
+def like_unknown():
+    unknown = torch.empty(4, 100, device=dev).digamma()
+    mask = torch.zeros_like(unknown)
+    mask[1, x[:50] % 100] = 1
+    made = torch.ones_like(unknown[:2]), torch.full_like(unknown, 7.0), unknown.new_zeros(3), unknown.new_ones(5), unknown.new_full((2,), 2.0)
+    return mask.sum().item(), [one.sum().item() for one in made]
+
+
+@case
+def compressed_back():
+    rows, columns = torch.tensor([0, 2, 3, 5], device=dev), torch.tensor([0, 1, 2, 0, 2], device=dev)
+    values = torch.ones(5, device=dev, requires_grad=True)
+    torch.sparse.mm(torch.sparse_csr_tensor(rows, columns, values, (3, 3)), torch.ones(3, 4, device=dev, requires_grad=True)).sum().backward()
+    return values.grad.shape
+
+
+@case
+def softmax_back():
+    values = torch.ones(200, device=dev, requires_grad=True)
+    made = torch.sparse.softmax(torch.sparse_coo_tensor(x[:400].view(2, 200) % 30, values, (30, 30)), 1)
+    torch.sparse.mm(made, torch.ones(30, 4, device=dev, requires_grad=True)).sum().backward()
+    return made._nnz(), values.grad.shape
+
+
+@case
+def left_aligned():
+    mask = torch.arange(30, device=dev) < (x[:4] % 31)[:, None]
+    return [torch._nested_tensor_from_mask_left_aligned(torch.ones(4, 30, 8, device=dev), one) for one in (mask, mask.flip(1))]
+
+
+@case
+def loaded_large():
+    file, numbers = io.BytesIO(), torch.arange(300000).remainder(977)
+    torch.save({"tokens": numbers, "mask": (numbers > 500).repeat(8), "short": numbers.int() - 9}, file)
+    file.seek(0)
+    found = torch.load(file, map_location=dev)
+    return int(found["tokens"].max()), int(found["mask"].sum()), found["short"][found["short"] < 0].shape, found["tokens"].unique().shape
+
+
+@case
+def of_functions():
+    return torch.cond(x[0] == 0, lambda y: y + 1, lambda y: y - 1, (x[:3],)).shape
