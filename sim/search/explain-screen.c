@@ -339,6 +339,10 @@ gemem_explanation_sentence (const GememExplanation *explanation)
                             explanation->contradiction);
   else
     append_cause (out, explanation);
+  if (KNOWS (LONGEST) && figure_of (explanation, F (LONGEST))->bytes > 0)
+    g_string_append_printf (out, " By %s's own figures --max-model-len=%" G_GUINT64_FORMAT " fits.",
+                            explanation->message.kind->who,
+                            figure_of (explanation, F (LONGEST))->bytes);
   return g_string_free (out, FALSE);
 }
 

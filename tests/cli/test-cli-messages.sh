@@ -204,7 +204,10 @@ says_of "RuntimeError: [enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAl
 says_of 'Out of memory error on GPU 0. Cannot allocate 1.562500GB memory on GPU 0, 30.929199GB memory has been allocated and available memory is only 818.500000MB.' '^A request of 1\.563 GiB was refused: 818\.5 MiB were free\. PaddlePaddle has 30\.93 GiB itself\.'
 # others, as public threads and wheels show them
 message 'RuntimeError: MPS backend out of memory (MPS allocated: 8.00 GB, other allocations: 1.02 GB, max allowed: 9.07 GB). Tried to allocate 256.00 MB on private pool.'; explains 3 message.log limit "asked_bytes=$((256 * M)) reserved_bytes=$((8 * G))"
-message "The model's max seq len (32768) is larger than the maximum number of tokens that can be stored in KV cache (19264)."; run 3 gemem-sim message.log; says out 'lower max_model_len'
+message "The model's max seq len (32768) is larger than the maximum number of tokens that can be stored in KV cache (19264)."; run 3 gemem-sim message.log; says out 'lower max_model_len'; says out 'By vLLM.s own figures --max-model-len=19264 fits\.$'
+message "ValueError: To serve at least one request with the models's max seq len (131072), (16.00 GiB KV cache is needed, which is larger than the available KV cache memory (9.19 GiB). Based on the available memory, the estimated maximum model length is 75264. Try increasing"; run 3 gemem-sim message.log; says out 'By vLLM.s own figures --max-model-len=75264 fits\.$'
+explains 3 message.log limit 'longest_sequence=75264'
+sed -i 's/is 75264/is 0/' message.log; run 3 gemem-sim message.log; lacks out 'max-model-len'
 message 'RuntimeError: CUDA out of memory occurred when warming up sampler with 256 dummy requests.'; run 3 gemem-sim message.log; says out 'lower gpu_memory_utilization or max_num_seqs'
 message 'RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}'; run 3 gemem-sim message.log; says out 'stands above it in the log'
 message 'Some modules are dispatched on the CPU or the disk. Make sure you have enough GPU RAM'; run 3 gemem-sim message.log; says out 'more than the GPUs had free'
