@@ -256,9 +256,10 @@ class Known(object):
             base, _, overload = full.partition(".")
             if not base.startswith("aten::") or "name" in overload or full == "aten::normal.float_float":
                 continue
-            if base[6:] in names or base.endswith("_"):
+            listed = base.startswith("aten::_foreach_")
+            if base[6:] in names or listed or base.endswith("_"):
                 op = getattr(getattr(torch.ops.aten, base[6:]), overload or "default")
-                watch = self.watch if base[6:] in names else self.watch_view if base[6:] in _VIEWS else self.watch_writer
+                watch = self.watch if base[6:] in names else self.watch_view if base[6:] in _VIEWS else self.watch_lists if listed and not base.endswith("_") else self.watch_writer
                 watch(op, full[6:])
         self.watch_higher()
         self.watch_backward()
@@ -549,6 +550,23 @@ class Known(object):
         if places and not made_of_others:
             self.library[1].impl(name, self.shown(call), _KEY, with_keyset=True)
 
+    def watch_lists(self, op, name):
+        """Sees what OP, an operator of lists that makes new ones (_foreach_add), makes of each tensor."""
+        each, written = self.each(name), self.written(op)
+        redispatch, guard, keys, below, layers = op._handle.redispatch_boxed, self.guard, self.keys, self.below, self.layers
+
+        def call(keyset, *args, **kwargs):
+            if layers() is not None:
+                return redispatch(keyset & below, *args, **kwargs)
+            with guard(keys):
+                result = redispatch(keyset & below, *args, **kwargs)
+                if self.nodes:
+                    self.make_each(each, args, kwargs, result)
+                return result
+
+        if each is not None and not written:
+            self.library[1].impl(name, self.shown(call), _KEY, with_keyset=True)
+
     def watch_view(self, op, name):
         """Sees that OP, which writes no element, gives its tensor another version, or other memory."""
         redispatch, guard, keys, below, layers = op._handle.redispatch_boxed, self.guard, self.keys, self.below, self.layers
@@ -591,20 +609,36 @@ class Known(object):
     def each(self, name):
         """What NAME, an operator of lists (_foreach_add_), does with each tensor; None: it is none of these."""
         base, _, overload = name.partition(".")
-        if not base.startswith("_foreach_") or base[9:-1] not in _OPERATORS:
+        if not base.startswith("_foreach_") or base[9:].rstrip("_") not in _OPERATORS:
             return None
         overload = {"": "default", "ScalarList": "Scalar", "List": "Tensor"}.get(overload, overload)
-        return getattr(getattr(self.torch.ops.aten, base[9:], None), overload, None)
+        own = getattr(self.torch.ops.aten, base[9:], None)
+        default = getattr(own, "default", None)
+        takes = default._schema.arguments[1].type.kind() if default and len(default._schema.arguments) > 1 else ""
+        return getattr(own, overload, default if takes == {"Scalar": "NumberType", "Tensor": "TensorType"}.get(overload) else None)
 
     def write_each(self, op, args, kwargs):
         """The tensors of a list have been written, each as OP would do."""
         for i, tensor in enumerate(args[0]):
             if tensor.untyped_storage()._cdata in self.nodes:
                 try:
-                    own = [one[i] if isinstance(one, (list, tuple)) else one for one in args]
-                    self.write(op, op._schema.name[6:], 0, tuple(own), kwargs, None)
+                    self.write(op, op._schema.name[6:], 0, self.own(args, i), kwargs, None, True)
                 except Exception:  # it is no longer known
                     self.forget(tensor)
+
+    def make_each(self, op, args, kwargs, result):
+        """The tensors of a list have been made, each as OP would do of those in its place."""
+        for i, tensor in enumerate(result):
+            if args[0][i].untyped_storage()._cdata in self.nodes:
+                try:
+                    self.note(op, op._schema.name[6:], None, self.own(args, i), kwargs, tensor, None, None)
+                except Exception:  # it is not known
+                    self.forget(tensor)
+
+    @staticmethod
+    def own(args, i):
+        """Of the lists in ARGS what is in place I."""
+        return tuple(one[i] if isinstance(one, (list, tuple)) else one for one in args)
 
     def forget(self, one):
         """Nothing is known of a tensor, or of those in a list."""
@@ -873,7 +907,7 @@ class Known(object):
             node.void = (base in _CLEARED or base in _COPIES and self.nested() and result.dtype not in self.whole) and not self.is_called(base)
         self.put(result, node)
 
-    def write(self, op, base, written, args, kwargs, state):
+    def write(self, op, base, written, args, kwargs, state, listed=False):
         """A node for the tensor that OP wrote, its first argument or that of this name; else nothing is known of it."""
         tensor = args[0] if written == 0 else kwargs[written]
         if not self.suits(tensor):
@@ -886,6 +920,7 @@ class Known(object):
         entry = self.nodes.get(storage._cdata)
         nested, version = self.nested(), self.version(tensor)  # what an operator writes in another one has no new version
         same = entry is not None and self.is_same(entry, tensor, version if nested or tensor.is_inference() else version - 1)
+        same = same or listed and entry is not None and entry[2] == version  # _foreach_lerp_() of CUDA gives no new one
         before = entry[1] if same and self.lasts(storage, entry) and entry[1].nbytes == node.nbytes else None
         if before is None and not whole or before is not None and before.lost:
             return self.forget(tensor)

@@ -275,7 +275,13 @@ def foreach():
     torch._foreach_mul_(steps, [2, 3, 4])
     lengths = [torch.arange(3, device=dev) for _ in range(2)]
     torch._foreach_add_(lengths, [torch.ones(3, dtype=torch.long, device=dev)] * 2, alpha=2)
-    return [int(one) for one in steps], lengths[1].tolist()
+    made = torch._foreach_mul(torch._foreach_add([torch.arange(6.0, device=dev), torch.arange(8.0, device=dev)], 1), [2.0, 3.0])
+    torch._foreach_lerp_(made, torch._foreach_sub(made, 4.0), 0.5)
+    torch._foreach_sqrt_(made[:1])
+    torch._foreach_clamp_min_(made, 1.5)
+    made = torch._foreach_maximum(made, [torch.full((), 2.0, device=dev)] * 2)
+    numbers = [torch._foreach_norm(made)[1].item(), torch._foreach_neg(made)[0].min().item()]
+    return [int(one) for one in steps], lengths[1].tolist(), made[0][made[0] > 2].shape, made[1].tolist(), numbers
 
 
 @case
