@@ -294,7 +294,6 @@ test_go_on (void)
       g_autoptr (GememLifetimes)
           lifetimes = test_guillotine (seed, 300, columns, 10000, seed % 5 == 0 ? 3 : 0);
       GememBoxes boxes = boxes_of (lifetimes, columns);
-      g_autofree GememBox *freed = boxes.boxes;
       g_autoptr (GememGlue) sums = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_SUMS),
                             anew = gemem_glue_new (&boxes, NULL, GEMEM_GLUE_FILLED);
       const guint32 n = gemem_glue_rest (sums)->n;
@@ -320,6 +319,7 @@ test_go_on (void)
       gemem_glue_take_apart (sums, &boxes, NULL);
       assert_apart (&boxes);
       g_assert_cmpint (gemem_boxes_top (&boxes), ==, top);
+      g_free (boxes.boxes);
     }
   g_test_message ("%u of %u boxes are left", left, 300 * went_on);
   g_assert_cmpuint (went_on, >, 0);
