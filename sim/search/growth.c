@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "base/compare.h"
 #include "base/idmap.h"
 #include "sim/search/growth-private.h"
 #include "traces/origin.h"
@@ -303,14 +304,6 @@ add_kept (GememGrowthStep *step, GememIdMap *rows, const GememGrowthRequest *req
   step->blocks++;
 }
 
-static int
-compare_sizes (gconstpointer a, gconstpointer b)
-{
-  const guint64 x = *(const guint64 *) a, y = *(const guint64 *) b;
-
-  return (x > y) - (x < y);
-}
-
 /* What @steps, which count for themselves alone, keep: each the half that keep more and less would, where what is made
  * once, in the first, is among it. */
 static void
@@ -324,8 +317,8 @@ level (GArray *steps)
       g_array_append_val (bytes, g_array_index (steps, GememGrowthStep, i).bytes);
       g_array_append_val (blocks, g_array_index (steps, GememGrowthStep, i).blocks);
     }
-  g_array_sort (bytes, compare_sizes);
-  g_array_sort (blocks, compare_sizes);
+  g_array_sort (bytes, gemem_compare_uint64);
+  g_array_sort (blocks, gemem_compare_uint64);
   for (guint i = 0; i < steps->len; i++)
     {
       g_array_index (steps, GememGrowthStep, i).bytes = g_array_index (bytes, guint64,
