@@ -1,13 +1,14 @@
 /* write.c - the verdict of a dry run: for people on stderr, for programs as JSON.
  *
  * For people: one block for each GPU of each process, of several ranks a table and the block of the largest, the answer before its reasons, the same order
- * always, nothing that is not known; on a terminal no line is wider than GEMEM_TEXT_WIDTH, but for a longer word.  The JSON has every
+ * always, nothing that is not known; on a terminal no line is wider than that, or GEMEM_TEXT_WIDTH, but for a longer word.  The JSON has every
  * figure in bytes.
  */
 #include "config.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -367,7 +368,10 @@ wrap_rows (GString *shown, const char *text)
 {
   g_auto (GStrv) rows = g_strsplit (text, "\n", -1);
   g_autofree char *indent = g_strdup_printf (LABEL, "");
+  struct winsize size;
 
+  if (ioctl (STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    gemem_text_set_width (size.ws_col);
   for (char **row = rows; *row != NULL && (**row != '\0' || row[1] != NULL); row++)
     gemem_text_wrap (shown, *row, indent);
 }

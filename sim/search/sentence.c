@@ -196,6 +196,36 @@ append_failure (GString *out, const GememAdvice *advice)
     g_string_append (out, "; the program went on without");
 }
 
+/* The recording ends at the request that was refused: what would come behind it is not known. */
+static gboolean
+ends_at_failure (const GememAdvice *advice)
+{
+  return gemem_held_refused (advice->held) > 0 && advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT
+         && advice->now->after_recorded_oom == 0;
+}
+
+/* What a device would have to have. */
+static void
+append_enough (GString *out, const GememAdvice *advice)
+{
+  const char *what = advice->limited ? "limit" : "device";
+  char need[GEMEM_FORMAT_MAX];
+
+  if (advice->need == 0)
+    return;
+  gemem_format_size (need, advice->need);
+  if (gemem_advice_grows (advice))
+    g_string_append_printf (out, " It needs a %s of %s so far, and more with each step.", what,
+                            need);
+  else if (ends_at_failure (advice))
+    g_string_append_printf (out, " Up to there it needs a %s of %s.", what, need);
+  else if (advice->now->after_recorded_oom > 0)
+    g_string_append_printf (out, " Serving %s needs a %s of %s.",
+                            advice->now->ooms > 1 ? "them all" : "it", what, need);
+  else
+    g_string_append_printf (out, " It needs a %s of %s.", what, need);
+}
+
 char *
 gemem_advice_sentence (const GememAdvice *advice)
 {
@@ -263,10 +293,7 @@ gemem_advice_sentence (const GememAdvice *advice)
         g_string_append_printf (out, "It does not fit in %s%s %s: ", whole, whose, with);
       append_failure (out, advice);
       g_string_append_printf (out, ". Why: %s%s.", grows ? "growth, and in the end " : "", reason);
-      if (advice->need > 0)
-        g_string_append_printf (out, " It needs a %s of %s%s.",
-                                advice->limited ? "limit" : "device", need,
-                                grows ? " so far, and more with each step" : "");
+      append_enough (out, advice);
     }
   return g_string_free (out, FALSE);
 }
@@ -311,7 +338,7 @@ gemem_advice_offer (const GememAdvice *advice, gboolean several)
   const gboolean middle = gemem_advice_is_middle (advice);
   const gboolean fails = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
   const gboolean refused = gemem_held_refused (advice->held) > 0;
-  const gboolean ends_there = refused && fails && advice->now->after_recorded_oom == 0;
+  const gboolean ends_there = ends_at_failure (advice);
   const GememAdviceLine *best;
   g_autofree char *as_is = NULL; /* what it needs so, from which the lines save */
   char size[GEMEM_FORMAT_MAX];
