@@ -132,6 +132,7 @@ typedef struct
   GHashTable *objects; /* id -> DriverObject */
   GArray *callbacks;   /* DriverCallback, to be called at the end of the call */
   GememTree areas, ranges;
+  guint64 areas_made;
 } DriverState;
 
 extern DriverState gemem_driver;

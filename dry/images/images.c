@@ -355,6 +355,24 @@ gemem_dry_kernel (const void *from, const char *name, int sm)
   return kernel;
 }
 
+char **
+gemem_dry_kernel_names (const void *from, int sm)
+{
+  GStrvBuilder *names = g_strv_builder_new ();
+  char **result;
+
+  pthread_mutex_lock (&mutex);
+  GList *sorted = g_list_sort (g_hash_table_get_keys (image_get (from, sm)->kernels),
+                               (GCompareFunc) strcmp);
+  for (const GList *name = sorted; name != NULL; name = name->next)
+    g_strv_builder_add (names, name->data);
+  pthread_mutex_unlock (&mutex);
+  g_list_free (sorted);
+  result = g_strv_builder_end (names);
+  g_strv_builder_unref (names);
+  return result;
+}
+
 gboolean
 gemem_dry_symbol (const void *from, const char *name, int sm, guint64 *size)
 {

@@ -45,6 +45,9 @@ typedef enum
  * about an image reads it, in proportion to the size of the chosen entry; others look it up. */
 const GememDryKernel *gemem_dry_kernel (const void *image, const char *name, int sm);
 
+/* The names of all kernels of @image, in the order of strcmp(), NULL at the end; free with g_strfreev(). */
+char **gemem_dry_kernel_names (const void *image, int sm);
+
 /* Whether @image defines the __device__ or __constant__ variable @name, of *@size bytes
  * (@size may be NULL). */
 gboolean gemem_dry_symbol (const void *image, const char *name, int sm, guint64 *size);
