@@ -116,7 +116,7 @@ for i in range(40):
 PY
 run 4 gemem-dry-run --fail-unless-fits --json grow.json -o grow.gmt python3 grow.py keep
 says err '^  h100 +fits only if the following holds: '; says err '^ +- it ends before that: every step keeps 1\.000 MiB more, and the device is full after about [0-9]+ more steps$'
-says err '^  growth +It grows: each of [1-4][0-9] steps keeps 1\.000 MiB in 1 block, .*, made by .*/grow\.py:7 <module>\. No setting mends that'
+says err '^  growth +It grows: each of [1-4][0-9] steps keeps 1\.000 MiB.*, made by .*/grow\.py:7 <module>\.'
 check "in JSON" grep -q '"growth": "It grows: each of ' grow.json
 run 3 gemem-sim grow.gmt; says out '^It fits so far, and not for ever: every step keeps 1\.000 MiB more'
 run 0 gemem-dry-run --fail-unless-fits -o steady.gmt python3 grow.py; says err '^  h100 +fits: '; lacks err '^  growth '
