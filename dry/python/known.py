@@ -3,6 +3,7 @@
     known.start (torch, told, tell) once, when CUDA is initialised: this thread, those that Python starts later, and those that PyTorch's backward pass runs in are watched
     known.take (size)              what the copy of SIZE bytes to the host reads that this thread makes: a Value, or None
     watch_nested (class)           once PyTorch's jagged tensors have been imported
+    watch_compiled (class)         once what launches the kernels of PyTorch's compiler has been imported
     known.given, known.computed    values and sizes, and the bytes that were computed for them
 
 Most integers that a program reads are no result of a kernel that computes: masks of ones, comparisons of indices, numbers of the GPU's generator (Philox of a seed and an
@@ -837,6 +838,22 @@ class Known(object):
             return False
         return self.foreign.value == since or not self.is_foreign(storage.data_ptr(), storage.nbytes(), since, node.meta[3] in self.whole)
 
+    def only_read(self, kernel, args):
+        """What is known of the tensors among ARGS that KERNEL reads and does not write: keys and entries."""
+        names = getattr(getattr(kernel, "fn", None), "arg_names", ())
+        written = getattr(kernel, "mutated_arg_names", None) or ()
+        tensors = [(name, one.untyped_storage()) for name, one in zip(names, args) if type(one) in self.plain and one.is_cuda]
+        reads = [storage for name, storage in tensors if name.startswith("in_ptr") and name not in written]
+        others = {storage._cdata for name, storage in tensors} - {storage._cdata for storage in reads}
+        found = [(storage, self.nodes.get(storage._cdata)) for storage in reads if storage._cdata not in others]
+        return [(storage._cdata, entry) for storage, entry in found if entry is not None and self.lasts(storage, entry)]
+
+    def read_since(self, kept):
+        """A kernel has been launched that only read these."""
+        for key, entry in kept:
+            if self.nodes.get(key) is entry:
+                self.nodes[key] = entry[:3] + (self.foreign.value,) + entry[4:]
+
     def put(self, tensor, node):
         storage = tensor.untyped_storage()
         entry = self.nodes.get(storage._cdata)
@@ -1221,7 +1238,9 @@ class Known(object):
         return values
 
     def read(self, tensor):
-        """What the program reads; a truth value that is assumed is not known, nor are data."""
+        """What the program reads; a truth value that is assumed is not known, nor are data: these are not computed."""
+        if self.node(tensor).assumed and (tensor.dtype == self.torch.bool or tensor.numel() * tensor.element_size() > LIST):
+            raise Unknown
         data, assumed = self.value(tensor)
         if assumed and (tensor.dtype == self.torch.bool or data.nbytes > LIST):
             raise Unknown
@@ -1527,3 +1546,17 @@ def watch_nested(nested):
             return dispatch(cls, func, types, args, kwargs)
 
     nested.__torch_dispatch__ = classmethod(again)
+
+
+def watch_compiled(launcher):
+    """The kernels of PyTorch's compiler say by the names of their arguments which tensors they only read: these are known after them, too."""
+    run = launcher.run
+
+    @Known.shown
+    def run_again(self, *args, **kwargs):
+        kept = known.only_read(self, args) if known.nodes else ()
+        result = run(self, *args, **kwargs)
+        known.read_since(kept)
+        return result
+
+    launcher.run = functools.wraps(run)(run_again)

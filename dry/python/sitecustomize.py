@@ -319,6 +319,10 @@ def _on_nested(module):
     _load("known").watch_nested(module.NestedTensor)
 
 
+def _on_compiled(module):
+    _load("known").watch_compiled(module.CachingAutotuner)
+
+
 def _on_deepspeed(module):
     _load("ranks").watch_deepspeed(module)
 
@@ -340,6 +344,7 @@ class _Finder(object):
         "transformers.generation.stopping_criteria": _on_stopping_criteria,
         "vllm.v1.worker.gpu.async_utils": _on_vllm,
         "torch.nested._internal.nested_tensor": _on_nested,
+        "torch._inductor.runtime.triton_heuristics": _on_compiled,
         "deepspeed.runtime.zero.utils": _on_deepspeed,
         "torch.distributed.optim.zero_redundancy_optimizer": _on_zero,
     }

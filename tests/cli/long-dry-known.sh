@@ -393,6 +393,16 @@ for _ in range(2):
 EOF
   run 0 env TORCH_LOGS=graph_breaks gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" compiled.py
   check "one break" test "$(grep -c 'Graph break in user code' "$err")" -eq 1; lacks err 'gemem/known|data pointer'
+  # what its kernels only read is known after them, what they write is not
+  cat >read_only.py <<'EOF'
+import torch
+
+labels, written = torch.arange(100, device="cuda") % 7, torch.arange(5, device="cuda")
+torch.compile(lambda y: torch.where(y > 3, y * 2, -y).float().sin())(labels)
+torch.compile(lambda y: y.add_(1))(written)
+print("labels", int((labels > 3).sum()), labels[labels > 3].shape[0], "written", int(written.max()))
+EOF
+  run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" read_only.py; says out '^labels 42 42 written 0$'; says err '^  numbers +1 '; lacks err '^  sizes '
 else
   skip "torch.compile" "there is no Triton"
 fi
