@@ -350,6 +350,7 @@ append_details (GString *out, const GememAdvice *advice)
 
   append_tried (text, advice);
   append_least (text, advice, FALSE);
+  g_string_append_c (out, '\n');
   gemem_text_wrap (out, g_strchomp (text->str), "");
   append_shortened (out, advice);
   if (advice->other != NULL)
@@ -367,8 +368,13 @@ append_brief (GString *out, const GememAdvice *advice)
 
   if (advice->lines->len == 0 || advice->left_out + advice->approximate > 0)
     append_tried (text, advice);
-  append_least (text, advice, TRUE);
-  gemem_text_wrap (out, g_strchomp (text->str), "  ");
+  if (!gemem_advice_grows (advice)) /* who makes it grow is named */
+    append_least (text, advice, TRUE);
+  if (text->len > 0)
+    {
+      g_string_append_c (out, '\n');
+      gemem_text_wrap (out, g_strchomp (text->str), "  ");
+    }
   append_shortened (out, advice);
 }
 
@@ -384,7 +390,6 @@ gemem_advice_append (GString *out, const GememAdvice *advice, gboolean details)
   append_growth (out, advice);
   append_histories (out, &advice->histories, advice->now->peak_reserved);
   append_offers (out, advice, lines);
-  g_string_append_c (out, '\n');
   (details ? append_details : append_brief) (out, advice);
   append_pinned (out, advice);
   if (details)

@@ -282,6 +282,8 @@ gemem_advice_sentence (const GememAdvice *advice)
       g_autofree char *reason = gemem_advice_reason (advice);
       const gboolean grows = gemem_advice_grows (advice);
 
+      if (grows) /* what grows is the cause; how the rest was held when it was full is not */
+        reason[strcspn (reason, "(:;")] = '\0';
       if (advice->limited && recorded)
         g_string_append_printf (
             out, "It does not fit in the limit it was given (%s or more) %s: ", whole, with);
@@ -292,7 +294,8 @@ gemem_advice_sentence (const GememAdvice *advice)
       else
         g_string_append_printf (out, "It does not fit in %s%s %s: ", whole, whose, with);
       append_failure (out, advice);
-      g_string_append_printf (out, ". Why: %s%s.", grows ? "growth, and in the end " : "", reason);
+      g_string_append_printf (out, ". Why: %s%s.", grows ? "growth, and in the end " : "",
+                              g_strchomp (reason));
       append_enough (out, advice);
     }
   return g_string_free (out, FALSE);
@@ -392,8 +395,8 @@ append_steps (GString *out, const GememAdvice *advice, const GememAdviceLine *li
   if (!gemem_advice_grows (advice) || advice->device_assumed)
     return;
   steps = gemem_advice_steps_left (advice, line->need);
-  g_string_append_printf (out, "\nthe device is full after about %" G_GUINT64_FORMAT " more step%s",
-                          steps, gemem_plural (steps));
+  g_string_append_printf (out, "; full after about %" G_GUINT64_FORMAT " more step%s", steps,
+                          gemem_plural (steps));
 }
 
 char *

@@ -66,6 +66,11 @@ message "$(printf '%s\n' "$whole" | fold -s -w 60 | sed 's/^/│ /; s/$/ │/')"
 message "$(printf '%s\n' "$whole" | sed 's/\([0-9]\)\.\([0-9]\)/\1,\2/g')"; reads 'commas for points'
 { yes '2026-11-30 02:14:00,123 INFO step 1234 loss 2.345 lr 0.0001' | head -c 16777100; printf '%s\n' "$whole"; } >message.log; reads 'the end of a long log'
 { yes '2026-11-30 02:14:00,123 INFO step 1234 loss 2.345 lr 0.0001' | head -c 34000000; printf '%s\n' "$whole"; } >message.log; reads 'the end of a longer log'
+# a program in place of its recording
+message 'import torch, sys' 'x = torch.empty (1 << 30)'
+run 3 gemem-sim message.log; says err 'a Python program, not a recording of one; gemem-dry-run python PROGRAM makes one'
+message '# Trains.' 'import sys' 'try: train ()' 'except torch.OutOfMemoryError: pass'
+run 3 gemem-sim message.log; says out '^message.log: a program, and no recording of one$'; says out '^  gemem-dry-run -o run.gmt python PROGRAM'
 # a text that only speaks of it
 message 'To avoid running out of memory lower the batch size.' 'Training finished.'
 run 3 gemem-sim message.log; says out '^message.log: a text that speaks of memory that runs out$'; says out 'nor whether anything was refused'; lacks out 'Memory was refused|CUDA call'
