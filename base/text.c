@@ -5,8 +5,22 @@
 
 #include "base/text.h"
 
+static gint screen_width = GEMEM_TEXT_WIDTH; /* atomic */
+
+void
+gemem_text_set_width (guint columns)
+{
+  g_atomic_int_set (&screen_width, (gint) CLAMP (columns, GEMEM_TEXT_LEAST, GEMEM_TEXT_WIDTH));
+}
+
 void
 gemem_text_wrap (GString *out, const char *text, const char *indent)
+{
+  gemem_text_wrap_at (out, text, indent, (guint) g_atomic_int_get (&screen_width));
+}
+
+void
+gemem_text_wrap_at (GString *out, const char *text, const char *indent, guint width)
 {
   g_autofree char *line = gemem_text_line (text);
   glong column = (glong) strspn (line, " ");
@@ -18,7 +32,7 @@ gemem_text_wrap (GString *out, const char *text, const char *indent)
     {
       const glong length = g_utf8_strlen (*word, -1);
 
-      if (!first && column + 1 + length > GEMEM_TEXT_WIDTH)
+      if (!first && column + 1 + length > width)
         {
           g_string_append_printf (out, "\n%s", indent);
           column = (glong) strlen (indent);

@@ -11,6 +11,7 @@
 
 #define GEMEM_TEXT_WIDTH \
   100 /* columns of what is printed for people, unless a terminal says otherwise */
+#define GEMEM_TEXT_LEAST 60 /* ... and the least that it can say */
 
 /* Appends @text, cut at GEMEM_TEXT_WIDTH, and a line end. */
 void gemem_text_append_cut (GString *out, const char *text);
@@ -25,9 +26,14 @@ gboolean gemem_text_is_hidden (gunichar c);
 
 GEMEM_BEGIN_DECLS
 
-/* Appends @text, one line, and a line end, broken at blanks into lines of at most GEMEM_TEXT_WIDTH characters (its own
- * indent kept), later lines after @indent; a longer word stays whole.  O(length). */
+/* Appends @text, one line, and a line end, broken at blanks into lines of at most @width characters (its own indent
+ * kept), later lines after @indent; a longer word stays whole.  O(length). */
+void gemem_text_wrap_at (GString *out, const char *text, const char *indent, guint width);
+/* The same at GEMEM_TEXT_WIDTH, or at what gemem_text_set_width() said: for the screen.  O(length). */
 void gemem_text_wrap (GString *out, const char *text, const char *indent);
+/* From now on gemem_text_wrap() breaks at @columns, but at no more than GEMEM_TEXT_WIDTH and no less than
+ * GEMEM_TEXT_LEAST: for a program whose output is a terminal.  Tables stay as they are. */
+void gemem_text_set_width (guint columns);
 
 /* How many columns of a terminal @c takes: 0 to 2. */
 guint gemem_text_columns (gunichar c);

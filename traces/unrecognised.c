@@ -18,6 +18,11 @@ typedef struct
 #define OLD_PICKLE \
   "a snapshot as a pickle of protocol 0 or 1; pickle.dump() it without naming a protocol"
 
+#define PYTHON \
+  "a Python program, not a recording of one; gemem-dry-run python PROGRAM makes one without a " \
+  "GPU, " \
+  "doc/recordings.md says how with one"
+
 static const Foreign foreign[] = {
   { "version https://git-lfs.github.com/spec/", NULL,
     "a Git LFS pointer stands here in place of the file; fetch that with git lfs pull" },
@@ -33,6 +38,9 @@ static const Foreign foreign[] = {
   { "PK\x03\x04", NULL,
     "a zip archive (as torch.save and jit.save write); name a recorded trace or a graph, not "
     "weights" },
+  { "import ", NULL, PYTHON },
+  { "from ", " import ", PYTHON },
+  { "#!", "\nimport ", PYTHON },
 };
 
 static gboolean

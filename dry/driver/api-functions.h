@@ -153,6 +153,8 @@ CUresult cuModuleLoadDataEx (CUmodule *, const void *, unsigned int, CUjit_optio
 CUresult cuModuleLoadFatBinary (CUmodule *, const void *);
 CUresult cuModuleUnload (CUmodule);
 CUresult cuModuleGetFunction (CUfunction *, CUmodule, const char *);
+CUresult cuModuleGetFunctionCount (unsigned *, CUmodule);
+CUresult cuModuleEnumerateFunctions (CUfunction *, unsigned, CUmodule);
 CUresult cuFuncGetAttribute (int *, CUfunction_attribute, CUfunction);
 CUresult cuLaunchKernel (CUfunction, unsigned int, unsigned int, unsigned int, unsigned int,
                          unsigned int, unsigned int, unsigned int, CUstream, void **, void **);
@@ -167,6 +169,8 @@ CUresult cuLibraryLoadFromFile (CUlibrary *, const char *, CUjit_option *, void 
                                 CUlibraryOption *, void **, unsigned int);
 CUresult cuLibraryUnload (CUlibrary);
 CUresult cuLibraryGetKernel (CUkernel *, CUlibrary, const char *);
+CUresult cuLibraryGetKernelCount (unsigned *, CUlibrary);
+CUresult cuLibraryEnumerateKernels (CUkernel *, unsigned, CUlibrary);
 CUresult cuLibraryGetModule (CUmodule *, CUlibrary);
 CUresult cuLibraryGetGlobal (CUdeviceptr *, size_t *, CUlibrary, const char *);
 CUresult cuKernelGetFunction (CUfunction *, CUkernel);

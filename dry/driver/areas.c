@@ -89,6 +89,7 @@ gemem_driver_area_add (DriverKind kind, guint64 address, guint64 size, DriverDev
   area->node.address = address;
   area->kind = kind;
   area->size = size;
+  area->number = ++gemem_driver.areas_made;
   area->device = device;
   area->bytes = bytes;
   area->access = device != NULL ? 1u << device->ordinal : G_MAXUINT32;

@@ -33,6 +33,7 @@ typedef struct _DriverArea
   GememTreeNode node;
   DriverKind kind;
   guint64 size;
+  guint64 number;         /* from 1, in the order in which they were made; of the process */
   DriverDevice *device;   /* NULL: host memory */
   DriverContext *context; /* released with it; NULL: with the process */
   DriverBytes *bytes;

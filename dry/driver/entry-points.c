@@ -5,6 +5,8 @@
 
 #include "dry/driver/calls.h"
 #include "dry/driver/mode.h"
+#include "dry/driver/remembered.h"
+#include "dry/driver/tables.h"
 
 typedef struct
 {
@@ -136,10 +138,10 @@ cuGetProcAddress_v2 (const char *name, void **function, int version, cuuint64_t 
   return get_function (name, function, version, flags, status);
 }
 
-/* Tables of unnamed functions: the real driver has some for CUDA's own libraries, the stand-in
- * has none. A runtime that is linked into a program does not start without them, and one of them
- * proves that the driver is NVIDIA's (cudaErrorIntegrityChecksFailed).  Where its functions are found
- * (dry/launch/linked.c), audit.c has put ours in their place; else this is where it ends. */
+/* Tables of unnamed functions: the real driver has many for CUDA's own libraries, the stand-in
+ * few (tables.h).  A runtime that is linked into a program does not start without others, and one of
+ * those proves that the driver is NVIDIA's (cudaErrorIntegrityChecksFailed).  Where its functions are
+ * found (dry/launch/linked.c), audit.c has put ours in their place; else this is where it ends. */
 CUresult CUDAAPI
 cuGetExportTable (const void **table, const CUuuid *id)
 {
@@ -148,8 +150,10 @@ cuGetExportTable (const void **table, const CUuuid *id)
   BEGIN (cuGetExportTable, NEEDS_NOTHING);
   if (table == NULL || id == NULL)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no table, or no place for it");
-  *table = NULL;
-  if (gemem_driver.mode->lenient && !told)
+  *table = gemem_driver_table (id);
+  if (*table != NULL)
+    return CUDA_SUCCESS;
+  if (gemem_driver.mode->lenient && !told && !gemem_dry_in_library (0))
     {
       told = TRUE;
       g_printerr ("gemem: this program has CUDA's runtime linked in (libcudart_static), and its "

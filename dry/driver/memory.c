@@ -281,6 +281,9 @@ pointer_attribute (const DriverArea *area, CUdeviceptr address, CUpointer_attrib
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       *(void **) value = area->device == NULL ? (gpointer) (guintptr) address : NULL;
       return area->device == NULL;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      *(unsigned long long *) value = area->number;
+      return TRUE;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
       *(unsigned int *) value = area->kind == KIND_MANAGED;
       return TRUE;

@@ -254,13 +254,104 @@ cuLibraryGetKernel (CUkernel *place, CUlibrary handle, const char *name)
   return find_function_for ((guint64 *) place, module, name, __builtin_return_address (0));
 }
 
+/* ---- all functions of a module */
+
+/* Their names, NULL in strict mode, which has no images; free with g_strfreev(). */
+static char **
+names_of (const DriverModule *module)
+{
+  return module->image != NULL ? gemem_dry_kernel_names (module->image, gemem_driver_capability ())
+                               : NULL;
+}
+
+static CUresult
+count_functions (unsigned *count, const DriverModule *module)
+{
+  g_auto (GStrv) names = names_of (module);
+
+  if (count == NULL)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  *count = names != NULL ? g_strv_length (names) : 0;
+  return CUDA_SUCCESS;
+}
+
+static CUresult
+list_functions (guint64 *places, unsigned n, DriverModule *module, gconstpointer caller)
+{
+  g_auto (GStrv) names = names_of (module);
+  CUresult result = CUDA_SUCCESS;
+
+  if (places == NULL && n > 0)
+    return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no place for the result");
+  for (unsigned i = 0; names != NULL && names[i] != NULL && i < n && result == CUDA_SUCCESS; i++)
+    result = find_function_for (&places[i], module, names[i], caller);
+  return result;
+}
+
+CUresult CUDAAPI
+cuModuleGetFunctionCount (unsigned *count, CUmodule handle)
+{
+  BEGIN (cuModuleGetFunctionCount, NEEDS_CONTEXT);
+  MODULE (handle);
+  return count_functions (count, module);
+}
+
+CUresult CUDAAPI
+cuLibraryGetKernelCount (unsigned *count, CUlibrary handle)
+{
+  BEGIN (cuLibraryGetKernelCount, NEEDS_INIT);
+  MODULE (handle);
+  return count_functions (count, module);
+}
+
+CUresult CUDAAPI
+cuModuleEnumerateFunctions (CUfunction *places, unsigned n, CUmodule handle)
+{
+  BEGIN (cuModuleEnumerateFunctions, NEEDS_CONTEXT);
+  MODULE (handle);
+  return list_functions ((guint64 *) places, n, module, __builtin_return_address (0));
+}
+
+CUresult CUDAAPI
+cuLibraryEnumerateKernels (CUkernel *places, unsigned n, CUlibrary handle)
+{
+  BEGIN (cuLibraryEnumerateKernels, NEEDS_INIT);
+  MODULE (handle);
+  return list_functions ((guint64 *) places, n, module, __builtin_return_address (0));
+}
+
+/* ---- what a function needs */
+
+typedef struct
+{
+  const DriverFunction *function;
+  const GememDryKernel *compiled; /* NULL: it is not compiled here */
+} Compilation;
+
+static void
+compile (gpointer data)
+{
+  Compilation *compilation = data;
+  const DriverFunction *function = compilation->function;
+
+  compilation->compiled = gemem_dry_kernel_compiled (
+      ((const DriverModule *) function->module)->image, function->name, gemem_driver_capability ());
+}
+
 const GememDryKernel *
 gemem_driver_function_needs (const DriverFunction *function)
 {
   static const GememDryKernel unknown;
   const GememDryKernel *needs = function->needs;
+  Compilation compilation = { function, NULL };
 
-  if (!function->of_library && (needs == NULL || (needs->registers == 0 && !needs->idle)))
+  if (needs != NULL && (needs->registers > 0 || needs->idle))
+    return needs;
+  if (needs != NULL)
+    gemem_driver_outside (compile, &compilation); /* nvJitLink calls the driver */
+  if (compilation.compiled != NULL && compilation.compiled->registers > 0)
+    return compilation.compiled;
+  if (!function->of_library)
     gemem_driver.mode->note (GEMEM_DRY_NOTE_KERNEL, function->name);
   return needs != NULL ? needs : &unknown;
 }

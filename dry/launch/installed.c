@@ -18,6 +18,8 @@
 
 #include "dry/launch/launch.h"
 
+#define A_NAME "cudaErrorMemoryAllocation"
+
 typedef struct
 {
   const char *name;
@@ -96,7 +98,17 @@ find_or_make (GememDryInstalled *installed, const char *name)
   return module;
 }
 
-/* Whether the calls of @elf to CUDA's runtime reach the dry run's. */
+/* Whether a runtime is linked in, of any version: its names of errors are. */
+static gboolean
+has_runtime (const GememDryElf *elf)
+{
+  gsize size;
+  const char *constants = gemem_dry_elf_section (elf, ".rodata", &size);
+
+  return constants == NULL || memmem (constants, size, A_NAME, sizeof A_NAME) != NULL;
+}
+
+/* Whether the calls of @elf to CUDA's runtime, if any, reach the dry run's. */
 static gboolean
 can_run (GememDryElf *elf, const char *path)
 {
@@ -107,6 +119,8 @@ can_run (GememDryElf *elf, const char *path)
     if (g_str_has_prefix (needed->pdata[i], "libcudart.so"))
       return TRUE;
   if (gemem_dry_elf_section (elf, ".nv_fatbin", &size) == NULL) /* no kernels to register */
+    return TRUE;
+  if (!has_runtime (elf)) /* it calls the driver itself, as cuFFT does */
     return TRUE;
   GememDryLinked *linked = gemem_dry_linked_find (elf, path);
   if (linked != NULL)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "dry/driver/remembered.h"
+#include "dry/driver/tables.h"
 #include "dry/protocol/protocol.h"
 #include "dry/runtime/runtime.h"
 
@@ -345,68 +346,15 @@ RUNTIME_QUERY (cudaGetDriverEntryPointByVersion_ptsz,
 
 /* ---- tables of unnamed functions, for NVIDIA's own tools and libraries */
 
-#define TABLE_SIZE 32 /* functions; no more are called of those that are there */
-
-static CUresult
-no_function (void)
-{
-  return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-/* The key under which cuBLASLt keeps what belongs to a context. */
-static CUresult
-number_of_context (CUcontext context, guint64 *number)
-{
-  *number = (guintptr) context;
-  return CUDA_SUCCESS;
-}
-
-/* Of what cuBLASLt 13.1 asks for, by trying what is enough for its heuristics: the table, the place of
- * the function that it calls, and what that does.  The last stands for any other one: a library that a
- * dry run loads looks into each that it asks for. */
-static struct
-{
-  RuntimeUuid id;
-  guint place;
-  void (*function) (void);
-  gconstpointer table[TABLE_SIZE]; /* its size in bytes, then functions */
-} tables[] = {
-  { { "\x42\xd8\x5a\x81\x23\xf6\xcb\x47\x82\x98\xf6\xe7\x8a\x3a\xec\xdc" },
-    2,
-    (void (*) (void)) cuCtxGetCurrent,
-    { NULL } },
-  { { "\x21\x31\x8c\x60\x97\x14\x32\x48\x8c\xa6\x41\xff\x73\x24\xc8\xf2" },
-    4,
-    (void (*) (void)) number_of_context,
-    { NULL } },
-  { { { 0 } }, 1, (void (*) (void)) no_function, { NULL } },
-};
-
-static void
-fill_tables (void)
-{
-  for (guint i = 0; i < G_N_ELEMENTS (tables); i++)
-    {
-      tables[i].table[0] = GSIZE_TO_POINTER (sizeof tables[i].table);
-      for (guint k = 1; k < TABLE_SIZE; k++)
-        tables[i].table[k] = (gconstpointer) no_function;
-      tables[i].table[tables[i].place] = (gconstpointer) tables[i].function;
-    }
-}
-
 RUNTIME (cudaGetExportTable, (const void **table, const RuntimeUuid *id))
 {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  guint found = 0;
+  CUuuid known;
 
   if (table == NULL || id == NULL)
     return gemem_runtime_result (RUNTIME_INVALID_VALUE);
-  pthread_once (&once, fill_tables);
-  while (found < G_N_ELEMENTS (tables) - 1 && memcmp (&tables[found].id, id, sizeof *id) != 0)
-    found++;
-  if (gemem_dry_in_library (0) || found < G_N_ELEMENTS (tables) - 1)
-    *table = tables[found].table;
-  else
-    *table = NULL;
+  memcpy (&known, id, sizeof known);
+  *table = gemem_driver_table (&known);
+  if (*table == NULL && gemem_dry_in_library (0))
+    *table = gemem_driver_empty_table (); /* it looks into each that it asks for */
   return gemem_runtime_result (*table != NULL ? RUNTIME_SUCCESS : RUNTIME_NOT_SUPPORTED);
 }

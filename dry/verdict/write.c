@@ -1,13 +1,14 @@
 /* write.c - the verdict of a dry run: for people on stderr, for programs as JSON.
  *
  * For people: one block for each GPU of each process, of several ranks a table and the block of the largest, the answer before its reasons, the same order
- * always, nothing that is not known; on a terminal no line is wider than GEMEM_TEXT_WIDTH, but for a longer word.  The JSON has every
+ * always, nothing that is not known; on a terminal no line is wider than that, or GEMEM_TEXT_WIDTH, but for a longer word.  The JSON has every
  * figure in bytes.
  */
 #include "config.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -217,6 +218,8 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
   if (found->ooms > 0 && verdict->status == 0)
     append_row (out, "", "the program %s with success",
                 found->after_ooms > 0 ? "went on after that and ended" : "ended after that");
+  if (found->growth != NULL)
+    append_row (out, "growth", "%s", found->growth);
   append_orders (out, found);
   append_row (out, "requests of", "%s (%" G_GUINT64_FORMAT " events)",
               found->allocator != NULL ? found->allocator : "CUDA's runtime and driver",
@@ -365,7 +368,10 @@ wrap_rows (GString *shown, const char *text)
 {
   g_auto (GStrv) rows = g_strsplit (text, "\n", -1);
   g_autofree char *indent = g_strdup_printf (LABEL, "");
+  struct winsize size;
 
+  if (ioctl (STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    gemem_text_set_width (size.ws_col);
   for (char **row = rows; *row != NULL && (**row != '\0' || row[1] != NULL); row++)
     gemem_text_wrap (shown, *row, indent);
 }
@@ -511,6 +517,7 @@ append_finding_json (GString *out, const DryFinding *found)
   gemem_json_append_text_member (out, "peak_live_by", found->live_by);
   gemem_json_append_text_member (out, "peak_reserved_by", found->reserved_by);
   gemem_json_append_text_member (out, "out_of_memory_by", found->oom_by);
+  gemem_json_append_text_member (out, "growth", found->growth);
   gemem_json_append_number_member (out, "needed", found->needed);
   gemem_json_append_number_member (out, "needed_most", found->needed_most);
   gemem_library_append_fit_json (out, found->fit);

@@ -117,6 +117,7 @@ run (char **arguments, GError **error)
     if (gemem_source_files_add (files, *path, error) == 0)
       return 1;
   gemem_catch_interrupts ();
+  gemem_terminal_fit (NULL);
   for (guint i = 0; i < files->len; i++)
     {
       int one;

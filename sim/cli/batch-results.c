@@ -356,6 +356,7 @@ gemem_batch_report (const GememBatchResults *batch, gboolean details, GError **e
     return TRUE;
   if (!gemem_table_options (&options, error))
     return FALSE;
+  gemem_terminal_fit (gemem_outputs.report);
   g_autoptr (GString) text = g_string_new (NULL);
   gemem_report_write (text, gemem_outputs.form, (GememResult *const *) batch->rows->pdata,
                       batch->rows->len, &options);

@@ -54,6 +54,8 @@ void gemem_host_wait (guint64 until);
 
 /* Columns of the terminal; 0 if stdout is no terminal and COLUMNS is not set. */
 guint gemem_terminal_width (void);
+/* Lets lines follow the terminal's width where the answer goes there: @path is NULL or "-", and stdout is one. */
+void gemem_terminal_fit (const char *path);
 /* Whether @descriptor is a terminal that obeys sequences of escape. */
 gboolean gemem_terminal_obeys (int descriptor);
 /* What stdout shows: UTF-8 as the locale says, colours on a terminal unless NO_COLOR is set. */

@@ -295,6 +295,7 @@ run (char **arguments, GError **error)
   if (device_spec != NULL || capacity != NULL)
     options.device_spec = device;
   gemem_catch_interrupts ();
+  gemem_terminal_fit (NULL);
   gemem_settings_note (specs, G_MAXUINT, files, FALSE);
   ok = folders == 2      ? answer_folders (arguments, specs, &options, json, out, error)
        : files->len <= 2 ? answer_two (files, specs, &options, json, out, error)

@@ -53,6 +53,7 @@ run (char **arguments, GError **error)
     return 2;
   if (!gemem_stream_take (arguments[0], &stream, error))
     return 1;
+  gemem_terminal_fit (NULL);
   status = explain (stream.file, stream.name, json, out, error);
   if (json)
     g_string_append_c (out, '\n');

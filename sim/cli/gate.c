@@ -278,6 +278,7 @@ run (char **arguments, GError **error)
     return 1;
   if (update)
     return write_baseline (path, before, now, error) ? 0 : 1;
+  gemem_terminal_fit (NULL);
   status = judge (before, now, tolerance, measures, json, out);
   return gemem_put (NULL, out->str, out->len, error) ? status : 1;
 }

@@ -127,6 +127,14 @@ gemem_terminal_width (void)
   return 0;
 }
 
+void
+gemem_terminal_fit (const char *path)
+{
+  if ((path == NULL || strcmp (path, "-") == 0) && isatty (STDOUT_FILENO)
+      && gemem_terminal_width () > 0)
+    gemem_text_set_width (gemem_terminal_width ());
+}
+
 /* ---- signals
  *
  * The first one asks the program to end: whoever works looks at gemem_interrupted.  A thread

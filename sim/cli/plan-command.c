@@ -350,6 +350,7 @@ report (const GArray *planned, GememReportFormat format, GError **error)
 
   if (!put_logs (planned, format, error))
     return FALSE;
+  gemem_terminal_fit (output);
   gemem_plan_report (text, format, results, planned->len, &options);
   if (format == GEMEM_FORMAT_TABLE)
     note_alignment (planned);

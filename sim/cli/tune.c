@@ -199,6 +199,7 @@ write_answer (const GememTune *tune, GError **error)
 {
   g_autoptr (GString) out = g_string_new (NULL);
 
+  gemem_terminal_fit (output);
   if (format != NULL && gemem_name_equal (format, "json"))
     gemem_tune_append_json (out, tune);
   else if (format != NULL && gemem_name_equal (format, "csv"))

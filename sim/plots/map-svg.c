@@ -301,7 +301,7 @@ notes_of (const GememResult *result, const GememMapView *view)
     {
       g_string_append (idle, "Idle: ");
       gemem_report_append_idle_causes (idle, result->idle);
-      gemem_text_wrap (text, idle->str, "");
+      gemem_text_wrap_at (text, idle->str, "", GEMEM_TEXT_WIDTH);
     }
   if (rest > 0)
     g_string_append_printf (text, "%u smaller segments left out (%s)\n", rest,

@@ -266,14 +266,15 @@ append_capacity (GString *out, GememResult *const *results, guint n, guint64 lea
   if (most > least)
     g_string_append_printf (out, " to %s",
                             most == GEMEM_UNLIMITED ? "unlimited" : gemem_format_size (text, most));
-  g_string_append_c (out, '\n');
 }
 
 /* Writes the facts shared by all rows of a group. */
 static void
-append_group_facts (GString *out, GememResult *const *results, guint n)
+append_group_facts (GString *out, GememResult *const *results, guint n, gboolean whole)
 {
   const GememResult *first = results[0];
+  g_autoptr (GString) line = g_string_new (NULL);
+
   for (guint i = 0; i < n && first->not_run; i++)
     first = results[i];
   if (first->not_run)
@@ -281,10 +282,11 @@ append_group_facts (GString *out, GememResult *const *results, guint n)
       g_string_append (out, "no run began\n");
       return;
     }
-  g_string_append_printf (out, "%" G_GUINT64_FORMAT " event%s, ", first->events,
+  g_string_append_printf (line, "%" G_GUINT64_FORMAT " event%s, ", first->events,
                           gemem_plural (first->events));
-  append_peak_live (out, results, n);
-  append_capacity (out, results, n, first->capacity);
+  append_peak_live (line, results, n);
+  append_capacity (line, results, n, first->capacity);
+  gemem_report_append_line (out, line->str, "  ", whole);
 }
 
 static void
@@ -438,7 +440,7 @@ gemem_report_table (GString *out, GememResult *const *results, guint n,
       const TableGroup *group = groups->pdata[i];
       g_autofree char *title = gemem_report_group (group->results[0]);
       g_string_append_printf (out, "%s%s\n", i > 0 ? "\n" : "", title);
-      append_group_facts (out, group->results, group->n);
+      append_group_facts (out, group->results, group->n, !gemem_report_is_brief (options));
       append_table (out, GEMEM_TABLE_MEASURES, &layouts[GEMEM_TABLE_MEASURES],
                     group->rows[GEMEM_TABLE_MEASURES]);
       if (group->hidden > 0)

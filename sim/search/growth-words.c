@@ -107,15 +107,15 @@ gemem_advice_growth_words (const GememAdvice *advice)
   blocks = g_array_index (growth->steps, GememGrowthStep, growth->steps->len - 1).blocks
            / growth->steps->len;
   out = g_string_new (NULL);
-  g_string_append_printf (out,
-                          "It grows: each of %u steps keeps %s in %" G_GUINT64_FORMAT
-                          " block%s, %s in all or %.0f %% of what is in use",
-                          steps, gemem_format_size (size, growth->step_bytes), MAX (blocks, 1),
-                          gemem_plural (MAX (blocks, 1)), gemem_format_size (all, bytes),
-                          100 * (double) bytes / (double) whole);
+  g_string_append_printf (out, "It grows: each of %u steps keeps %s", steps,
+                          gemem_format_size (size, growth->step_bytes));
+  if (blocks > 1)
+    g_string_append_printf (out, " in %" G_GUINT64_FORMAT " blocks", blocks);
+  g_string_append_printf (out, ", %s in all or %.0f %% of what is in use",
+                          gemem_format_size (all, bytes), 100 * (double) bytes / (double) whole);
   append_who (out, growth);
   g_string_append_printf (
-      out, ". No setting mends that: see what still refers to it (a list, a cache%s).",
+      out, ". No setting mends that: what still refers to it? A list, a cache%s?",
       g_strcmp0 (advice->system, "pytorch") == 0 ? ", a hook, a sum without .detach() or .item()"
                                                  : "");
   return g_string_free (out, FALSE);

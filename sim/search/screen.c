@@ -59,10 +59,11 @@ append_assumed (GString *out, const GememAdvice *advice)
 {
   const char *name = advice->spec->klass->name;
 
-  g_string_append_printf (out,
-                          "The recording does not name its allocator: %s is assumed; --for chooses "
-                          "another.\n",
-                          strcmp (name, "pytorch-caching") == 0 ? "PyTorch's" : name);
+  g_autofree char *sentence = g_strdup_printf (
+      "The recording does not name its allocator: %s is assumed; --for chooses another.",
+      strcmp (name, "pytorch-caching") == 0 ? "PyTorch's" : name);
+
+  gemem_text_wrap (out, sentence, "  ");
 }
 
 /* "; replayed exactly", or how much of it is the program's. */
@@ -110,7 +111,7 @@ append_head (GString *out, const GememAdvice *advice)
   gemem_text_wrap (out, head->str, "  ");
   release = gemem_recorder_release_note (info, advice->spec);
   if (release != NULL)
-    gemem_text_append_cut (out, release);
+    gemem_text_wrap (out, release, "  ");
   if (advice->assumed)
     append_assumed (out, advice);
 }
@@ -143,7 +144,10 @@ append_offer (GString *out, const GememAdvice *advice, const GememAdviceLine *li
 
   g_string_append_printf (out, "  %s\n", line->candidate->line);
   for (char **row = rows; *row != NULL; row++)
-    g_string_append_printf (out, "      %s\n", *row);
+    {
+      g_autofree char *indented = g_strconcat ("      ", *row, NULL);
+      gemem_text_wrap (out, indented, "      ");
+    }
 }
 
 /* How many of the lines the answer shows: up to the best that every version of the program accepts. */
@@ -248,10 +252,13 @@ static void
 append_shortened (GString *out, const GememAdvice *advice)
 {
   if (advice->shortened)
-    g_string_append_printf (
+    gemem_text_wrap (
         out,
-        "Not tried, as the recording is long: pairs of settings, other systems%s; --all does.\n",
-        advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT ? ", the least device" : "");
+        advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT
+            ? "Not tried, as the recording is long: pairs of settings, other systems, the least "
+              "device; --all does."
+            : "Not tried, as the recording is long: pairs of settings, other systems; --all does.",
+        "  ");
 }
 
 static void
@@ -327,11 +334,12 @@ static void
 append_more (GString *out, const GememAdvice *advice, guint lines)
 {
   const guint more = advice->lines->len - lines;
+  g_autoptr (GString) text = g_string_new ("With --details: ");
 
-  g_string_append (out, "With --details: ");
   if (more > 0)
-    g_string_append_printf (out, "%u more line%s to paste, ", more, gemem_plural (more));
-  g_string_append (out, "what was tried, who holds it, what lies idle.\n");
+    g_string_append_printf (text, "%u more line%s to paste, ", more, gemem_plural (more));
+  g_string_append (text, "what was tried, who holds it, what lies idle.");
+  gemem_text_wrap (out, text->str, "  ");
 }
 
 static void
@@ -342,6 +350,7 @@ append_details (GString *out, const GememAdvice *advice)
 
   append_tried (text, advice);
   append_least (text, advice, FALSE);
+  g_string_append_c (out, '\n');
   gemem_text_wrap (out, g_strchomp (text->str), "");
   append_shortened (out, advice);
   if (advice->other != NULL)
@@ -359,8 +368,13 @@ append_brief (GString *out, const GememAdvice *advice)
 
   if (advice->lines->len == 0 || advice->left_out + advice->approximate > 0)
     append_tried (text, advice);
-  append_least (text, advice, TRUE);
-  gemem_text_wrap (out, g_strchomp (text->str), "  ");
+  if (!gemem_advice_grows (advice)) /* who makes it grow is named */
+    append_least (text, advice, TRUE);
+  if (text->len > 0)
+    {
+      g_string_append_c (out, '\n');
+      gemem_text_wrap (out, g_strchomp (text->str), "  ");
+    }
   append_shortened (out, advice);
 }
 
@@ -376,7 +390,6 @@ gemem_advice_append (GString *out, const GememAdvice *advice, gboolean details)
   append_growth (out, advice);
   append_histories (out, &advice->histories, advice->now->peak_reserved);
   append_offers (out, advice, lines);
-  g_string_append_c (out, '\n');
   (details ? append_details : append_brief) (out, advice);
   append_pinned (out, advice);
   if (details)

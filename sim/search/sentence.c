@@ -196,6 +196,36 @@ append_failure (GString *out, const GememAdvice *advice)
     g_string_append (out, "; the program went on without");
 }
 
+/* The recording ends at the request that was refused: what would come behind it is not known. */
+static gboolean
+ends_at_failure (const GememAdvice *advice)
+{
+  return gemem_held_refused (advice->held) > 0 && advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT
+         && advice->now->after_recorded_oom == 0;
+}
+
+/* What a device would have to have. */
+static void
+append_enough (GString *out, const GememAdvice *advice)
+{
+  const char *what = advice->limited ? "limit" : "device";
+  char need[GEMEM_FORMAT_MAX];
+
+  if (advice->need == 0)
+    return;
+  gemem_format_size (need, advice->need);
+  if (gemem_advice_grows (advice))
+    g_string_append_printf (out, " It needs a %s of %s so far, and more with each step.", what,
+                            need);
+  else if (ends_at_failure (advice))
+    g_string_append_printf (out, " Up to there it needs a %s of %s.", what, need);
+  else if (advice->now->after_recorded_oom > 0)
+    g_string_append_printf (out, " Serving %s needs a %s of %s.",
+                            advice->now->ooms > 1 ? "them all" : "it", what, need);
+  else
+    g_string_append_printf (out, " It needs a %s of %s.", what, need);
+}
+
 char *
 gemem_advice_sentence (const GememAdvice *advice)
 {
@@ -252,6 +282,8 @@ gemem_advice_sentence (const GememAdvice *advice)
       g_autofree char *reason = gemem_advice_reason (advice);
       const gboolean grows = gemem_advice_grows (advice);
 
+      if (grows) /* what grows is the cause; how the rest was held when it was full is not */
+        reason[strcspn (reason, "(:;")] = '\0';
       if (advice->limited && recorded)
         g_string_append_printf (
             out, "It does not fit in the limit it was given (%s or more) %s: ", whole, with);
@@ -262,11 +294,9 @@ gemem_advice_sentence (const GememAdvice *advice)
       else
         g_string_append_printf (out, "It does not fit in %s%s %s: ", whole, whose, with);
       append_failure (out, advice);
-      g_string_append_printf (out, ". Why: %s%s.", grows ? "growth, and in the end " : "", reason);
-      if (advice->need > 0)
-        g_string_append_printf (out, " It needs a %s of %s%s.",
-                                advice->limited ? "limit" : "device", need,
-                                grows ? " so far, and more with each step" : "");
+      g_string_append_printf (out, ". Why: %s%s.", grows ? "growth, and in the end " : "",
+                              g_strchomp (reason));
+      append_enough (out, advice);
     }
   return g_string_free (out, FALSE);
 }
@@ -311,7 +341,7 @@ gemem_advice_offer (const GememAdvice *advice, gboolean several)
   const gboolean middle = gemem_advice_is_middle (advice);
   const gboolean fails = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
   const gboolean refused = gemem_held_refused (advice->held) > 0;
-  const gboolean ends_there = refused && fails && advice->now->after_recorded_oom == 0;
+  const gboolean ends_there = ends_at_failure (advice);
   const GememAdviceLine *best;
   g_autofree char *as_is = NULL; /* what it needs so, from which the lines save */
   char size[GEMEM_FORMAT_MAX];
@@ -365,8 +395,8 @@ append_steps (GString *out, const GememAdvice *advice, const GememAdviceLine *li
   if (!gemem_advice_grows (advice) || advice->device_assumed)
     return;
   steps = gemem_advice_steps_left (advice, line->need);
-  g_string_append_printf (out, "\nthe device is full after about %" G_GUINT64_FORMAT " more step%s",
-                          steps, gemem_plural (steps));
+  g_string_append_printf (out, "; full after about %" G_GUINT64_FORMAT " more step%s", steps,
+                          gemem_plural (steps));
 }
 
 char *

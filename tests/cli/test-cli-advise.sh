@@ -36,7 +36,7 @@ gpt2-train-too-short.gmt: native, pytorch-caching 2.10 or 2.11, 2368 events; rep
 
 It does not fit in the limit it was given (1.387 GiB or more) with the settings it had: a request of
   147.2 MiB fails, event 1668. Why: a limit of the program (the device had 70.14 GiB free); 156.4
-  MiB of the 1.287 GiB held are not in use. It needs a limit of 1.432 GiB.
+  MiB of the 1.287 GiB held are not in use. Up to there it needs a limit of 1.432 GiB.
 
 All up to that request fits with, proven by a replay:
   export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
@@ -154,7 +154,7 @@ refused-2.11.pickle.gz: pytorch-snapshot, pytorch-caching 2.10 or 2.11, 473 even
 It does not fit on the device it was recorded on (2.000 GiB) with the settings it had: a request of
   24.00 MiB fails, event 171 by /work/main/tests/data/pytorch/programs.py:21 take, and 1 more; the
   program went on without. Why: truly too little (100.8 GiB in use at once, whatever the settings).
-  It needs a device of 100.8 GiB.
+  Serving them all needs a device of 100.8 GiB.
 
 Tried: 27 settings of pytorch-caching 2.10 or 2.11; with none of them it fits. The recording had
   1.992 GiB in use at most: 1.992 GiB by /work/main/tests/data/pytorch/programs.py:21 take.

@@ -56,6 +56,24 @@ message "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capac
 run 3 gemem-sim message.log; says out '^Memory outside PyTorch is in the way: 6\.520 GiB of other processes, or of this one'
 sed -i 's/17.61/11.61/; s/6.00 GiB/12.00 GiB/; s/16.90 GiB/10.90 GiB/; s/2.00 GiB/200.00 MiB/' message.log
 run 3 gemem-sim message.log; says out '^Others than PyTorch hold 12\.52 GiB of the device.s 23\.64 GiB: end those that need not run\.'
+# as logs, chats and mails carry it: coloured, quoted, framed, with commas for points; behind more than is looked at at once
+whole="CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.64 GiB of which 1.05 GiB is free. Including non-PyTorch memory, this process has 22.07 GiB memory in use. $now 18.20 GiB is allocated by PyTorch, and 3.40 GiB is reserved by PyTorch but unallocated."
+message "$whole"; gemem-sim message.log | tail -n +2 >plain
+reads () { check "$1 is read like the plain text" sh -c 'gemem-sim message.log | tail -n +2 | cmp - plain'; }
+esc=$(printf '\033'); message "$(printf '%s\n' "$whole" | sed "s/out of memory/$esc[01;31m$esc[K&$esc[m$esc[K/; s/[0-9]\.[0-9]*/$esc[1;36m&$esc[0m/g")"; reads colour
+message "$(printf '%s\n' "$whole" | fold -s -w 60 | sed 's/^/> /')"; reads 'a mail'
+message "$(printf '%s\n' "$whole" | fold -s -w 60 | sed 's/^/│ /; s/$/ │/')"; reads 'a frame'
+message "$(printf '%s\n' "$whole" | sed 's/\([0-9]\)\.\([0-9]\)/\1,\2/g')"; reads 'commas for points'
+{ yes '2026-11-30 02:14:00,123 INFO step 1234 loss 2.345 lr 0.0001' | head -c 16777100; printf '%s\n' "$whole"; } >message.log; reads 'the end of a long log'
+{ yes '2026-11-30 02:14:00,123 INFO step 1234 loss 2.345 lr 0.0001' | head -c 34000000; printf '%s\n' "$whole"; } >message.log; reads 'the end of a longer log'
+# a program in place of its recording
+message 'import torch, sys' 'x = torch.empty (1 << 30)'
+run 3 gemem-sim message.log; says err 'a Python program, not a recording of one; gemem-dry-run python PROGRAM makes one'
+message '# Trains.' 'import sys' 'try: train ()' 'except torch.OutOfMemoryError: pass'
+run 3 gemem-sim message.log; says out '^message.log: a program, and no recording of one$'; says out '^  gemem-dry-run -o run.gmt python PROGRAM'
+# a text that only speaks of it
+message 'To avoid running out of memory lower the batch size.' 'Training finished.'
+run 3 gemem-sim message.log; says out '^message.log: a text that speaks of memory that runs out$'; says out 'nor whether anything was refused'; lacks out 'Memory was refused|CUDA call'
 # memory that is free, but in less than a step of an expandable segment
 message "CUDA out of memory. Tried to allocate 14.00 MiB. GPU 0 has a total capacity of 23.64 GiB of which 16.38 MiB is free. Including non-PyTorch memory, this process has 23.62 GiB memory in use. $now 23.00 GiB is allocated by PyTorch, and 160.54 MiB is reserved by PyTorch but unallocated."
 explains 3 message.log full 'at_most_bytes=168338391'; run 3 gemem-sim message.log; says out '^Too little is left'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # test-cli-progress.sh - the line about share and time left: where it is shown and where not, that nothing of it stays, and that Ctrl-C
-# ends long work at once.
+# ends long work at once. What is printed then follows the terminal's width.
 # shellcheck disable=SC2154,SC2016 # out and err come from tap.sh; scripts for sh -c
 # shellcheck source=tests/util/tap.sh
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
@@ -16,6 +16,29 @@ line () { check "the line: $1" sh -c "cat $1/shown; test -s $1/shown && ! grep -
 
 gemem-sim generate random:events=4000,live=400 --seed 3 -o small.gmt
 gemem-sim generate random:events=200000,live=20000 --seed 3 -o large.gmt
+
+# ---- the width: lines are broken at other blanks, and say the same; what is pasted and tables stay whole
+short=$GEMEM_SRCDIR/traces/recorded/gpt2-train-too-short.gmt
+same () { check "$1 says the same" sh -c "tr -s ' \\n\\r' '   ' <$1/screen >a; tr -s ' \\n' '  ' <wide >b; cmp a b"; }
+gemem-sim "$short" >wide
+for columns in 30 60 72 80 300; do
+  terminal --both --columns=$columns at-$columns gemem-sim "$short"
+  same at-$columns
+done
+check 'a wide terminal shows lines of 100' cmp wide at-300/screen
+longest () { check "the longest line of $1 has $2 or a little less" awk -v most="$2" '!/export|^gpt2/ && length > n { n = length } END { exit n > most || n < most - 12 }' "$1/screen"; }
+longest at-30 60
+longest at-60 60
+longest at-72 72
+longest at-80 80
+gemem-sim compare "$short" -a pytorch-caching -a ge-scalable >wide
+terminal --both --columns=80 at-80-compare gemem-sim compare "$short" -a pytorch-caching -a ge-scalable
+same at-80-compare
+check 'compare follows it too' awk '/^[a-z-]+ {2}|[0-9] {2}/ { next } length > 80 { exit 1 }' at-80-compare/screen
+# a file is the same wherever it was asked for
+gemem-sim compare "$short" -a pytorch-caching -a ge-scalable -o there >/dev/null
+terminal --both --columns=60 at-60-file gemem-sim compare "$short" -a pytorch-caching -a ge-scalable -o here
+check 'a file does not' cmp here there
 
 # ---- compare: some seconds of checks
 set -- gemem-sim compare small.gmt -a pytorch-caching -a paddle-auto-growth -a ge-scalable -a ge-bins --check -j 1

@@ -82,7 +82,7 @@ if command -v python3 >/dev/null; then
   run 0 gemem-sim info observed.pickle; says out '1 request ran out of memory \(500\.0 MiB\), and the recording ends there'
   # 900 MiB were held before, and more than the request was free: a limit of the program, of which no more than that is known
   python3 "$GEMEM_SRCDIR/tests/util/snapshots.py" refused limited.pickle 70000
-  run 4 gemem-sim limited.pickle; says out '^It does not fit in the limit it was given \(900\.0 MiB or more\)'; says out 'Why: a limit of the program \(the device had$'; says out '68\.36 GiB free\)\. It needs a limit of 1\.074 GiB\.$'; lacks out 'recorded fits'
+  run 4 gemem-sim limited.pickle; says out '^It does not fit in the limit it was given \(900\.0 MiB or more\)'; says out 'Why: a limit of the program \(the device had$'; says out '68\.36 GiB free\)\. Up to there it needs a limit of 1\.074 GiB\.$'; lacks out 'recorded fits'
   run 4 gemem-sim limited.pickle -f json; check 'JSON: it is of the limit' jq -e '.[0].needed_of_limit and .[0].needed_bytes == 1153433600' "$out"
   # garbage collection tells of a limit that may be too large, as a collection in vain is not seen: the program had 870 MiB
   python3 "$GEMEM_SRCDIR/tests/util/snapshots.py" collected collected.pickle
@@ -100,7 +100,7 @@ run 0 gemem-sim replay -v "$log" -a direct; says out '^  1 request ran out of me
 # ---- an H100, with 1.5 GB for the program
 # lines that need as much as was refused, or more than is known to be there, fit nowhere that is known
 short=$recorded/gpt2-train-too-short.gmt
-run 4 gemem-sim "$short" --details; says out '^It does not fit in the limit it was given \(1\.387 GiB or more\)'; says out 'It needs a limit of 1\.432 GiB\.$'; says out '^All up to that request fits with, each proven'
+run 4 gemem-sim "$short" --details; says out '^It does not fit in the limit it was given \(1\.387 GiB or more\)'; says out 'Up to there it needs a limit of 1\.432 GiB\.$'; says out '^All up to that request fits with, each proven'
 says out '^      1\.330 GiB, 104\.0 MiB'; lacks out '1\.400 GiB|max_split_size_mb:128'
 gemem-sim convert "$short" short.txt; sed '/^# device:/d' short.txt >unknown.txt # a recording without the device
 run 4 gemem-sim unknown.txt --details; says out '^It does not fit on the device it was recorded on with'; says out '^It needs less with, each'; lacks out 'fits with|max_split_size_mb:128'

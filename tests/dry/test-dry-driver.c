@@ -40,7 +40,8 @@
   F (cuModuleGetGlobal) F (cuFuncGetAttribute) F (cuFuncSetAttribute) F (cuLaunchKernel) F (cuLibraryLoadData) \
   F (cuLibraryGetKernel) F (cuOccupancyMaxActiveBlocksPerMultiprocessor) F (cuGraphGetNodes) \
   F (cuGraphInstantiateWithFlags) F (cuGraphLaunch) F (cuGraphExecDestroy) F (cuGraphDestroy) \
-  F (cuUserObjectCreate) F (cuGraphRetainUserObject) F (cuLinkCreate) F (cuLinkComplete) F (cuGetExportTable)
+  F (cuUserObjectCreate) F (cuGraphRetainUserObject) F (cuLinkCreate) F (cuLinkComplete) F (cuGetExportTable) \
+  F (cuModuleGetFunctionCount) F (cuModuleEnumerateFunctions) F (cuLibraryGetKernelCount) F (cuLibraryEnumerateKernels) F (cuPointerGetAttribute)
 /* clang-format on */
 
 static struct
@@ -228,6 +229,61 @@ scenario_kernels (void)
   OK (cu.cuFuncSetAttribute ((CUfunction) kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                              100 << 10));
   OK (cu.cuLaunchKernel ((CUfunction) kernel, 1, 1, 1, 32, 1, 1, 100 << 10, NULL, NULL, NULL));
+}
+
+static void
+keep_function (void *last, CUfunction function)
+{
+  *(CUfunction *) last = function;
+}
+
+/* All functions of an image, by the public calls and by the table of the driver that cuFFT asks for; the number of an
+ * allocation, by which it tells one from another. */
+static void
+scenario_libraries (void)
+{
+  static const char ptx[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
+                            ".visible .entry second ()\n{\n  ret;\n}\n"
+                            ".visible .entry first ()\n{\n  ret;\n}\n";
+  static const CUuuid visits = {
+    "\x6e\x16\x3f\xbe\xb9\x58\x44\x4d\x83\x5c\xe1\x82\xaf\xf1\x99\x1e"
+  };
+  typedef unsigned Visit (CUcontext, CUmodule, void (*) (void *, CUfunction), void *);
+  const void *table;
+  unsigned long long number, again;
+  CUfunction functions[2] = { NULL, NULL }, named, last = NULL;
+  CUkernel kernels[3] = { NULL, NULL, NULL };
+  CUlibrary collection;
+  CUdeviceptr address, second;
+  CUmodule module;
+  unsigned n = 0;
+
+  const CUcontext context = begin ();
+  OK (cu.cuModuleLoadData (&module, ptx));
+  OK (cu.cuModuleGetFunctionCount (&n, module));
+  g_assert_cmpuint (n, ==, 2);
+  OK (cu.cuModuleEnumerateFunctions (functions, 1, module));
+  OK (cu.cuModuleGetFunction (&named, module, "first"));
+  g_assert_true (functions[0] == named && functions[1] == NULL);
+  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuModuleGetFunctionCount (NULL, module));
+  REFUSED (CUDA_ERROR_INVALID_VALUE, cu.cuModuleEnumerateFunctions (NULL, 1, module));
+  OK (cu.cuGetExportTable (&table, &visits));
+  g_assert_cmpuint (((Visit *const *) table)[7](context, module, keep_function, &last), ==, 2);
+  OK (cu.cuModuleGetFunction (&named, module, "second"));
+  g_assert_true (last == named);
+  g_assert_cmpuint (((Visit *const *) table)[7](context, NULL, keep_function, &last), ==, 0);
+  OK (cu.cuLibraryLoadData (&collection, ptx, NULL, NULL, 0, NULL, NULL, 0));
+  OK (cu.cuLibraryGetKernelCount (&n, collection));
+  g_assert_cmpuint (n, ==, 2);
+  OK (cu.cuLibraryEnumerateKernels (kernels, 3, collection));
+  g_assert_true (kernels[1] != NULL && kernels[2] == NULL);
+
+  OK (cu.cuMemAlloc (&address, MIB));
+  OK (cu.cuPointerGetAttribute (&number, CU_POINTER_ATTRIBUTE_BUFFER_ID, address + 1));
+  OK (cu.cuMemFree (address));
+  OK (cu.cuMemAlloc (&second, MIB));
+  OK (cu.cuPointerGetAttribute (&again, CU_POINTER_ATTRIBUTE_BUFFER_ID, second));
+  g_assert_cmpuint (again, >, number);
 }
 
 /* The names of functions before they had a version; cuDNN looks these up by dlsym(). */
@@ -730,6 +786,7 @@ static const struct
   { "pools", scenario_pools, NULL, "2", " 1 3221225472\n" },
   { "full", scenario_full, NULL, NULL, "" },
   { "shared", scenario_shared, NULL, NULL, "" },
+  { "libraries", scenario_libraries, NULL, NULL, "" },
   { "absent", scenario_absent, NULL, NULL,
     "missing cuTexObjectCreate libcuda.so.1\nmissing nvmlDeviceGetTopologyCommonAncestor "
     "libnvidia-ml.so.1\nmissing cuGetExportTable libcuda.so.1\n" },

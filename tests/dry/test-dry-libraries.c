@@ -359,7 +359,7 @@ int
 main (int argc, char **argv)
 {
   static const char *const modules[] = { ".libs/libgemem-dry.so", ".libs/libgemem-dry-cudnn.so",
-                                         ".libs/libgemem-dry-rand.so",
+                                         ".libs/libgemem-dry-rand.so", ".libs/libgemem-dry-fft.so",
                                          ".libs/libgemem-dry-solvers.so" };
 
   g_test_init (&argc, &argv, NULL);

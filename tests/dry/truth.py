@@ -22,7 +22,7 @@ EXPECTED = {
     "conv3d": "live allocated reserved",
     "cuda_graphs": "live allocated reserved",
     "expandable": "live allocated reserved",
-    "fft": "live",
+    "fft": "live allocated reserved",
     "gcn": "live allocated reserved",
     "gp_exact": "live allocated reserved",
     "gpt2_fp32": "live allocated reserved",

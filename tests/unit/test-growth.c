@@ -422,7 +422,7 @@ test_verdict (void)
   g_assert_cmpint (fails->verdict, ==, GEMEM_ADVICE_DOES_NOT_FIT);
   assert_says (failure, "Why: growth, and in the end ");
   assert_says (failure, "so far, and more with each step");
-  assert_says (words, "keeps 4.000 MiB in 1 block, 20.00 MiB in all or ");
+  assert_says (words, "keeps 4.000 MiB, 20.00 MiB in all or ");
   assert_says (words, "made by train.py:15 main");
   assert_says (words, ".detach()");
   gemem_advice_append_json (json, so_far);

@@ -67,13 +67,138 @@ sign_in (const GememMessageKind *kind, const char *text, gsize size)
   return memmem (text, size, kind->sign, strlen (kind->sign));
 }
 
+static gboolean
+begins_with (const char *text, const char *end, const char *sign)
+{
+  const gsize length = strlen (sign);
+
+  return (gsize) (end - text) >= length && memcmp (text, sign, length) == 0;
+}
+
+#define PAIRS (1 << 16)
+
+G_STATIC_ASSERT (G_N_ELEMENTS (kinds) < 256);
+
+/* The kinds by the first two bytes of their signs: a row + 1, the next one of the same pair in `next`. */
+typedef struct
+{
+  guint8 first[PAIRS], next[G_N_ELEMENTS (kinds)];
+} Index;
+
+static guint
+pair_at (const char *text)
+{
+  return (guint) (guchar) text[0] << 8 | (guchar) text[1];
+}
+
+static gpointer
+index_kinds (gpointer data G_GNUC_UNUSED)
+{
+  Index *made = g_new0 (Index, 1);
+
+  for (guint row = G_N_ELEMENTS (kinds) - 1; row-- > 0;)
+    {
+      guint8 *first = &made->first[pair_at (kinds[row].sign)];
+
+      made->next[row] = *first;
+      *first = (guint8) (row + 1);
+    }
+  return made;
+}
+
+/* One pass, however many kinds there are: logs are long. */
 const GememMessageKind *
 gemem_message_find (const char *text, gsize size)
 {
-  for (const GememMessageKind *kind = kinds; kind->name != NULL; kind++)
-    if (sign_in (kind, text, size) != NULL)
-      return kind;
-  return NULL;
+  static GOnce once = G_ONCE_INIT;
+  const Index *rows = g_once (&once, index_kinds, NULL);
+  guint best = G_N_ELEMENTS (kinds) - 1;
+
+  for (const char *c = text, *end = text + size; end - c > 1; c++)
+    for (guint row = rows->first[pair_at (c)]; row > 0 && row - 1 < best; row = rows->next[row - 1])
+      if (begins_with (c, end, kinds[row - 1].sign))
+        best = row - 1;
+  return kinds[best].name != NULL ? &kinds[best] : NULL;
+}
+
+/* ---- pieces of a text */
+
+typedef struct
+{
+  const char *text; /* without sequences of escape */
+  gsize size;
+  char *own;     /* `text`, where it is not the input's; NULL */
+  gboolean more; /* the input goes on behind it */
+} Piece;
+
+static void
+clear_piece (Piece *piece)
+{
+  g_free (piece->own);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Piece, clear_piece)
+
+/* @text without what a terminal obeys, "ESC [ 1 ; 31 m". */
+static GString *
+without_escapes (const char *text, gsize size)
+{
+  GString *plain = g_string_sized_new (size);
+  const char *end = text + size;
+
+  for (const char *c = text; c < end; c++)
+    if (*c != '\033')
+      g_string_append_c (plain, *c);
+    else if (end - c > 1 && c[1] == '[')
+      for (c += 2; c < end && (g_ascii_isdigit (*c) || *c == ';' || *c == '?'); c++)
+        ;
+  return plain;
+}
+
+static gboolean
+read_piece (GememInput *input, Piece *piece, GError **error)
+{
+  const guint8 *bytes;
+  const gssize size = gemem_input_fill (input, GEMEM_MESSAGE_MAX, &bytes, error);
+
+  g_clear_pointer (&piece->own, g_free);
+  if (size < 0)
+    return FALSE;
+  piece->text = (const char *) bytes;
+  piece->size = MIN ((gsize) size, GEMEM_MESSAGE_MAX);
+  piece->more = size >= GEMEM_MESSAGE_MAX;
+  if (memchr (piece->text, '\033', piece->size) != NULL)
+    {
+      GString *plain = without_escapes (piece->text, piece->size);
+
+      piece->size = plain->len;
+      piece->text = piece->own = g_string_free (plain, FALSE);
+    }
+  return TRUE;
+}
+
+/* Reads @input up to the piece in which a message begins and, unless it is longer, ends; @kind: NULL where there is none.
+ * FALSE with @error. */
+static gboolean
+find_piece (GememInput *input, Piece *piece, const GememMessageKind **kind, GError **error)
+{
+  while (read_piece (input, piece, error))
+    {
+      gsize again = GEMEM_MESSAGE_NEAR; /* a sign may lie across */
+
+      *kind = gemem_message_find (piece->text, piece->size);
+      if (*kind != NULL)
+        again = sign_in (*kind, piece->text, piece->size) + GEMEM_MESSAGE_NEAR
+                        < piece->text + piece->size
+                    ? 0
+                    : 4 * GEMEM_MESSAGE_NEAR; /* and what belongs to it */
+      else if (memchr (piece->text, '\0', piece->size) != NULL)
+        return TRUE; /* no text */
+      if (!piece->more || again == 0)
+        return TRUE;
+      gemem_input_consume (input, GEMEM_MESSAGE_MAX - again);
+    }
+  return FALSE;
 }
 
 /* How often the sign is in the text, where the first one is at @first. */
@@ -96,6 +221,34 @@ groups_digits (const char *c, const char *begin, const char *end)
          && (end - c == 4 || !g_ascii_isdigit (c[4]));
 }
 
+/* TRUE if the comma at @c is what people of many countries write for a point: "2,00 GiB". */
+static gboolean
+is_point (const char *c, const char *begin, const char *end)
+{
+  const char *unit = c + 1;
+
+  if (*c != ',' || c == begin || !g_ascii_isdigit (c[-1]))
+    return FALSE;
+  while (unit < end && g_ascii_isdigit (*unit))
+    unit++;
+  if (unit == c + 1 || unit > c + 3)
+    return FALSE;
+  unit += unit < end && *unit == ' ';
+  return end - unit > 2 && strchr ("KMGT", *unit) != NULL && unit[1] == 'i' && unit[2] == 'B';
+}
+
+/* The length of what only frames the text at @c: the bar of a box, or at the beginning of a line how mails and chats
+ * quote. */
+static gsize
+frame_at (const char *c, const char *begin, const char *end)
+{
+  static const char bar[] = "\342\224\202";
+
+  if (end - c > 3 && memcmp (c, bar, 3) == 0)
+    return 3;
+  return c > begin && c[-1] == '\n' && end - c > 1 && (*c == '>' || *c == '#') && c[1] == ' ';
+}
+
 /* The message that begins at @sign as one line of single blanks, numbers without commas; g_free(). */
 static char *
 line_at (const GememMessageKind *kind, const char *text, gsize size, const char *sign)
@@ -109,8 +262,12 @@ line_at (const GememMessageKind *kind, const char *text, gsize size, const char 
   if (again != NULL)
     end = again;
   for (const char *c = begin; c < end; c++)
-    if (groups_digits (c, begin, end))
+    if (frame_at (c, begin, end) > 0)
+      c += frame_at (c, begin, end) - 1;
+    else if (groups_digits (c, begin, end))
       continue;
+    else if (is_point (c, begin, end))
+      g_string_append_c (line, '.');
     else if (*c != '\0' && !g_ascii_isspace (*c))
       g_string_append_c (line, *c);
     else if (line->len > 0 && line->str[line->len - 1] != ' ')
@@ -203,14 +360,12 @@ take_fact (GememMessage *message, const GememFact *fact, const char *line)
 gboolean
 gemem_message_read (GememInput *input, GememMessage *message, GError **error)
 {
-  const guint8 *data;
-  const gssize size = gemem_input_fill (input, GEMEM_MESSAGE_MAX, &data, error);
-  const char *text = (const char *) data, *sign;
+  g_auto (Piece) piece = { 0 };
+  const char *sign;
 
   memset (message, 0, sizeof *message);
-  if (size < 0)
+  if (!find_piece (input, &piece, &message->kind, error))
     return FALSE;
-  message->kind = size > 0 ? gemem_message_find (text, (gsize) size) : NULL;
   if (message->kind == NULL)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
@@ -218,11 +373,11 @@ gemem_message_read (GememInput *input, GememMessage *message, GError **error)
                    gemem_input_name (input));
       return FALSE;
     }
-  sign = sign_in (message->kind, text, (gsize) size);
-  message->times = count_signs (message->kind, sign, text + size);
-  g_autofree char *line = line_at (message->kind, text, (gsize) size, sign);
+  sign = sign_in (message->kind, piece.text, piece.size);
+  message->times = count_signs (message->kind, sign, piece.text + piece.size);
+  g_autofree char *line = line_at (message->kind, piece.text, piece.size, sign);
   for (const GememFact *fact = message->kind->facts; fact->pattern != NULL; fact++)
-    if (fact->rule == GEMEM_FACT_SUM && message->kind->whole && size == GEMEM_MESSAGE_MAX)
+    if (fact->rule == GEMEM_FACT_SUM && message->kind->whole && piece.more)
       continue; /* the text may go on */
     else if (!take_fact (message, fact, line))
       {
@@ -232,6 +387,6 @@ gemem_message_read (GememInput *input, GememMessage *message, GError **error)
         return FALSE;
       }
   if (message->kind->read != NULL)
-    message->kind->read (text, (gsize) size, message);
+    message->kind->read (piece.text, piece.size, message);
   return TRUE;
 }

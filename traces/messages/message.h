@@ -4,10 +4,12 @@
  * Why: most reports begin with such a message and nothing else.  messages.def is the only list of
  * them, figures.def of what a number can mean.
  *
- * Invariants: nothing is judged by the name of a file; at most GEMEM_MESSAGE_MAX bytes are looked at,
- * and of most kinds GEMEM_MESSAGE_NEAR from the sign on, but never into the same message written once
- * more; what is summed over a text that is cut off there is not known; a
- * number that does not fit into 64 bits is an error, never a figure.  Cost: O(bytes looked at).
+ * Invariants: nothing is judged by the name of a file; the message is looked for in pieces of
+ * GEMEM_MESSAGE_MAX bytes, to the end of a text, as in the log of a week; what is binary is not
+ * looked through.  Of most kinds GEMEM_MESSAGE_NEAR bytes from the sign on are read, but never into the
+ * same message written once more; what is summed over a text that is cut off there is not known; a
+ * number that does not fit into 64 bits is an error, never a figure.  What a terminal obeys, as
+ * colours, is no part of the text.  Cost: O(bytes looked at).
  */
 #pragma once
 
@@ -16,9 +18,10 @@
 
 GEMEM_BEGIN_DECLS
 
-#define GEMEM_MESSAGE_MAX (16 << 20)  /* bytes of a text in which a message is looked for */
-#define GEMEM_MESSAGE_PROCESSES 3     /* that are named, those that hold most */
-#define GEMEM_MESSAGE_NAME 40         /* bytes of the name of one, with the NUL */
+#define GEMEM_MESSAGE_MAX \
+  (16 << 20)                      /* bytes of a text in which a message is looked for at a time */
+#define GEMEM_MESSAGE_PROCESSES 3 /* that are named, those that hold most */
+#define GEMEM_MESSAGE_NAME 40     /* bytes of the name of one, with the NUL */
 #define GEMEM_MESSAGE_NEAR (32 << 10) /* bytes from its sign on that belong to it */
 
 typedef enum

@@ -1,4 +1,4 @@
-/* fft.c - cuFFT: plans (objects.h). */
+/* fft.c - cuFFT where it is not installed: plans (dry/libraries/objects.h). */
 #include "config.h"
 
 #include "dry/libraries/objects.h"
@@ -64,4 +64,4 @@ PROPERTY_OF (cufftGetProperty, "cufft", FFT_INVALID_VALUE)
 
 /* ---- workspaces */
 
-#include "dry/libraries/fft-sizes.def"
+#include "dry/libraries/fft/sizes.def"
