@@ -5,6 +5,7 @@
 
 #include "dry/driver/calls.h"
 #include "dry/driver/mode.h"
+#include "dry/driver/remembered.h"
 #include "dry/driver/tables.h"
 
 typedef struct
@@ -152,7 +153,7 @@ cuGetExportTable (const void **table, const CUuuid *id)
   *table = gemem_driver_table (id);
   if (*table != NULL)
     return CUDA_SUCCESS;
-  if (gemem_driver.mode->lenient && !told)
+  if (gemem_driver.mode->lenient && !told && !gemem_dry_in_library (0))
     {
       told = TRUE;
       g_printerr ("gemem: this program has CUDA's runtime linked in (libcudart_static), and its "

@@ -41,6 +41,7 @@ import os
 import struct
 import sys
 import threading
+import warnings
 import weakref
 
 SMALL = 1 << 16  # real numbers of the host up to so many bytes are kept; integers are, whatever their number
@@ -49,6 +50,8 @@ LOOKUPS = 16  # of a table, whose rows are kept
 LARGEST = 1 << 31  # bytes of a tensor that is computed
 LIST = 1 << 20  # so many bytes of integers may be a list from which sizes follow
 STEPS, ENTRIES = 1 << 33, 1 << 28  # multiplications of a product that is computed, and of one of sparse matrices
+FEW = 1 << 24  # multiplications that are worth a real number which the program reads
+EXACT, FACTOR = 1 << 24, 1 << 11  # integers below are exact in a sum of single precision, and in a factor of it on tensor cores
 DEPTH = 60
 COLLAPSE = 1 << 15  # a node of so few bytes is computed when it is DEPTH nodes high, others are forgotten
 PURGE = 1 << 26  # bytes of the host after which nodes of tensors that are gone are dropped
@@ -59,6 +62,7 @@ _LIKE = "zeros_like ones_like full_like new_zeros new_ones new_full".split()  # 
 _MOVES = "_to_copy copy clone"
 _RANDOM = "rand randn randint rand_like randint_like randn_like uniform normal random".split()  # uniform_(), ...
 _DRAWN = "randperm multinomial bernoulli exponential geometric log_normal cauchy poisson binomial native_dropout".split()  # what these give is assumed
+_COUNTED = "randperm multinomial bernoulli geometric poisson binomial native_dropout".split()  # of these, what gives integers, whatever their type
 _UNDEFINED = "empty empty_like new_empty empty_strided".split()
 _CLEARED = "zeros zeros_like new_zeros zero fill".split()
 _COPIES = "clone copy".split()  # with these operators begin that work on a copy of real numbers (linalg.cholesky)
@@ -73,14 +77,19 @@ _REDUCED = "sum any all max min amax amin argmax argmin cumsum cumprod cummax cu
 _NORMS = "linalg_vector_norm norm renorm linalg_cross logcumsumexp logaddexp logaddexp2"
 _ORDERED = "sort argsort topk searchsorted bucketize _softmax sigmoid softplus tanh relu sin cos rsqrt reciprocal erf log1p expm1"
 _MOVED = "cat stack gather scatter scatter_add scatter_reduce index_select index_add index_copy index_fill fill_diagonal tril triu flip roll repeat take constant_pad_nd"
-_PRODUCTS = "mm bmm mv dot _cdist_forward _euclidean_dist".split()  # of numbers that are all known, if they are few
+_CUTS = "block_diag im2col col2im channel_shuffle pixel_shuffle pixel_unshuffle rot90 diag_embed as_strided_scatter segment_reduce nanmedian fmax fmin frexp complex polar"
+_POOLS = "avg_pool2d avg_pool3d adaptive_max_pool2d adaptive_max_pool3d max_pool3d_with_indices max_unpool2d max_unpool3d reflection_pad1d reflection_pad3d replication_pad1d replication_pad3d"
+_CURVES = "acos asin atan sinh cosh tan asinh acosh atanh log10 logit xlogy logsumexp erfc rad2deg deg2rad ldexp isneginf isposinf threshold _is_all_true _is_any_true"
+_PRODUCTS = "mm bmm mv dot vdot addr baddbmm addbmm addmv _cdist_forward _euclidean_dist".split()  # of numbers that are all known, if they are few
 _SIZED = "nonzero index index_put _index_put_impl _unsafe_index masked_select masked_scatter _unique _unique2 unique_dim unique_consecutive bincount repeat_interleave _coalesce histc"
-_SPARSE = "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _sparse_mm _sparse_sparse_matmul _to_dense _sparse_softmax _sparse_log_softmax"
-_STRUCTURED = "_coalesce _sparse_mm _sparse_sparse_matmul mm cat stack add _to_dense _sparse_softmax _sparse_log_softmax".split()  # of sparse matrices, which are no others inside
+_SPARSE = "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _sparse_mm _sparse_sparse_matmul _to_dense _sparse_softmax _sparse_log_softmax _sparse_sum"
+_STRUCTURED = "_coalesce _sparse_mm _sparse_sparse_matmul mm cat stack add _to_dense _sparse_softmax _sparse_log_softmax _sparse_sum".split()  # of sparse matrices, which are no others inside
+_DENSE = ("_to_dense", "_sparse_sum")  # of them whose result may be none of these
 _SOFTMAX = "_sparse_softmax_backward_data _sparse_log_softmax_backward_data".split()
 _OF_SPARSE = "add index_select".split()  # read sizes of sparse tensors alone
 _READS = "_local_scalar_dense equal embedding sparse_compressed_tensor _nested_tensor_from_mask_left_aligned"
-_OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _MORE, _IMAGES, _SHIFTS, _REDUCED, _NORMS, _ORDERED, _MOVED, _SIZED, _SPARSE, _READS)).split() + _RANDOM + _DRAWN + _UNDEFINED + _PRODUCTS + _SOFTMAX
+_OPERATORS = " ".join((_FACTORIES, _MOVES, _BOOLEAN, _POINTWISE, _MORE, _IMAGES, _SHIFTS, _REDUCED, _NORMS, _ORDERED, _MOVED, _CUTS, _POOLS, _CURVES, _SIZED, _SPARSE, _READS)).split() + _RANDOM + _DRAWN + _UNDEFINED + _PRODUCTS + _SOFTMAX
+_VALUED = ("addcmul", "addcdiv")
 _SELECT = ["nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_coalesce", "_sparse_sparse_matmul", "_local_scalar_dense", *_SOFTMAX]
 _VIEWS = "detach_ requires_grad_ squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ rename_ _coalesced_ resize_ resize_as_ set_".split()  # write no element
 _KEY, _BACKWARD_KEY = "TESTING_ONLY_GenericMode", "TESTING_ONLY_GenericWrapper"
@@ -115,13 +124,15 @@ class Unknown(Exception):
 
 class _Node(object):
     """How the bytes of a storage come to be: what OP makes of ARGS, or writes into what PRIOR was; META: shape, strides, offset and type of the tensor that it made or wrote.
-    Without OP: drawn, if ASSUMED, else zero."""
+    Without OP: drawn, if ASSUMED, else zero.  UNSURE: so many multiplications were made for it, of which it is not known before it is computed whether they are exact.
+    REAL: it follows from a real number that was drawn, and not from integers and truth values alone (the mean of a mask)."""
 
-    __slots__ = ("op", "args", "kwargs", "out", "meta", "nbytes", "prior", "below", "data", "assumed", "depth", "lost", "form", "void", "held")
+    __slots__ = ("op", "args", "kwargs", "out", "meta", "nbytes", "prior", "below", "data", "assumed", "depth", "lost", "form", "void", "held", "unsure", "real")
 
     def __init__(self, nbytes, meta):
         self.op = self.args = self.kwargs = self.out = self.prior = self.data = self.form = None
         self.nbytes, self.meta, self.assumed, self.depth, self.lost, self.below, self.void = nbytes, meta, False, 0, False, (), False
+        self.unsure, self.real = 0, False
 
 
 class _Held(object):
@@ -355,7 +366,7 @@ class Known(object):
             raise Unknown
         if to.is_cuda:
             return node
-        if node.meta is not None and node.meta[3] not in self.whole and (node.assumed or node.nbytes > SMALL):
+        if node.meta is not None and node.meta[3] not in self.whole and (node.assumed or node.unsure or node.nbytes > SMALL):
             raise Unknown
         data = self.evaluate(node)[: to.nbytes()]
         self.told(node.assumed)
@@ -407,6 +418,14 @@ class Known(object):
                 begin(hook, module, *[[self.in_keys(one, again) for one in each] for each in lists])
 
             hooks.__init__ = begin_again
+        saved = torch.autograd.graph.saved_tensors_hooks
+        begin_saved = saved.__init__
+
+        @functools.wraps(begin_saved)
+        def begin_saved_again(one, pack, unpack):
+            begin_saved(one, self.in_program(pack), self.in_program(unpack))
+
+        saved.__init__ = begin_saved_again
         recomputation = getattr(importlib.import_module("torch.utils.checkpoint"), "_recomputation_hook", None)
         if recomputation is not None:
             enter, leave = recomputation.__enter__, recomputation.__exit__
@@ -430,6 +449,16 @@ class Known(object):
             return contextlib.nullcontext()
         included = inner._dispatch_tls_local_include_set() | inner.DispatchKeySet(self.key)
         return inner._ForceDispatchKeyGuard(included - self.backward_keys, inner._dispatch_tls_local_exclude_set() - self.keys)
+
+    def in_program(self, function):
+        """FUNCTION, which an operator or the backward pass calls, run as the program's Python is."""
+
+        @self.shown
+        def run(*args):
+            with self.in_python():
+                return function(*args)
+
+        return functools.update_wrapper(run, function)
 
     def in_keys(self, hook, again):
         """HOOK, run as the program's Python is."""
@@ -495,7 +524,7 @@ class Known(object):
             if not values and n and getattr(args[0], "layout", strided) is not strided:
                 # operators of sparse tensors are made of others
                 result = below_all(*args, **kwargs) if 1 in tensors and n > 1 and type(args[1]) in _NUMBERS else redispatch(keyset & below, *args, **kwargs)
-                if structured and (base == "_to_dense" or result.layout is not strided):
+                if structured and (base in _DENSE or result.layout is not strided):
                     with guard(keys):
                         note(args, kwargs, result, None, None)
                 return result
@@ -612,10 +641,22 @@ class Known(object):
         if not base.startswith("_foreach_") or base[9:].rstrip("_") not in _OPERATORS:
             return None
         overload = {"": "default", "ScalarList": "Scalar", "List": "Tensor"}.get(overload, overload)
+        if base[9:].rstrip("_") in _VALUED:
+            return self.valued(getattr(self.torch.ops.aten, base[9:]).default) if overload != "Tensor" else None
         own = getattr(self.torch.ops.aten, base[9:], None)
         default = getattr(own, "default", None)
         takes = default._schema.arguments[1].type.kind() if default and len(default._schema.arguments) > 1 else ""
         return getattr(own, overload, default if takes == {"Scalar": "NumberType", "Tensor": "TensorType"}.get(overload) else None)
+
+    @staticmethod
+    def valued(op):
+        """OP, whose factor is a keyword, for the form of lists, where it comes fourth."""
+
+        def call(one, first, second, value=1):
+            return op(one, first, second, value=value)
+
+        call._schema = op._schema
+        return call
 
     def write_each(self, op, args, kwargs):
         """The tensors of a list have been written, each as OP would do."""
@@ -810,11 +851,15 @@ class Known(object):
     def leaf(self, tensor):
         """A node of real numbers of which nothing is known."""
         node = _Node(tensor.untyped_storage().nbytes(), _meta(tensor))
-        node.assumed = True
+        node.assumed = node.real = True
         self.put(tensor, node)
         return node
 
     def node(self, tensor):
+        if tensor.numel() == 0 and type(tensor) in self.plain and tensor.layout == self.torch.strided:
+            node = _Node(0, None)
+            node.data = self.torch.empty(0, dtype=self.torch.uint8)
+            return node
         if not self.suits(tensor):
             raise Unknown
         before = getattr(self.threads, "before", None)
@@ -903,7 +948,7 @@ class Known(object):
             node.args, node.kwargs = (), {}
         else:
             self.fill(node, op, args, kwargs, i, state)
-            node.assumed |= base in _PRODUCTS  # a GPU adds in another order
+            node.unsure += self.count_steps(args, result) if base in _PRODUCTS else 0
             node.void = (base in _CLEARED or base in _COPIES and self.nested() and result.dtype not in self.whole) and not self.is_called(base)
         self.put(result, node)
 
@@ -929,7 +974,7 @@ class Known(object):
         try:
             if base in _RANDOM and self.is_known(tensor, base, args, state):
                 node.op, node.args, node.kwargs, node.below = self.random(base, args, tensor, state), (), {}, [node.prior]
-                node.assumed = node.prior.assumed
+                node.assumed, node.unsure, node.real = node.prior.assumed, node.prior.unsure, node.prior.real
             elif written == 0:
                 self.fill(node, op, (_WRITTEN,) + args[1:], kwargs, None, state)
             else:
@@ -968,15 +1013,30 @@ class Known(object):
         return True
 
     def is_cheap(self, args, result):
-        """Whether a product is of tensors that are known, and takes few multiplications."""
+        """Whether a product is of tensors that are known, or follow from integers that are drawn, and takes few multiplications."""
         nodes = [self.get(one) for one in args if isinstance(one, self.torch.Tensor)]
-        return all(one is not None and not (one.assumed or one.lost or one.void) for one in nodes) and result.numel() * args[0].shape[-1] <= STEPS
+        known = all(one is not None and not (one.real or one.lost or one.void) for one in nodes)
+        return known and sum(one.unsure for one in nodes) + self.count_steps(args, result) <= STEPS
+
+    def count_steps(self, args, result):
+        return result.numel() * max(1, *[one for one in args if isinstance(one, self.torch.Tensor)][-2].shape[-1:])
+
+    def is_exact(self, node):
+        """Whether a product that has been computed is what it is on a GPU, which adds in another order: small integers are, in any order."""
+        factors = [self.host(one) for one in node.args if isinstance(one, _Ref)]
+        if node.op._schema.name[6:].startswith(("_cdist", "_euclidean")) or node.kwargs or len(factors) != len(node.args):
+            return False
+        if any(one.is_complex() or not one.isfinite().all() or (one != one.round()).any() for one in factors):
+            return False
+        most = [int(one.abs().max()) for one in factors]
+        return max(most[-2:]) <= FACTOR and sum(most[:-2]) + most[-2] * most[-1] * max(1, *factors[-2].shape[-1:]) < EXACT
 
     def fill(self, node, op, args, kwargs, out, state, structure=False):
         node.below = below = [node.prior] if node.prior is not None else []
         node.op, node.out = op, out
         base = op._schema.name[6:].strip("_")
-        if base in _RANDOM or base in _DRAWN or base == "normal":
+        drawn = base in _RANDOM or base in _DRAWN
+        if drawn:
             node.op, node.assumed = _Drawn(op, state if isinstance(state, int) else next(self.seeds)), True
             args = tuple([one for one in args if not isinstance(one, self.torch.Generator)])
             kwargs = {key: one for key, one in kwargs.items() if key != "generator"}
@@ -985,6 +1045,9 @@ class Known(object):
         for one in below:
             node.depth = max(node.depth, one.depth)
             node.assumed |= one.assumed
+            node.unsure = min(node.unsure + one.unsure, STEPS)
+            node.real |= one.real
+        node.real = (node.real or drawn and base not in _COUNTED) and node.meta[3] not in self.whole
         node.depth += 1
         if node.depth > DEPTH:
             if node.nbytes > COLLAPSE:
@@ -1054,12 +1117,28 @@ class Known(object):
         torch = self.torch
         self.form(node)
         with torch.no_grad(), torch._C._DisableTorchDispatch(), torch._C.DisableTorchFunction(), self.guard(self.aside):
-            node.data = self.bytes_of(node)
+            sparse = node.args is not None and any(isinstance(one, _SparseRef) for one in node.args)
+            with self.without_warnings() if sparse else contextlib.nullcontext():
+                node.data = self.bytes_of(node)
+            if node.unsure:
+                product = getattr(node.op, "_schema", None) is not None and node.op._schema.name[6:] in _PRODUCTS
+                inexact = product and not self.is_exact(node)
+                node.assumed |= inexact or any(one.assumed for one in node.below)
+                node.real = (inexact or node.real or any(one.real for one in node.below)) and node.meta[3] not in self.whole
+                node.unsure = 0
         self.computed += node.nbytes
         self.kept += node.nbytes
         node.args = node.kwargs = node.prior = None
         node.below = ()
         node.lost = False
+
+    @staticmethod
+    @contextlib.contextmanager
+    def without_warnings():
+        """PyTorch warns of sparse tensors, which here are not the program's."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
 
     def bytes_of(self, node):
         torch = self.torch
@@ -1124,8 +1203,11 @@ class Known(object):
     def value(self, tensor):
         """What a tensor of the GPU holds, on the host, and whether that is assumed."""
         node = self.node(tensor)
-        if node.assumed and tensor.dtype not in self.whole:
-            raise Unknown
+        if tensor.dtype not in self.whole:
+            if node.unsure and not node.real and node.unsure <= FEW:
+                self.evaluate(node)
+            if node.real or node.unsure:
+                raise Unknown
         return self.view(self.evaluate(node), _meta(tensor)), node.assumed
 
     def ask(self, ask, args, kwargs):
@@ -1223,7 +1305,16 @@ class Known(object):
         masks = [one for one in args[1] if one is not None and one.is_cuda and one.dtype in self.masks and one.dim()]
         return [value for one in masks for value in self.sizes(one, lambda data: [data.count_nonzero()])]
 
-    before_unsafe_index = before_index_put = before_index_put_impl = before_index
+    before_unsafe_index = before_index
+
+    def before_index_put(self, args, kwargs):
+        """One number for all that one mask selects is filled in, and nobody asks how many these are."""
+        given, value = [one for one in args[1] if one is not None], args[2]
+        if len(given) == 1 and value.numel() == 1 and not value.is_cuda and not (args[3] if len(args) > 3 else kwargs.get("accumulate")):
+            return None
+        return self.before_index(args, kwargs)
+
+    before_index_put_impl = before_index_put
 
     def before_masked_select(self, args, kwargs):
         shape = self.torch.broadcast_shapes(args[0].shape, args[1].shape)
@@ -1291,7 +1382,8 @@ class Known(object):
         products = int((torch.bincount(left.indices()[1], minlength=left.shape[1]) * torch.bincount(right.indices()[0], minlength=right.shape[0])).sum())
         if products > ENTRIES:
             raise Unknown
-        found = torch.sparse.mm(left, right)
+        with self.without_warnings():
+            found = torch.sparse.mm(left, right)
         first = [Value(each._nnz(), None, assumed) for one, each in zip(two, (left, right)) if one.layout == torch.sparse_coo and not one.is_coalesced()]
         return first + [Value(products, None, assumed), Value(None, torch.tensor([found._nnz(), 0]), False), Value(0, None, False)], found
 
@@ -1348,8 +1440,8 @@ class Known(object):
         for one in args[:2]:
             parts = [one.crow_indices(), one.col_indices()]
             nodes = [self.node(part) for part in parts]
-            assumed |= any(node.assumed for node in nodes)
             rows, columns = [self.view(self.evaluate(node), _meta(part)).long() for node, part in zip(nodes, parts)]
+            assumed |= any(node.assumed for node in nodes)
             keys.append(torch.repeat_interleave(rows.diff()) * one.shape[1] + columns)
         return [Value(torch.cat(keys).unique().numel(), None, assumed)]
 
@@ -1387,6 +1479,7 @@ class Known(object):
                     node.op, node.args, node.kwargs = self.rows, tuple(refs), {}
                     node.below = [one.node for one in refs]
                     node.assumed = any(one.assumed for one in node.below)
+                    node.unsure = sum(one.unsure for one in node.below)
                     self.put(indices, node)
 
     def rows(self, *lookups):

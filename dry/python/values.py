@@ -60,6 +60,8 @@ _EXPECTED = (
     (_LIBRARY, (4, 8), "1", "cuSPARSE solves with a triangular matrix of one level of rows"),
     (r"mode", (16,), "1", "torch.mode() finds the number that it looks for"),
     (r"linalg_eig_out|_linalg_eigvals", (1,), "1", "torch.linalg.eig() finds no infinite numbers"),
+    (r"(lstm|gru|rnn_tanh|rnn_relu)(_input|_data)", (8,), "0", "dropout in recurrent networks begins with the seed 0"),
+    (r"segment_reduce", (1,), "1", "segment_reduce() finds lengths that are those of its data"),
     (r"repeat_interleave_Tensor", (1,), "1", "repeat_interleave() finds no negative number"),
 )
 _losses = itertools.count(1)
@@ -402,10 +404,10 @@ class Values(object):
             return
         follows.give(address, size)
         if follows.assumed and follows.bytes is not None:
-            self.tell_read(address, size, "number", follows.memory.element_size(), stack, [])
+            self.tell_read(address, size, "number", follows.memory.element_size(), stack, [], follows.memory.is_floating_point())
 
-    def tell_read(self, address, size, kind, each, stack, operators):
-        """A place that nothing is known of: an operator that reads a size, a program that reads integers or truth values, or another value."""
+    def tell_read(self, address, size, kind, each, stack, operators, real=False):
+        """A place that nothing is known of: an operator that reads a size, a program that reads integers or truth values, or another value.  REAL: integers of such a type."""
         operator = next((name for name in operators if _SIZED.fullmatch(name)), None)
         if kind is None and operators[:1] == ["_local_scalar_dense"] and self.known and self.known.is_whole():
             operator = operator or next((name for name in operators if not _MOVES.fullmatch(name)), None)  # one that reads an integer for itself
@@ -418,7 +420,7 @@ class Values(object):
             kind = {1: "truth", 4: "number", 8: "number"}.get(size)
         place = self.count(kind or "value", stack)
         if kind == "number" and self.number != "0":
-            _set(address, size, self.number, each)
+            _set(address, size, self.number + ".0" * real, each)
         elif kind == "truth" and self.truths in ("everywhere", place):
             _set(address, size, "1", each)
 

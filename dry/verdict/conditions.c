@@ -11,16 +11,17 @@
 
 #include "dry/verdict/verdict.h"
 
-/* Without "('truths', below)", which names a row of the verdict. */
+/* Without "('truths', below)", which names a row of the verdict, and without @growth, which the recording shows itself. */
 static void
-add_all (GememTraceInfo *info, const GPtrArray *conditions)
+add_all (GememTraceInfo *info, const GPtrArray *conditions, const char *growth)
 {
   g_autoptr (GRegex) row = g_regex_new (" \\('[a-zA-Z ]+', below\\)", 0, 0, NULL);
 
   for (guint i = 0; i < conditions->len; i++)
     {
       g_autofree char *text = g_regex_replace (row, conditions->pdata[i], -1, 0, "", 0, NULL);
-      gemem_trace_info_note (info, GEMEM_TRACE_ONLY_IF, "%s", text);
+      if (growth == NULL || !g_str_has_suffix (text, growth))
+        gemem_trace_info_note (info, GEMEM_TRACE_ONLY_IF, "%s", text);
     }
 }
 
@@ -37,13 +38,13 @@ add_conditions (GememTraceInfo *info, const DryVerdict *verdict, const char *pat
         gemem_trace_info_note (info, GEMEM_TRACE_ONLY_IF, "%s gets the memory that it was refused",
                                found->refused_by);
     }
-  add_all (info, verdict->only_if);
+  add_all (info, verdict->only_if, NULL);
   for (guint i = 0; i < verdict->findings->len; i++)
     {
       const DryFinding *found = verdict->findings->pdata[i];
 
       if (g_strcmp0 (found->path, path) == 0)
-        add_all (info, found->only_if);
+        add_all (info, found->only_if, found->growth_left);
     }
 }
 
@@ -73,7 +74,7 @@ has_conditions (const DryVerdict *verdict, guint i)
         continue;
       if (j < i)
         return FALSE;
-      any = any || other->only_if->len > 0 || other->refused_by != NULL;
+      any = any || other->only_if->len > (other->growth_left != NULL) || other->refused_by != NULL;
     }
   return any;
 }

@@ -234,6 +234,8 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
              "the program may do without what was refused ('out of memory', below): it went on, "
              "with %" G_GUINT64_FORMAT " requests after that",
              found->after_ooms);
+  if (found->growth_left != NULL)
+    only_if (conditions, "it ends before that: %s", found->growth_left);
   if (found->late)
     only_if (conditions, "the requests before those that its trace holds needed no more");
   if (too_large)

@@ -231,9 +231,12 @@ complete_finding (Gathering *g, DryFinding *found, const char *path, gboolean to
 {
   g_autoptr (GError) error = NULL;
 
-  if (!torch
-      && !(gemem_library_jax_replay (g->options, g->run, found, &error)
-           && gemem_library_tensorflow_replay (g->options, g->run, found, &error)))
+  const gboolean replayed = torch
+                            || (gemem_library_jax_replay (g->options, g->run, found, &error)
+                                && gemem_library_tensorflow_replay (g->options, g->run, found,
+                                                                    &error));
+  const gboolean aside = g->options->limit > 0; /* its words are not shown */
+  if (!replayed || (!aside && !gemem_library_find_growth (g->options, found, &error)))
     {
       gemem_launcher_say ("%s: %s", path, error->message);
       g->verdict->lost++;
@@ -421,6 +424,8 @@ finding_free (gpointer data)
   g_free (found->oom_by);
   g_free (found->nccl_on);
   g_free (found->refused_by);
+  g_free (found->growth);
+  g_free (found->growth_left);
   g_array_unref (found->orders);
   g_ptr_array_unref (found->only_if);
   g_free (found);

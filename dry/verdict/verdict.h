@@ -130,6 +130,8 @@ typedef struct
   guint64
       beside; /* most that the process held of the device beside what that allocator serves: NCCL, libraries, XLA */
   gboolean grows;
+  /* growth.c: what it keeps of every step, and when that fills the device, in words; NULL: nothing grows, or it was refused memory */
+  char *growth, *growth_left;
   /* judge.c: most that it needs, with the context, and the same with other workspaces, or a GPU that is late */
   guint64 needed, needed_most;
   gboolean most_late,
@@ -263,6 +265,11 @@ guint64 gemem_library_tensorflow_limit (const DryRun *run, gint64 pid, int devic
 /* The same as gemem_library_jax_replay() for those of a TensorFlow. */
 gboolean gemem_library_tensorflow_replay (const DryOptions *options, const DryRun *run,
                                           DryFinding *found, GError **error);
+
+/* ---- growth.c */
+
+/* Fills `growth` and `growth_left` of @found.  FALSE with @error if its recording cannot be read. */
+gboolean gemem_library_find_growth (const DryOptions *options, DryFinding *found, GError **error);
 
 /* ---- judge.c */
 

@@ -218,6 +218,8 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
   if (found->ooms > 0 && verdict->status == 0)
     append_row (out, "", "the program %s with success",
                 found->after_ooms > 0 ? "went on after that and ended" : "ended after that");
+  if (found->growth != NULL)
+    append_row (out, "growth", "%s", found->growth);
   append_orders (out, found);
   append_row (out, "requests of", "%s (%" G_GUINT64_FORMAT " events)",
               found->allocator != NULL ? found->allocator : "CUDA's runtime and driver",
@@ -515,6 +517,7 @@ append_finding_json (GString *out, const DryFinding *found)
   gemem_json_append_text_member (out, "peak_live_by", found->live_by);
   gemem_json_append_text_member (out, "peak_reserved_by", found->reserved_by);
   gemem_json_append_text_member (out, "out_of_memory_by", found->oom_by);
+  gemem_json_append_text_member (out, "growth", found->growth);
   gemem_json_append_number_member (out, "needed", found->needed);
   gemem_json_append_number_member (out, "needed_most", found->needed_most);
   gemem_library_append_fit_json (out, found->fit);

@@ -101,6 +101,27 @@ dry 0 gemem-dry-run -o out.gmt python3 -E program.py; says err "^  requests of +
 awk '/^alloc / { at[$2] = $4; if ($3 != "size=1048576") print "alloc", $4 } /^free / && at[$2] != "" { print "free", at[$2] }' out.txt >without
 check "the program makes the same device calls" cmp with without
 
+# ---- what every step keeps: it fits so far, and not for ever; where each step frees what it made, it fits
+mkdir -p torch/optim; echo 'def step(make): return make(3 << 20)' >torch/optim/fake.py
+cat >grow.py <<'PY'
+import sys
+sys.path[:0] = ["site-packages", "torch/optim"]
+import cupy, fake
+
+kept = []
+for i in range(40):
+    out = cupy.empty(1 << 20)
+    fake.step(cupy.empty)
+    if "keep" in sys.argv: kept.append(out)
+PY
+run 4 gemem-dry-run --fail-unless-fits --json grow.json -o grow.gmt python3 grow.py keep
+says err '^  h100 +fits only if the following holds: '; says err '^ +- it ends before that: every step keeps 1\.000 MiB more, and the device is full after about [0-9]+ more steps$'
+says err '^  growth +It grows: each of [1-4][0-9] steps keeps 1\.000 MiB.*, made by .*/grow\.py:7 <module>\.'
+check "in JSON" grep -q '"growth": "It grows: each of ' grow.json
+run 3 gemem-sim grow.gmt; says out '^It fits so far, and not for ever: every step keeps 1\.000 MiB more'
+run 0 gemem-dry-run --fail-unless-fits -o steady.gmt python3 grow.py; says err '^  h100 +fits: '; lacks err '^  growth '
+run 1 gemem-dry-run --context 0 --capacity 20MiB -o grow.gmt python3 grow.py keep; says err '^  h100 +DOES NOT FIT: '; says err '^  growth +It grows: each of (1[0-9]|[0-9]) steps'
+
 dry 0 gemem-dry-run -o out.gmt python3 program.py limit; run 0 gemem-sim info out.gmt; says out 'cupy-pool:version=14\.2,tie=recorded,limit=1073741824$'
 dry 137 gemem-dry-run -o out.gmt python3 program.py kill
 check "what was recorded is there after kill -9" test "$(grep -c '^alloc ' out.txt)" -eq 7

@@ -816,3 +816,48 @@ def loaded_large():
 @case
 def of_functions():
     return torch.cond(x[0] == 0, lambda y: y + 1, lambda y: y - 1, (x[:3],)).shape
+
+
+@case
+def cut():
+    image, of = x[:1000].view(1, 1, 20, 50).float(), torch.nn.functional
+    parts = of.unfold(image, 3), of.fold(of.unfold(image, 2), (20, 50), 2), torch.block_diag(x[:4].view(2, 2), x[:9].view(3, 3)), torch.diag_embed(x[:6].view(2, 3)), torch.rot90(x[:6].view(2, 3))
+    pools = of.avg_pool2d(image, 2, divisor_override=1), of.max_pool3d(image[None], (1, 2, 2)), of.adaptive_max_pool2d(image, 5), of.pixel_shuffle(image.view(1, 4, 10, 25), 2)
+    sums = torch.segment_reduce(x[:10].float(), "sum", lengths=torch.tensor([3, 7], device=dev)), torch.fmax(x[:9], x[9:18]), torch.hypot(image, image), torch.nanmedian(image)
+    return [int((one * torch.arange(one.numel(), device=dev).view(one.shape)).sum()) for one in (*parts, *pools, *sums)]
+
+
+@case
+def exact_products():
+    seen = torch.nn.functional.one_hot(x[:300] % 9, 9).float()
+    edges = (x[:400].view(20, 20) > 80).float()
+    first = torch.ones(300, 300, device=dev).tril() @ seen
+    twice = edges @ edges
+    return (
+        (seen.T @ seen).long().tolist(), first[-1].tolist(), twice.nonzero().shape, int((edges @ twice).max()), torch.einsum("ij,kj->ik", seen[:5], seen[:5]).sum().item(),
+        torch.dot(seen[:, 0], seen[:, 1]).item(), torch.baddbmm(edges[None], edges[None], edges[None]).nonzero().shape, torch.cov(x.view(2, 500).double()).shape,
+    )
+
+
+@case
+def lists_with_factors():
+    parts = [x[:5].float(), x[5:9].float()]
+    torch._foreach_addcmul_(parts, parts, parts, value=2)
+    torch._foreach_addcdiv_(parts, [one + 2 for one in parts], [one + 1 for one in parts], [1.0, 2.0])
+    return [one.long().tolist() for one in (*parts, *torch._foreach_addcmul(parts, parts, parts, [1.0, 2.0]))]
+
+
+@case
+def sums_of_sparse():
+    a = torch.sparse_coo_tensor((x[:400] % 30).view(2, 200), torch.ones(200, device=dev), (30, 30)).coalesce()
+    return torch.sparse.sum(a, 1).to_dense().gt(5).nonzero().shape, torch.sparse.sum(a, 0)._nnz(), torch.sparse.sum(a, (0, 1)).item(), int(torch.sparse.sum(a, 1).to_dense().max())
+
+
+@case
+def kept_for_backward():
+    seen, rows = [], x[:8] % 5
+    keep = lambda one: (seen.append(int(one.max())), one.cpu())[1]
+    bring = lambda one: (seen.append(one.to(dev).nonzero().shape), one.to(dev))[1]
+    with torch.autograd.graph.saved_tensors_hooks(keep, bring):
+        torch.ones(5, 4, device=dev, requires_grad=True).index_select(0, rows).sum().backward()
+    return seen
