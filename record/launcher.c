@@ -474,6 +474,8 @@ gemem_launcher_open (const GememJournal *journal, const GememLaunchFacts *facts,
       reader->info.allocator = g_strdup (facts->allocator);
       reader->info.settings = g_strdup (facts->settings);
     }
+  if (reader != NULL && facts->framework != NULL)
+    gemem_trace_info_note (&reader->info, GEMEM_TRACE_FRAMEWORK, "%s", facts->framework);
   if (reader != NULL && facts->ended != NULL)
     gemem_trace_info_note (&reader->info, "ended", "%s", facts->ended);
   if (reader != NULL && facts->host != NULL)

@@ -103,6 +103,7 @@ typedef struct
       *settings; /* whose requests these are, where the file does not say; or NULL */
   /* how the program ended, noted in the trace of its own process, which alone may be empty; NULL
    * for other processes */
+  const char *framework; /* GEMEM_TRACE_FRAMEWORK; NULL */
   const char *ended;
   /* of a journal: the calls alone, without the requests of an allocator above them */
   gboolean calls_only;

@@ -363,6 +363,9 @@ const char *gemem_event_kind_name (GememEventKind kind); /* "alloc", "free-reque
 GememEventKind gemem_event_kind_from_name (const char *name, gsize length);
 
 /* Provenance of a dry run: what its verdict depends on, one each (dry/verdict/judge.c). */
+#define GEMEM_TRACE_FRAMEWORK \
+  "framework" /* whose requests they are, where its allocator is not its own: "JAX" */
+#define GEMEM_TRACE_FRAMEWORK_JAX "JAX"
 #define GEMEM_TRACE_ONLY_IF "only if"
 /* Provenance of requests to PyTorch that calls for the host's pinned memory follow. */
 #define GEMEM_TRACE_HOST "host memory"

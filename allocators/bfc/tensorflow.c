@@ -290,6 +290,7 @@ tf_create (gconstpointer given, GememDevice *device, GError **error)
 
 static const GememForm forms[] = {
   { "tensorflow", GEMEM_FORM_VARIABLES, NULL, "allow_growth|garbage_collection" },
+  { "jax", GEMEM_FORM_VARIABLES, NULL, NULL }, /* which reads none of TensorFlow's (0.11.2, dry) */
   { NULL },
 };
 

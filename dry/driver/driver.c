@@ -17,6 +17,17 @@ gemem_driver_lock (void)
   return &mutex;
 }
 
+void
+gemem_driver_outside (void (*function) (gpointer data), gpointer data)
+{
+  const DriverEntry entry = gemem_driver.entry;
+
+  pthread_mutex_unlock (&mutex);
+  function (data);
+  pthread_mutex_lock (&mutex);
+  gemem_driver.entry = entry;
+}
+
 guint64
 gemem_driver_host_now (void)
 {

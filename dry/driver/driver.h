@@ -149,6 +149,8 @@ gemem_driver_library_work (gboolean told)
 pthread_mutex_t *
 gemem_driver_lock (void); /* takes a lock that the thread sanitizer knows, unlike GLib's */
 void gemem_driver_end (pthread_mutex_t **lock); /* of a call: releases the lock */
+/* Calls @function in the middle of a call, without the lock: it may call the driver, and other threads may meanwhile. */
+void gemem_driver_outside (void (*function) (gpointer data), gpointer data);
 /* Calls @callback on this thread when the call has released the lock. */
 void gemem_driver_call_later (DriverCallback callback);
 guint64 gemem_driver_host_now (void);                    /* ns, of the host's clock */

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "dry/driver/calls.h"
+#include "dry/driver/foreign.h"
 #include "dry/driver/mode.h"
+#include "dry/driver/remembered.h"
 #include "dry/driver/tables.h"
 
 typedef struct
@@ -152,12 +154,13 @@ cuGetExportTable (const void **table, const CUuuid *id)
   *table = gemem_driver_table (id);
   if (*table != NULL)
     return CUDA_SUCCESS;
-  if (gemem_driver.mode->lenient && !told)
+  if (gemem_driver.mode->lenient && !told && !gemem_dry_in_library (0))
     {
       told = TRUE;
-      g_printerr ("gemem: this program has CUDA's runtime linked in (libcudart_static), and its "
-                  "functions were "
-                  "not found in it; do not strip it, or link it with nvcc -cudart shared\n");
+      if (gemem_dry_maker (__builtin_return_address (0)) != GEMEM_DRY_MATHEMATICS)
+        g_printerr ("gemem: this program has CUDA's runtime linked in (libcudart_static), and its "
+                    "functions were "
+                    "not found in it; do not strip it, or link it with nvcc -cudart shared\n");
       gemem_dry_note (GEMEM_DRY_NOTE_MISSING, "cuGetExportTable libcuda.so.1");
     }
   return CUDA_ERROR_NOT_FOUND;

@@ -320,13 +320,38 @@ cuLibraryEnumerateKernels (CUkernel *places, unsigned n, CUlibrary handle)
   return list_functions ((guint64 *) places, n, module, __builtin_return_address (0));
 }
 
+/* ---- what a function needs */
+
+typedef struct
+{
+  const DriverFunction *function;
+  const GememDryKernel *compiled; /* NULL: it is not compiled here */
+} Compilation;
+
+static void
+compile (gpointer data)
+{
+  Compilation *compilation = data;
+  const DriverFunction *function = compilation->function;
+
+  compilation->compiled = gemem_dry_kernel_compiled (
+      ((const DriverModule *) function->module)->image, function->name, gemem_driver_capability ());
+}
+
 const GememDryKernel *
 gemem_driver_function_needs (const DriverFunction *function)
 {
   static const GememDryKernel unknown;
   const GememDryKernel *needs = function->needs;
+  Compilation compilation = { function, NULL };
 
-  if (!function->of_library && (needs == NULL || (needs->registers == 0 && !needs->idle)))
+  if (needs != NULL && (needs->registers > 0 || needs->idle))
+    return needs;
+  if (needs != NULL)
+    gemem_driver_outside (compile, &compilation); /* nvJitLink calls the driver */
+  if (compilation.compiled != NULL && compilation.compiled->registers > 0)
+    return compilation.compiled;
+  if (!function->of_library)
     gemem_driver.mode->note (GEMEM_DRY_NOTE_KERNEL, function->name);
   return needs != NULL ? needs : &unknown;
 }

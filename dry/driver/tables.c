@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "dry/driver/foreign.h"
 #include "dry/driver/tables.h"
 
 #define TABLE_SIZE 32 /* entries; no later one is called of those that are known */
@@ -35,7 +36,10 @@ for_each_function (G_GNUC_UNUSED CUcontext context, CUmodule module,
   if (cuModuleGetFunctionCount (&n, module) != CUDA_SUCCESS)
     return 0;
   functions = g_new0 (CUfunction, n + 1);
-  if (cuModuleEnumerateFunctions (functions, n, module) != CUDA_SUCCESS)
+  gemem_dry_within (GEMEM_DRY_MATHEMATICS, 1); /* they are the caller's, not this library's */
+  const CUresult result = cuModuleEnumerateFunctions (functions, n, module);
+  gemem_dry_within (GEMEM_DRY_MATHEMATICS, -1);
+  if (result != CUDA_SUCCESS)
     return 0;
   for (unsigned i = 0; i < n; i++)
     visit (data, functions[i]);

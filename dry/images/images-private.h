@@ -6,7 +6,8 @@
 #include "dry/images/images.h"
 
 /* What is known of one image. */
-typedef struct
+typedef struct _GememDryImage GememDryImage;
+struct _GememDryImage
 {
   const void *image;
   int sm;
@@ -16,7 +17,9 @@ typedef struct
   GHashTable *symbols; /* name -> guint64, bytes */
   gsize allowance; /* bytes of names that it may still have, so that names that share their bytes
                           cannot make the table larger than the image */
-} GememDryImage;
+  char *ptx;       /* that can be compiled, and was not yet; or NULL */
+  GememDryImage *compiled; /* from it; or NULL */
+};
 
 /* names.c. The kernel @name, added if it is new; NULL: the names are longer than the image. */
 GememDryKernel *gemem_dry_image_add (GememDryImage *image, const char *name, gsize length);

@@ -46,6 +46,7 @@ typedef struct
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* one that the thread sanitizer knows */
 static GHashTable *images;                                /* GememDryImage, by image and sm */
+static GememDryCompiler compiler;
 
 /* ---- bytes */
 
@@ -147,6 +148,8 @@ read_code (GememDryImage *image, GememBytes code, guint kind)
   if (!(kind == KIND_ELF ? gemem_dry_elf_read (code, image) : gemem_dry_ptx_read (code, image)))
     damaged (image,
              kind == KIND_ELF ? "the ELF image of its code is damaged" : "its PTX is damaged");
+  else if (kind == KIND_PTX && compiler != NULL)
+    image->ptx = g_strndup ((const char *) code.data, code.size);
 }
 
 static void
@@ -288,19 +291,30 @@ image_free (gpointer data)
 
   g_hash_table_unref (image->kernels);
   g_hash_table_unref (image->symbols);
+  if (image->compiled != NULL)
+    image_free (image->compiled);
+  g_free (image->ptx);
   g_free (image);
+}
+
+static GememDryImage *
+image_new (int sm)
+{
+  GememDryImage *image = g_new0 (GememDryImage, 1);
+
+  image->sm = sm;
+  image->kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, kernel_free);
+  image->symbols = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  return image;
 }
 
 /* Adds an image and reads it from @from; @key NULL: the image itself is the key. */
 static GememDryImage *
 image_add (const void *key, const void *from, gsize size, int sm)
 {
-  GememDryImage *image = g_new0 (GememDryImage, 1);
+  GememDryImage *image = image_new (sm);
 
   image->image = key != NULL ? key : image;
-  image->sm = sm;
-  image->kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, kernel_free);
-  image->symbols = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   read_image (image, from, size);
   if (images == NULL)
     images = g_hash_table_new_full (image_hash, image_equal, NULL, image_free);
@@ -354,6 +368,63 @@ gemem_dry_kernel (const void *from, const char *name, int sm)
   pthread_mutex_unlock (&mutex);
   return kernel;
 }
+
+/* ---- PTX */
+
+void
+gemem_dry_set_compiler (GememDryCompiler compile)
+{
+  pthread_mutex_lock (&mutex);
+  compiler = compile;
+  pthread_mutex_unlock (&mutex);
+}
+
+/* The PTX of the image, which is now to be compiled; free with g_free(); NULL: there is none, or it was compiled. */
+static char *
+take_ptx (const void *from, int sm)
+{
+  char *ptx;
+
+  pthread_mutex_lock (&mutex);
+  ptx = g_steal_pointer (&image_get (from, sm)->ptx);
+  pthread_mutex_unlock (&mutex);
+  return ptx;
+}
+
+static void
+keep_compiled (const void *from, int sm, const guint8 *code, gsize size)
+{
+  GememDryImage *compiled = image_new (sm);
+
+  read_image (compiled, code, size);
+  pthread_mutex_lock (&mutex);
+  image_get (from, sm)->compiled = compiled;
+  pthread_mutex_unlock (&mutex);
+}
+
+const GememDryKernel *
+gemem_dry_kernel_compiled (const void *from, const char *name, int sm)
+{
+  static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
+  const GememDryKernel *kernel = NULL;
+  const GememDryImage *compiled;
+  gsize size = 0;
+
+  pthread_mutex_lock (&compiling); /* others wait for what is being compiled */
+  g_autofree char *ptx = take_ptx (from, sm);
+  g_autofree guint8 *code = ptx != NULL && compiler != NULL ? compiler (ptx, sm, &size) : NULL;
+  if (code != NULL)
+    keep_compiled (from, sm, code, size);
+  pthread_mutex_lock (&mutex);
+  compiled = image_get (from, sm)->compiled;
+  if (compiled != NULL)
+    kernel = g_hash_table_lookup (compiled->kernels, name);
+  pthread_mutex_unlock (&mutex);
+  pthread_mutex_unlock (&compiling);
+  return kernel;
+}
+
+/* ---- tables */
 
 char **
 gemem_dry_kernel_names (const void *from, int sm)

@@ -45,6 +45,15 @@ typedef enum
  * about an image reads it, in proportion to the size of the chosen entry; others look it up. */
 const GememDryKernel *gemem_dry_kernel (const void *image, const char *name, int sm);
 
+/* Compiles @ptx, which ends with 0, for a GPU of compute capability @sm: an ELF image of *@size bytes, free with g_free();
+ * NULL: it cannot. */
+typedef guint8 *(*GememDryCompiler) (const char *ptx, int sm, gsize *size);
+/* PTX of images that are read from now on is compiled by @compile when it is asked for; NULL: nothing does. */
+void gemem_dry_set_compiler (GememDryCompiler compile);
+/* gemem_dry_kernel () of an image that is PTX, as compiled: with registers and local memory.  NULL: it is none, or nothing
+ * compiles it.  The first question compiles the image: tenths of a second for a kernel. */
+const GememDryKernel *gemem_dry_kernel_compiled (const void *image, const char *name, int sm);
+
 /* The names of all kernels of @image, in the order of strcmp(), NULL at the end; free with g_strfreev(). */
 char **gemem_dry_kernel_names (const void *image, int sm);
 

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "dry/driver/driver.h"
+#include "dry/images/images.h"
+#include "dry/libraries/jitlink.h"
 #include "dry/libraries/missing.h"
 
 #define ABSENT(symbol, library) \
@@ -52,4 +54,5 @@ static void __attribute__ ((constructor)) tell_driver (void)
 {
   static const DriverLibraries libraries = { find_absent, gemem_dry_work };
   gemem_driver.libraries = &libraries;
+  gemem_dry_set_compiler (gemem_library_compile);
 }

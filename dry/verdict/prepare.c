@@ -245,16 +245,20 @@ set_installed (char **environment, const GememDryInstalled *installed)
 {
   g_autofree char *names = gemem_dry_installed_names (installed);
   g_autofree char *problems = gemem_dry_installed_problems (installed);
-  const char *nccl = gemem_dry_installed_beside (installed, "libnccl.so");
-  const char *cublas = gemem_dry_installed_beside (installed, "libcublas.so");
-  const char *cublaslt = gemem_dry_installed_beside (installed, "libcublasLt.so");
+  const struct
+  {
+    const char *library, *variable;
+  } beside[] = { { "libnccl.so", GEMEM_ENV_DRY_NCCL_INSTALLED },
+                 { "libcublas.so", GEMEM_ENV_DRY_CUBLAS_INSTALLED },
+                 { "libcublasLt.so", GEMEM_ENV_DRY_CUBLASLT_INSTALLED },
+                 { "libnvJitLink.so", GEMEM_ENV_DRY_JITLINK_INSTALLED } };
 
-  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_NCCL_INSTALLED,
-                                  nccl != NULL ? nccl : "", TRUE);
-  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_CUBLAS_INSTALLED,
-                                  cublas != NULL ? cublas : "", TRUE);
-  environment = g_environ_setenv (environment, GEMEM_ENV_DRY_CUBLASLT_INSTALLED,
-                                  cublaslt != NULL ? cublaslt : "", TRUE);
+  for (guint i = 0; i < G_N_ELEMENTS (beside); i++)
+    {
+      const char *path = gemem_dry_installed_beside (installed, beside[i].library);
+      environment = g_environ_setenv (environment, beside[i].variable, path != NULL ? path : "",
+                                      TRUE);
+    }
   environment = g_environ_setenv (environment, GEMEM_ENV_DRY_INSTALLED, names != NULL ? names : "",
                                   TRUE);
   return g_environ_setenv (environment, GEMEM_ENV_DRY_NOT_RUN, problems != NULL ? problems : "",

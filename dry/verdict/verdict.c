@@ -316,6 +316,7 @@ add_process (Gathering *g, const GememJournal *journal, const GememJournal *snap
                                    .device = gpu,
                                    .allocator = bfc != NULL ? "tf-bfc" : NULL,
                                    .settings = bfc,
+                                   .framework = left_out > 0 ? GEMEM_TRACE_FRAMEWORK_JAX : NULL,
                                    .ended = first ? g->ended : NULL,
                                    .keeps_earlier = g->verdict->status != 0,
                                    .managed_on_host = TRUE,

@@ -2,7 +2,8 @@
  * the plan may be.
  *
  * Stages, each only where those before did not reach the lower bound: parts.h cuts what can be
- * placed apart; dives (dive.h) in several orders; corner search (corner.h); window search (window.c); local search (local.c); and the
+ * placed apart; dives (dive.h) in several orders; corner search (corner.h); window search (window.c); the largest
+ * boxes first (large.c); local search (local.c); and the
  * planners of fit.c where the input is small, so that no plan of theirs is smaller.  What has gaps or places, or mixed
  * alignments, is searched by shapes.h, from a plan that fills the gaps where there is one.
  *
@@ -58,9 +59,9 @@ static const GememParam params_optimal[] = {
 /* Up to here shapes are searched at once, beyond it dives are changed first where they can be. */
 #define FEW 500
 
-static const char *const stage_names[GEMEM_STAGE_COUNT] = { "stack",         "dive",
-                                                            "local-search",  "corner-search",
-                                                            "window-search", "fit" };
+static const char *const stage_names[GEMEM_STAGE_COUNT] = {
+  "stack", "dive", "local-search", "corner-search", "window-search", "large-first", "fit"
+};
 
 /* ---- a space */
 
@@ -87,9 +88,9 @@ place_plain (Search *search, GememBoxes boxes, GememEffort *effort, gint64 *boun
 }
 
 /* Searches for a placement of boxes with shapes (shapes.h) below @top, that of the offsets they have, G_MAXINT64:
- * none; part after part.  Raises @bound, which every placement has. */
-static void
-place_shapes (Search *search, GememBoxes boxes, gint64 top, gint64 *bound)
+ * none; part after part.  Raises @bound, which every placement has.  FALSE: that is above the capacity, so none fits. */
+static gboolean
+place_shapes (Search *search, GememBoxes boxes, gint64 top, gint64 *bound, GError **error)
 {
   const gboolean placed = top != G_MAXINT64;
   g_autoptr (GPtrArray)
@@ -112,6 +113,15 @@ place_shapes (Search *search, GememBoxes boxes, gint64 top, gint64 *bound)
       g_ptr_array_add (shapes, gemem_shapes_new (&part->boxes, search->lifetimes, search->unit));
       *bound = MAX (*bound, ((GememShapes *) shapes->pdata[p])->bound);
     }
+  if (search->capacity > 0 && *bound > search->goal)
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                   "no plan fits into capacity=%" G_GUINT64_FORMAT
+                   ": what lies between alignments and fixed offsets cannot be filled, the least "
+                   "possible is at least %" G_GUINT64_FORMAT,
+                   search->capacity, (guint64) *bound * search->unit);
+      return FALSE;
+    }
   for (guint p = 0; p < parts->len; p++)
     {
       GememPart *part = &g_array_index (parts, GememPart, p);
@@ -126,6 +136,7 @@ place_shapes (Search *search, GememBoxes boxes, gint64 top, gint64 *bound)
       least = MAX (least, part->bound);
     }
   *bound = MAX (*bound, least);
+  return TRUE;
 }
 
 static GememBoxKey
@@ -151,8 +162,8 @@ place_filled (Search *search, GememBoxes *boxes, GememEffort *effort, gint64 *bo
 }
 
 /* Boxes with shapes, or of mixed alignments. */
-static void
-place_mixed (Search *search, GememBoxes *boxes, gint64 *bound)
+static gboolean
+place_mixed (Search *search, GememBoxes *boxes, gint64 *bound, GError **error)
 {
   const gboolean gaps = search->lifetimes->gaps != NULL, places = search->lifetimes->places != NULL;
   const gboolean few = boxes->n <= FEW;
@@ -164,8 +175,7 @@ place_mixed (Search *search, GememBoxes *boxes, gint64 *bound)
     top = place_filled (search, boxes, &own, bound);
   search->effort.steps -= given - own.steps;
   *bound = gaps ? 0 : *bound; /* not with less in use */
-  if (top > MAX (*bound, search->goal))
-    place_shapes (search, *boxes, top, bound);
+  return top <= MAX (*bound, search->goal) || place_shapes (search, *boxes, top, bound, error);
 }
 
 static gboolean
@@ -181,7 +191,10 @@ place_space (GememBoxes *boxes, gpointer data, GError **error)
                                           error))
     return FALSE;
   if (lifetimes->gaps != NULL || lifetimes->places != NULL || gemem_boxes_have_units (boxes))
-    place_mixed (search, boxes, &bound);
+    {
+      if (!place_mixed (search, boxes, &bound, error))
+        return FALSE;
+    }
   else
     place_plain (search, *boxes, &search->effort, &bound);
   search->least += gemem_round_up ((guint64) bound * search->unit, search->alignment);

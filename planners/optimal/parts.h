@@ -24,7 +24,8 @@ typedef enum
   GEMEM_STAGE_LOCAL,
   GEMEM_STAGE_CORNER,
   GEMEM_STAGE_WINDOW,
-  GEMEM_STAGE_FIT, /* another planner's plan was smaller */
+  GEMEM_STAGE_LARGE, /* the largest boxes first */
+  GEMEM_STAGE_FIT,   /* another planner's plan was smaller */
   GEMEM_STAGE_COUNT
 } GememStage;
 
@@ -49,7 +50,8 @@ void gemem_parts_dive (GArray *parts, gint64 goal, guint from, guint to, const G
 typedef enum
 {
   GEMEM_SEARCH_GOAL, /* whether the goal can be reached */
-  GEMEM_SEARCH_LESS /* how far down it goes; what is too large for corner search, or left, by local search */
+  GEMEM_SEARCH_LESS, /* how far down it goes; what is too large for corner search, or left, by local search */
+  GEMEM_SEARCH_FEW /* the same, but not by the largest boxes first */
 } GememSearchKind;
 
 /* Searches for less than @top where parts are still above @goal, by corner search (corner.h) with the steps of @effort, which raises
@@ -73,5 +75,11 @@ void gemem_part_improve (GememPart *part, gint64 goal, GememEffort *effort);
 /* window.c: places the boxes of one window after another anew until the top of @part, which has a placement, is at most
  * @goal, or @effort has no steps left. */
 void gemem_part_rearrange (GememPart *part, gint64 goal, GememEffort *effort);
+
+/* Fewer boxes have no large ones. */
+#define GEMEM_LARGE_BOXES 1024
+/* large.c: places the largest boxes of @part first and the others between them, as often as @effort has steps or until its top,
+ * of the placement that it has, is at most @goal. */
+void gemem_part_fill (GememPart *part, gint64 goal, GememEffort *effort);
 
 GEMEM_END_DECLS

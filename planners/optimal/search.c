@@ -1,5 +1,6 @@
 /* search.c - the search for the parts that dives left above the bound; see parts.h.  Window search (window.c) goes on where corner
- * search ended, local search (local.c) is for the parts that are too large for it.
+ * search ended, local search (local.c) is for the parts that are too large for it.  Where much is missing in a part
+ * of many boxes, the largest of them come first (large.c).
  *
  * The bound itself is tried, or capacities between it and what was found, nearer to what was
  * found each time that the steps did not suffice.  A capacity at which nothing fits is a better
@@ -13,6 +14,8 @@
 #define MAX_BOXES 4096
 #define MAX_CELLS 4000000
 #define MAX_DIVISOR 512
+/* Above the goal by 1/MUCH of it, so that changes of dives hardly help. */
+#define MUCH 32
 
 static gboolean
 is_searchable (const GememPart *part)
@@ -97,30 +100,70 @@ search_part (GememPart *part, gint64 goal, gint64 top, GememSearchKind kind, Gem
     descend (&descent, goal, top);
 }
 
+/* Where much is missing, the largest boxes first, with all but 1/@rest of the steps. */
+static void
+search_large (GememPart *part, gint64 goal, guint64 rest, GememEffort *effort)
+{
+  GememEffort own = { effort->steps - effort->steps / rest, effort->stop };
+  const guint64 given = own.steps;
+
+  if (part->boxes.n > GEMEM_LARGE_BOXES && part->top - goal > goal / MUCH)
+    gemem_part_fill (part, goal, &own);
+  effort->steps -= given - own.steps;
+}
+
 /* Corner search gets far at once, and what it leaves of the steps goes into windows, which get further.  What is too large for
  * it has local search alone. */
 static void
-search_less (GememPart *part, gint64 goal, gint64 top, GememEffort *effort)
+search_less (GememPart *part, gint64 goal, gint64 top, GememSearchKind kind, GememEffort *effort)
 {
-  if (!is_searchable (part) || effort->steps == 0)
-    {
-      gemem_part_improve (part, MAX (goal, part->bound), effort);
-      return;
-    }
-  search_part (part, goal, top, GEMEM_SEARCH_LESS, effort);
-  gemem_part_rearrange (part, MAX (goal, part->bound), effort);
-  gemem_part_improve (part, MAX (goal, part->bound), effort);
+  const gboolean searchable = is_searchable (part) && effort->steps > 0;
+
+  if (searchable)
+    search_part (part, goal, top, GEMEM_SEARCH_LESS, effort);
+  goal = MAX (goal, part->bound);
+  if (kind == GEMEM_SEARCH_LESS)
+    search_large (part, goal, searchable ? 2 : 8, effort);
+  if (searchable)
+    gemem_part_rearrange (part, goal, effort);
+  gemem_part_improve (part, goal, effort);
 }
 
-static guint
-count_open (const GArray *parts, gint64 goal)
+static int
+compare_tops (gconstpointer a, gconstpointer b)
 {
-  guint open = 0;
+  const GememPart *x = *(GememPart *const *) a, *y = *(GememPart *const *) b;
+
+  if (x->base + x->top != y->base + y->top)
+    return x->base + x->top > y->base + y->top ? -1 : 1;
+  return x < y ? -1 : x > y; /* of one array */
+}
+
+/* The parts above @goal, the highest first. */
+static GPtrArray *
+find_open (const GArray *parts, gint64 goal)
+{
+  GPtrArray *open = g_ptr_array_new ();
 
   for (guint i = 0; i < parts->len; i++)
-    open += g_array_index (parts, GememPart, i).top
-            > goal - g_array_index (parts, GememPart, i).base;
+    {
+      GememPart *part = &g_array_index (parts, GememPart, i);
+
+      if (part->top > goal - part->base)
+        g_ptr_array_add (open, part);
+    }
+  g_ptr_array_sort (open, compare_tops);
   return open;
+}
+
+/* Whether corner search can answer for all of them. */
+static gboolean
+are_searchable (const GPtrArray *parts)
+{
+  for (guint i = 0; i < parts->len; i++)
+    if (!is_searchable (parts->pdata[i]))
+      return FALSE;
+  return TRUE;
 }
 
 void
@@ -128,20 +171,19 @@ gemem_parts_search (GArray *parts, gint64 least, gint64 top, GememSearchKind kin
                     GememEffort *effort)
 {
   const gint64 goal = MAX (least, gemem_parts_bound (parts));
-  guint open = count_open (parts, goal);
+  g_autoptr (GPtrArray) open = find_open (parts, goal);
 
-  for (guint i = 0; i < parts->len && gemem_stop_reason (effort->stop) == NULL; i++)
+  if (kind == GEMEM_SEARCH_GOAL && !are_searchable (open))
+    return;
+  for (guint i = 0; i < open->len && gemem_stop_reason (effort->stop) == NULL; i++)
     {
-      GememPart *part = &g_array_index (parts, GememPart, i);
-      GememEffort own = { effort->steps / MAX (open, 1), effort->stop };
+      GememPart *part = open->pdata[i];
+      GememEffort own = { effort->steps / (open->len - i), effort->stop };
       const guint64 given = own.steps;
 
-      if (part->top <= goal - part->base)
-        continue;
-      open--;
-      if (kind == GEMEM_SEARCH_LESS)
-        search_less (part, goal - part->base, top - part->base, &own);
-      else if (is_searchable (part) && given > 0)
+      if (kind != GEMEM_SEARCH_GOAL)
+        search_less (part, goal - part->base, top - part->base, kind, &own);
+      else if (given > 0)
         search_part (part, goal - part->base, top - part->base, kind, &own);
       effort->steps -= given - own.steps;
     }

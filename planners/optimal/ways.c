@@ -226,7 +226,8 @@ search_way (Ways *ways, guint i, GememSearchKind kind, guint64 steps, GememEffor
 }
 
 /* Whether the goal can be reached takes two thirds of the steps or a little more, a third for the boxes as they are, which come last; each
- * way is tried with few steps before one is with many.  How far down it goes, what is left, without joined boxes that have done no better so far. */
+ * way is tried with few steps before one is with many.  How far down it goes, what is left, without what has done
+ * worse so far: joined boxes; many as they are. */
 static void
 search_once (Ways *ways, GememEffort *effort)
 {
@@ -241,12 +242,12 @@ search_once (Ways *ways, GememEffort *effort)
                                        : 2),
                   effort);
   for (guint i = ways->n; i-- > 0;)
-    if (i == 0 || is_promising (ways, i))
+    if (i == 0 ? !is_joined_best (ways) : is_promising (ways, i))
       search_way (ways, i, GEMEM_SEARCH_LESS,
                   effort->steps
-                      / (ways->boxes.n <= MANY ? i + 1
-                         : i > 0               ? 2
-                                               : 1),
+                      / (ways->boxes.n <= MANY             ? i + 1
+                         : i > 0 && !is_joined_best (ways) ? 2
+                                                           : 1),
                   effort);
 }
 

@@ -23,7 +23,7 @@ static const GOptionEntry entries[] = {
   { "capacity", 0, 0, G_OPTION_ARG_STRING, &capacity, "Its memory, e.g. 16GiB", "SIZE" },
   { "for", 0, 0, G_OPTION_ARG_STRING, &system_name,
     "Whose allocator the program would have (default: the one that made the recording)",
-    "pytorch|torch-npu|tensorflow|paddle|ge|rmm|cupy|any" },
+    "pytorch|torch-npu|tensorflow|jax|paddle|ge|rmm|cupy|any" },
   { "details", 0, 0, G_OPTION_ARG_NONE, &details,
     "Also all lines to paste, what was tried, who holds the memory, what lies idle", NULL },
   { "all", 0, 0, G_OPTION_ARG_NONE, &all,

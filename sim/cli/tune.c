@@ -25,7 +25,7 @@ static const GOptionEntry entries[] = {
     "NAME:KEY=A|B,..." },
   { "for", 0, 0, G_OPTION_ARG_STRING, &system_name,
     "Whose allocator the program would have (default: the one that made the recording)",
-    "pytorch|torch-npu|tensorflow|paddle|ge|rmm|cupy" },
+    "pytorch|torch-npu|tensorflow|jax|paddle|ge|rmm|cupy" },
   { "objective", 0, 0, G_OPTION_ARG_STRING, &objective,
     "What is to become small (default: needs, the bytes it reserves; least_capacity: the device it "
     "fits "

@@ -70,11 +70,23 @@ round_end (Round *round)
 
 /* ---- whose allocator */
 
+/* JAX has TensorFlow's allocator and reads none of its variables. */
+static gboolean
+is_of_jax (const GememTraceInfo *info)
+{
+  return g_strcmp0 (gemem_trace_info_said (info, GEMEM_TRACE_FRAMEWORK), GEMEM_TRACE_FRAMEWORK_JAX)
+             == 0
+         || (info->allocator == NULL && gemem_trace_info_came_from (info, "pprof"));
+}
+
 static gboolean
 choose_allocator (GememAdvice *advice, const GememAdviceQuestion *question, GError **error)
 {
   const char *system = g_strcmp0 (question->system, "any") == 0 ? NULL : question->system;
   const GememForm *form;
+
+  if (system == NULL && is_of_jax (gemem_held_info (advice->held)))
+    system = "jax";
 
   advice->spec = gemem_recorder_choose (
       gemem_held_info (advice->held), gemem_recorder_is_host (question->ordinals),

@@ -158,7 +158,8 @@ is_all_there (const GememAdvice *advice)
 static gboolean
 runs_on_cuda (const GememAdvice *advice)
 {
-  static const char *const systems[] = { "pytorch", "tensorflow", "paddle", "rmm", "cupy", NULL };
+  static const char *const systems[] = { "pytorch", "tensorflow", "jax", "paddle",
+                                         "rmm",     "cupy",       NULL };
 
   return advice->system != NULL && g_strv_contains (systems, advice->system);
 }

@@ -439,4 +439,36 @@ EOF
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" mixed.py; events out.gmt >with
 run 0 env GEMEM_DRY_ZEROS=1 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" mixed.py; events out.gmt >without
 check 'the same requests and frees' cmp with without; check 'which are many' test "$(wc -l <with)" -gt 500
+# cuFFT and cuSPARSELt run themselves: workspaces as an H100 gave them, and half of the numbers with two bits for each
+cat >sizes.py <<'EOF'
+import torch
+from torch.sparse import SparseSemiStructuredTensorCUSPARSELT as Sparse
+
+kept = torch.arange(5, device="cuda")
+torch.cuda.memory._record_memory_history(context=None)
+seen = 0
+def sizes(*what):
+    global seen
+    torch.cuda.synchronize()
+    made = [event["size"] for event in torch.cuda.memory._snapshot()["device_traces"][0] if event["action"] == "alloc"]
+    print(*what, made[seen:], flush=True)
+    seen = len(made)
+x = torch.zeros(256, 65536, dtype=torch.complex64, device="cuda")
+torch.fft.fft(x)
+sizes("power of two")
+x = torch.zeros(64, 1000003, device="cuda")
+torch.fft.rfft(x)
+sizes("prime")
+x = torch.zeros(4096, 4096, dtype=torch.half, device="cuda")
+Sparse.from_dense(x)
+sizes("half of", x.nbytes)
+print("kept", kept.tolist())
+EOF
+run 0 gemem-dry-run --gpu h100 "$GEMEM_TORCH_2_11" sizes.py
+says out '^power of two \[40, 134217728, 134217728, 134217728\]$'
+says out '^prime \[256000768, 256001024, 1292802816\]$'
+says out '^half of 33554432 \[33554432, 18874368'
+says out '^kept \[0, 1, 2, 3, 4\]$'
+says err '^  libraries .*libcufft\.so\.12, .*libcusparseLt\.so\.0'
+lacks err '^  unknown '
 done_testing

@@ -116,6 +116,7 @@ run 2 gemem-sim convert -q odd.txt odd.gmt.gz; says err 'odd\.gmt\.gz: the name 
 # ---- pprof itself reads them: Go's (Debian: golang-go), or the one that GEMEM_PPROF names
 pprof=${GEMEM_PPROF:-}
 [ -n "$pprof" ] || { command -v go >/dev/null && pprof='go tool pprof'; } || { command -v pprof >/dev/null && pprof --help 2>&1 | grep -q sample_index && pprof=pprof; }
+run 0 gemem-sim convert -q "$GEMEM_SRCDIR/traces/recorded/gpt2-train-stacks.gmt" jax.prof; run 3 gemem-sim jax.prof; says out "^It cannot be told"; lacks out export # as of JAX, which reads none of TensorFlow's variables
 if [ -n "$pprof" ]; then
   stacks=$GEMEM_SRCDIR/traces/recorded/gpt2-train-stacks.gmt
   run 0 gemem-sim convert -q "$stacks" stacks.prof; total=$(gemem-sim info stacks.prof --by=line | sed -n 's/^device 0: .*(\([0-9]*\) bytes).*/\1/p')

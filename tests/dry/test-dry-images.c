@@ -214,6 +214,63 @@ test_ptx (void)
   gemem_dry_image_forget (image);
 }
 
+/* ---- PTX that is compiled */
+
+static guint compilations;
+
+/* A compiler whose code for an sm_80 is that of a file, and that knows no other GPU. */
+static guint8 *
+compile (const char *ptx, int sm, gsize *size)
+{
+  File file;
+
+  compilations++;
+  g_assert_nonnull (strstr (ptx, ".entry plain"));
+  if (sm != 80)
+    return NULL;
+  file_read (&file, "sm_80.cubin");
+  *size = file.size;
+  return (guint8 *) file.bytes;
+}
+
+static void
+test_compiled (void)
+{
+  const void *image, *unknown, *uncompiled, *code;
+  File ptx, cubin;
+
+  file_read (&ptx, "kernels.ptx");
+  file_read (&cubin, "sm_80.cubin");
+  uncompiled = gemem_dry_image_load (ptx.bytes, ptx.size, 80); /* before there is a compiler */
+  gemem_dry_set_compiler (compile);
+  image = gemem_dry_image_load (ptx.bytes, ptx.size, 80);
+  unknown = gemem_dry_image_load (ptx.bytes, ptx.size, 90);
+  code = gemem_dry_image_load (cubin.bytes, cubin.size, 80);
+  g_assert_cmpint (gemem_dry_kernel (image, "plain", 80)->registers, ==, 0);
+  g_assert_cmpuint (compilations, ==, 0); /* nobody has asked */
+  for (guint i = 0; i < 2; i++)
+    {
+      g_assert_cmpint (gemem_dry_kernel_compiled (image, "plain", 80)->registers, ==, 12);
+      g_assert_null (gemem_dry_kernel_compiled (image, "absent", 80));
+      g_assert_cmpuint (compilations, ==, 1);
+    }
+  for (guint i = 0; i < 2; i++)
+    {
+      g_assert_null (gemem_dry_kernel_compiled (unknown, "plain", 90));
+      g_assert_cmpuint (compilations, ==, 2);
+    }
+  g_assert_null (gemem_dry_kernel_compiled (uncompiled, "plain", 80));
+  g_assert_null (gemem_dry_kernel_compiled (code, "plain", 80)); /* it is no PTX */
+  g_assert_cmpuint (compilations, ==, 2);
+  gemem_dry_set_compiler (NULL);
+  gemem_dry_image_forget (image);
+  gemem_dry_image_forget (unknown);
+  gemem_dry_image_forget (uncompiled);
+  gemem_dry_image_forget (code);
+  g_free (ptx.bytes);
+  g_free (cubin.bytes);
+}
+
 /* What the code made by nvcc registers: a wrapper, read at the first question and not before. */
 static void
 test_wrapper (void)
@@ -605,6 +662,7 @@ main (int argc, char **argv)
   g_test_add_func ("/dry-images/figures", test_figures);
   g_test_add_func ("/dry-images/symbols", test_symbols);
   g_test_add_func ("/dry-images/ptx", test_ptx);
+  g_test_add_func ("/dry-images/compiled", test_compiled);
   g_test_add_func ("/dry-images/wrapper", test_wrapper);
   g_test_add_func ("/dry-images/truncated", test_truncated);
   g_test_add_func ("/dry-images/flipped", test_flipped);

@@ -270,7 +270,8 @@ test_instead (void)
   g_autoptr (GPtrArray)
       growth = gemem_candidates_single (&gemem_paddle_auto_growth_class, "paddle", NULL);
   g_autoptr (GPtrArray)
-      cuda = gemem_candidates_single (&gemem_cuda_async_class, "tensorflow", NULL);
+      cuda = gemem_candidates_single (&gemem_cuda_async_class, "tensorflow", NULL),
+      jax = gemem_candidates_single (&gemem_tf_bfc_class, "jax", NULL);
 
   g_assert_nonnull (
       find_line (buddy, "export FLAGS_allocator_strategy=auto_growth "
@@ -278,6 +279,7 @@ test_instead (void)
   g_assert_null (find_line (buddy, "export FLAGS_free_idle_chunk=true"));
   g_assert_nonnull (find_line (growth, "export FLAGS_free_idle_chunk=true"));
   g_assert_cmpuint (cuda->len, ==, 0); /* no line takes TF_GPU_ALLOCATOR back */
+  g_assert_cmpuint (jax->len, ==, 0);  /* which does not read it */
 }
 
 /* ---- the verdict */
