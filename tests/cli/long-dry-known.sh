@@ -162,7 +162,7 @@ print("solved", torch.linalg.solve(a, a)[0, 0].item(), a[0, 0].item())  # begins
 EOF
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" void.py
 says out '^compiled 0 4$'; says out '^solved 0\.0 4\.0$'
-says out '^places 0$'; says out '^data 0$'; says out '^foreach 0$'; says out '^inference \[3, 9, 9, 3, 3\]$'; says err '^  numbers +4 .*void\.py:10 .*void\.py:17 .*void\.py:3 .*void\.py:6'
+says out '^places 7$'; says out '^data 0$'; says out '^foreach 0$'; says out '^inference \[3, 9, 9, 3, 3\]$'; says err '^  numbers +3 .*void\.py:10 .*void\.py:17 .*void\.py:6'
 
 # the generator's numbers: between ends, in other types, written in place
 cat >generator.py <<'EOF'
