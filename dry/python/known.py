@@ -836,7 +836,8 @@ class Known(object):
         weak, node, _, since, _ = entry
         if node is None or weak.expired():
             return False
-        return self.foreign.value == since or not self.is_foreign(storage.data_ptr(), storage.nbytes(), since, node.meta[3] in self.whole)
+        whole = node.meta is not None and node.meta[3] in self.whole
+        return self.foreign.value == since or not self.is_foreign(storage.data_ptr(), storage.nbytes(), since, whole)
 
     def only_read(self, kernel, args):
         """What is known of the tensors among ARGS that KERNEL reads and does not write: keys and entries."""
