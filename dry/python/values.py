@@ -404,7 +404,10 @@ class Values(object):
             return
         follows.give(address, size)
         if follows.assumed and follows.bytes is not None:
-            self.tell_read(address, size, "number", follows.memory.element_size(), stack, [], follows.memory.is_floating_point())
+            read = follows.memory
+            real = read.is_floating_point()
+            counts = not real or bool(((read == read.round()) & (read.abs() >= 2)).any())  # a mean of truth values (accuracy) is no size
+            self.tell_read(address, size, "number" if counts else "value", read.element_size(), stack, [], real)
 
     def tell_read(self, address, size, kind, each, stack, operators, real=False):
         """A place that nothing is known of: an operator that reads a size, a program that reads integers or truth values, or another value.  REAL: integers of such a type."""

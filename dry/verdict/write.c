@@ -387,7 +387,8 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
   append_counts (out, "not written", "calls failed, because the function does not exist here",
                  verdict->missing);
   append_counts (out, "left out", "calls without effect on memory", verdict->harmless);
-  append_counts (out, "values", "values were read from the GPU, as zero (--value chooses others)",
+  append_counts (out, "values",
+                 "values were read from the GPU, as zero or drawn (--value chooses others)",
                  verdict->values);
   append_counts (out, "numbers",
                  "integers were read from the GPU, as zero or drawn (--value chooses others)",
