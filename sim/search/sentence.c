@@ -204,6 +204,15 @@ ends_at_failure (const GememAdvice *advice)
          && advice->now->after_recorded_oom == 0;
 }
 
+/* What others held of the device at the first failure: the context, libraries, other processes. */
+static guint64
+held_by_others (const GememResult *now)
+{
+  const GememOom *oom = gemem_result_first_oom (now);
+
+  return oom != NULL ? now->capacity - MIN (oom->reserved + oom->device_free, now->capacity) : 0;
+}
+
 /* What a device would have to have. */
 static void
 append_enough (GString *out, const GememAdvice *advice)
@@ -213,7 +222,7 @@ append_enough (GString *out, const GememAdvice *advice)
 
   if (advice->need == 0)
     return;
-  gemem_format_size (need, advice->need);
+  gemem_format_size (need, advice->need + (advice->limited ? 0 : held_by_others (advice->now)));
   if (gemem_advice_grows (advice))
     g_string_append_printf (out, " It needs a %s of %s so far, and more with each step.", what,
                             need);

@@ -37,6 +37,22 @@ says out '^the program went on without: peaks and least capacity are lower bound
 run 0 gemem-sim compare -v went-on.txt -a direct -a pytorch-caching:memory_limit=400MiB
 says out 'when recorded \(300\.0 MiB, event 3\); served by direct$'
 
+# ---- what others held of the device is counted in the one that would do
+cat >others.txt <<'EOF'
+# gemem-trace: 2
+# flags: has-addresses,has-segments
+# allocator: "pytorch-caching"
+# settings: "version=2.11"
+# device: "capacity=180MiB"
+segment-alloc size=34MiB addr=0x100000000000
+alloc 1 size=34MiB addr=0x100000000000
+device-limit size=51.7MiB
+oom size=32MiB free=17.7MiB
+device-limit
+# end: 5
+EOF
+run 4 gemem-sim others.txt; says out 'truly too little \(34\.00 MiB in use'; says out 'Up to there it needs a device of 194\.3 MiB\.$'
+
 # ---- files
 run 0 gemem-sim replay went-on.txt -a direct --format json
 for field in '"recorded_ooms": 1' '"recorded_ooms_served": 1' '"recorded_oom_size": 314572800' '"recorded_oom_seq": 3' '"after_recorded_oom": 1'; do says out "$field,$"; done
