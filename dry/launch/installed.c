@@ -105,7 +105,7 @@ has_runtime (const GememDryElf *elf)
   gsize size;
   const char *constants = gemem_dry_elf_section (elf, ".rodata", &size);
 
-  return constants == NULL || memmem (constants, size, A_NAME, sizeof A_NAME) != NULL;
+  return constants != NULL && memmem (constants, size, A_NAME, sizeof A_NAME) != NULL;
 }
 
 /* Whether the calls of @elf to CUDA's runtime, if any, reach the dry run's. */

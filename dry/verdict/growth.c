@@ -22,12 +22,12 @@ gemem_library_find_growth (const DryOptions *options, DryFinding *found, GError 
                       .ooms = found->ooms + found->refused };
   GememTraceReader *reader = gemem_library_trace_open (found->path, error);
   g_autoptr (GememHeld) held = reader != NULL ? gemem_held_new (reader, error) : NULL;
-  GememAdvice advice = { .now = &now, .system = "any" };
+  const gboolean torch = found->model != NULL && g_str_has_prefix (found->model, "pytorch");
+  g_autofree char *system = g_strdup (torch ? "pytorch" : "any");
+  GememAdvice advice = { .now = &now, .system = system };
 
   if (held == NULL)
     return FALSE;
-  if (found->model != NULL && g_str_has_prefix (found->model, "pytorch"))
-    advice.system = "pytorch";
   advice.growth = gemem_growth_find (held, found->device);
   if (gemem_advice_grows (&advice))
     {

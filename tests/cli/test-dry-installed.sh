@@ -203,10 +203,33 @@ run 0 gemem-dry-run --context 0 ./measures plain; says out '^0 [0-9]* 0$'; says 
 # One with kernels, and a runtime that is not known.
 library unknown libcudnn.so.9 '#include <dlfcn.h>
 __attribute__ ((section (".nv_fatbin"))) int image = 1;
+const char *cudaGetErrorName (int error) { return "cudaErrorMemoryAllocation"; }
 int cudnnCreate (void **handle) { return dlsym (0, "cudaMalloc") != 0; }
 int cudnnGetConvolutionForwardWorkspaceSize (void *h, void *x, void *w, void *c, void *y, int a, unsigned long *size) { *size = 12345; return 0; }'
 "$cc" -o program program.c unknown/libcudnn.so.9 fake/libcudart.so.12 -Wl,-rpath,"$PWD/unknown"
 run 0 gemem-dry-run ./program; says out '^0 0 0 0$'; says err "^  note +libcudnn\.so\.9 is installed and does not run: the version of CUDA's runtime that is linked into it is not known$"
+
+# One with kernels, and no runtime: it calls the driver itself, as cuFFT does.
+library driver libcufft.so.12 '__attribute__ ((section (".nv_fatbin"))) int image = 1;
+int cuInit (unsigned);
+int cufftCreate (int *plan) { *plan = 7; return cuInit (0); }
+int cufftGetSize (int plan, unsigned long *size) { *size = 4321 * (plan == 7); return 0; }' -Wl,--allow-shlib-undefined
+cat >plans.c <<'END'
+#include <stdio.h>
+int cufftCreate (int *), cufftGetSize (int, unsigned long *), cudaMalloc (void **, unsigned long);
+int main (void)
+{
+  int plan = 0, made = cufftCreate (&plan);
+  unsigned long size = 1;
+  void *memory;
+  cufftGetSize (plan, &size);
+  printf ("%d %lu %d\n", made, size, cudaMalloc (&memory, 1000 + size));
+  return 0;
+}
+END
+"$cc" -o plans plans.c driver/libcufft.so.12 fake/libcudart.so.12 -Wl,-rpath,"$PWD/driver" -Wl,--allow-shlib-undefined
+run 0 gemem-dry-run ./plans; says out '^0 4321 0$'; says err '^  libraries +libcufft\.so\.12 ran as installed'; says err '^  h100 +fits: '
+run 0 gemem-dry-run --stand-ins ./plans; says out '^0 0 0$'; says err '^  workspaces +1 sizes .*cufftGetSize 0\.\.unknown$'
 
 # ---- CUDA's runtime in a program that was stripped
 static=${CUDA_HOME:-/usr/local/cuda}/lib64/libcudart_static.a
