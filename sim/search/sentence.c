@@ -204,13 +204,16 @@ ends_at_failure (const GememAdvice *advice)
          && advice->now->after_recorded_oom == 0;
 }
 
-/* What others held of the device at the first failure: the context, libraries, other processes. */
+/* What others held of the recorded device at the first failure: the context, libraries, other processes. */
 static guint64
-held_by_others (const GememResult *now)
+held_by_others (const GememAdvice *advice)
 {
+  const GememResult *now = advice->now;
   const GememOom *oom = gemem_result_first_oom (now);
 
-  return oom != NULL ? now->capacity - MIN (oom->reserved + oom->device_free, now->capacity) : 0;
+  if (oom == NULL || advice->device != NULL || advice->limited)
+    return 0;
+  return now->capacity - MIN (oom->reserved + oom->device_free, now->capacity);
 }
 
 /* What a device would have to have. */
@@ -222,7 +225,7 @@ append_enough (GString *out, const GememAdvice *advice)
 
   if (advice->need == 0)
     return;
-  gemem_format_size (need, advice->need + (advice->limited ? 0 : held_by_others (advice->now)));
+  gemem_format_size (need, advice->need + held_by_others (advice));
   if (gemem_advice_grows (advice))
     g_string_append_printf (out, " It needs a %s of %s so far, and more with each step.", what,
                             need);
