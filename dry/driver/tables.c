@@ -1,6 +1,6 @@
 /* tables.c - see tables.h.
  *
- * cuBLASLt 13.1 and cuFFT 11.4 to 12.5 keep under the number of a context what belongs to it.
+ * cuBLASLt 13.1 and cuFFT 11.3.3, 12.0 and 12.3 keep under the number of a context what belongs to it.
  */
 #include "config.h"
 
