@@ -64,7 +64,7 @@ def _leave_uncompiled(torch):
     import types
 
     functions = [one for one in gc.get_objects() if type(one) is types.FunctionType]
-    codes = [one.__code__ for one in functions if one.__globals__.get("__name__", "").startswith("_gemem_")]
+    codes = [one.__code__ for one in functions if one.__globals__.get("__name__", "").startswith("_gemem.")]
     while codes:
         code = codes.pop()
         skip(code)

@@ -297,7 +297,7 @@ class Values(object):
             return
         self.library.gemem_dry_on_value(None)
         self.library.gemem_dry_on_block(None)
-        for place, times in self.places.items():
+        for place, times in list(self.places.items()):  # daemons may still read
             if times > 1:
                 note("times", "%d %s %s" % ((times,) + place))
         if self.last:

@@ -874,3 +874,9 @@ def lists_of_sparse():
     a = torch.sparse_coo_tensor((x[:8] % 5).view(2, 4), torch.ones(4, device=dev), (5, 5)).coalesce()
     torch._foreach_mul_([a], 2.0)
     return a._nnz(), [one._nnz() for one in torch._foreach_mul([a, a], 2.0)]
+
+
+@case
+def whole_numbers_multiplied():
+    y = x[:6] % 5
+    return torch.addr((y > 1).view(1, 6), y[:1] > -1, y > 2).tolist(), torch.addr(y.view(1, 6), y[:1], y).tolist(), y.lcm(y + 1).tolist()
