@@ -2,7 +2,7 @@
 
 Why: apart from how nodes are made (known_nodes.py), since this runs when a value is read only, in whatever thread that is.
 
-Invariants: one thread computes at a time.  What is computed is kept, and what it was computed from is let go.  What PyTorch's operators of the host refuse is lost for good.
+Invariants: one thread computes at a time.  What is computed is kept, and what it was computed from is dropped.  What PyTorch's operators of the host refuse is lost for good.
 """
 import contextlib
 import warnings
