@@ -1,9 +1,9 @@
-"""operators.py - PyTorch's own samples of its operators, run on the host or on the GPU of a dry run: no operator ends by gemem, and what follows from the host is what it is there.
+"""operators.py - PyTorch's own samples of its operators, modules and optimizers, run on the host or on the GPU of a dry run: no operator ends by gemem, and what follows from the host is what it is there.
 
     operators.py DEVICE             one line of JSON for each sample: its name, what came of it, forwards and backwards
     operators.py WANTED GOT         compares two such lists; prints what differs, and how many are equal
 
-PyTorch tests itself with these samples (torch.testing, in its wheel), of which here are the first ones of each operator, in three types.  They are made on the host, and
+PyTorch tests itself with these samples (torch.testing, in its wheel), of which here are the first ones of each operator, in three types, and of each module and optimizer.  They are made on the host, and
 moved.  Results are compared by their shapes, integers and truth values of samples without real numbers by what they are.  Left out is what a generator draws and what nobody
 has written; and what PyTorch's own code for CUDA refuses, which it does here as on a GPU.
 """
@@ -14,14 +14,16 @@ import warnings
 
 FEW = 4  # samples
 _DRAWN = re.compile(r"(new_)?empty.*|rand.*|normal.*|geometric.*|multinomial.*|bernoulli.*|.*dropout.*|cauchy|exponential|log_normal|uniform|.*fractional_max_pool.*|.*rrelu.*")
-_REFUSED = re.compile(r"not implemented for|not supported|Could not run|expected tensor_indices_or_sections|out of bounds for storage|not available")
+_REFUSED = re.compile(r"not implemented for|not supported|Could not run|expected tensor_indices_or_sections|out of bounds for storage|not available|only be called in training mode")
 _UNKNOWN = re.compile(r"_chunk_cat.*|fill|as_strided_partial_views.*")  # read zero: nothing is known of their results
-_OTHERS = re.compile(r".*native_batch_norm.*|lu|linalg_l.*|linalg_matrix_rank.*|linalg_pinv.*|svd_lowrank|pca_lowrank")  # of CUDA another result, or of real numbers
+_OTHERS = re.compile(r"LBFGS|.*native_batch_norm.*|lu|linalg_l.*|linalg_matrix_rank.*|linalg_pinv.*|svd_lowrank|pca_lowrank")  # of CUDA another result, or of real numbers
 
 
 def run(device):
     import torch
     from torch.testing._internal.common_methods_invocations import op_db
+    from torch.testing._internal.common_modules import module_db
+    from torch.testing._internal.common_optimizers import optim_db
     from torch.utils._pytree import tree_leaves, tree_map
 
     def move(one):
@@ -50,6 +52,46 @@ def run(device):
         result = op(inputs[0], *inputs[1], **inputs[2])
         return tree_map(describe, result), backwards(result, inputs) if real else None
 
+    def tell(name, what, i, function, *facts):
+        try:
+            came = function(*facts)
+        except Exception as error:
+            came = "error: %s: %s" % (type(error).__name__, error)
+        print(json.dumps([name, what, i, came], default=str), flush=True)
+
+    def run_module(kind, sample, training):
+        made, given = sample.constructor_input, sample.forward_input
+        module = kind(*made.args, **made.kwargs).to(device).train(training)
+        if given is None:
+            return None
+        inputs = tree_map(move, (given.args, given.kwargs))
+        result = module(*inputs[0], **inputs[1])
+        return tree_map(describe, result), backwards(result, list(module.parameters()))
+
+    def run_optimizer(kind, options):
+        model = torch.nn.Linear(6, 6).to(device)
+        optimizer = kind(model.parameters(), **tree_map(move, dict(options)))
+
+        def closure():
+            optimizer.zero_grad()
+            loss = model(torch.ones(2, 6, device=device)).pow(2).sum()
+            loss.backward()
+            return loss
+
+        for _ in range(3):
+            optimizer.step(closure)
+        return tree_map(lambda one: describe(one) if isinstance(one, torch.Tensor) else type(one).__name__, optimizer.state_dict()["state"])
+
+    for info in module_db:
+        for training in (True, False):
+            torch.manual_seed(0)
+            samples = info.module_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=True, training=training)
+            for i, sample in enumerate(samples[:FEW]):
+                tell(info.name, "training" if training else "evaluation", i, run_module, info.module_cls, sample, training)
+    for info in optim_db:
+        for i, sample in enumerate(info.optim_inputs_func(device="cpu")):
+            for foreach in (None, False)[: 1 + ("foreach" in info.supported_impls)]:
+                tell(info.optim_cls.__name__, "lists" if foreach is None else "one by one", i, run_optimizer, info.optim_cls, dict(sample.kwargs, **{} if foreach is None else {"foreach": foreach}))
     for k, op in enumerate(op_db):
         for dtype in (torch.float32, torch.int64, torch.bool):
             if dtype not in op.dtypes:
@@ -60,11 +102,7 @@ def run(device):
             except Exception:  # those of some operators want other packages
                 continue
             for i, sample in enumerate(samples[:FEW]):
-                try:
-                    came = outcome(op, sample, dtype == torch.float32)
-                except Exception as error:
-                    came = "error: %s: %s" % (type(error).__name__, error)
-                print(json.dumps([op.formatted_name, str(dtype), i, came], default=str), flush=True)
+                tell(op.formatted_name, str(dtype), i, outcome, op, sample, dtype == torch.float32)
 
 
 def compare(wanted, got):
