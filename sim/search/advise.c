@@ -282,7 +282,7 @@ too_small (const GememAdvice *advice)
 
   return advice->limited || advice->device_assumed || oom == NULL
              ? 0
-             : oom->reserved + oom->device_free + gemem_advice_others (advice);
+             : oom->reserved + oom->device_free + gemem_result_others (advice->now);
 }
 
 /* The second round: every setting by itself, and beside them what only informs. */
@@ -328,8 +328,8 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
     take_other (advice, round.results[i]);
   if (least && (result = round.results[n + others->len]) != NULL
       && result->least_capacity != G_MAXUINT64
-      && result->least_capacity > gemem_advice_others (advice))
-    advice->need = result->least_capacity - gemem_advice_others (advice);
+      && result->least_capacity > gemem_result_others (advice->now))
+    advice->need = result->least_capacity - gemem_result_others (advice->now);
   if (anew && (result = round.results[n + others->len + least]) != NULL
       && gemem_result_is_proof (result))
     advice->anew = result->peak_reserved;

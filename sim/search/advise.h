@@ -126,9 +126,6 @@ gboolean gemem_advice_is_middle (const GememAdvice *advice);
 /* Whether the replay on the recorded device decides in part otherwise than the recording: which request fails, and
  * what would need less, may then not be the program's. */
 gboolean gemem_advice_parts (const GememAdvice *advice);
-/* Bytes of the device that others hold all the time, as recordings of dry runs count the driver's context; no part of what the
- * program needs. */
-guint64 gemem_advice_others (const GememAdvice *advice);
 /* What @need bytes leave of the device for the driver's context and kernels, if that may be too little and was not
  * counted; else G_MAXUINT64. */
 guint64 gemem_advice_left (const GememAdvice *advice, guint64 need);

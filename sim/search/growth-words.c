@@ -39,7 +39,7 @@ in_use (const GememAdvice *advice)
 guint64
 gemem_advice_steps_left (const GememAdvice *advice, guint64 need)
 {
-  const guint64 capacity = advice->now->capacity, taken = need + gemem_advice_others (advice);
+  const guint64 capacity = advice->now->capacity, taken = need + gemem_result_others (advice->now);
 
   return (capacity - MIN (taken, capacity)) / advice->growth->step_bytes;
 }

@@ -144,21 +144,12 @@ doubt_replay (GememAdvice *advice, const GememAdviceQuestion *question)
   advice->verdict = GEMEM_ADVICE_UNKNOWN;
 }
 
-guint64
-gemem_advice_others (const GememAdvice *advice)
-{
-  const char *others = gemem_settings_value (advice->now->device_settings, "reserved_by_others");
-  guint64 bytes = 0;
-
-  return others != NULL && gemem_parse_size (others, 1, 0, &bytes, NULL) ? bytes : 0;
-}
-
 /* Whether nothing that others take of the device that was asked for is counted, as recordings of dry runs count it. */
 static gboolean
 is_all_there (const GememAdvice *advice)
 {
   return advice->device != NULL && advice->now->device_ordinal != GEMEM_DEVICE_HOST
-         && gemem_advice_others (advice) == 0;
+         && gemem_result_others (advice->now) == 0;
 }
 
 static gboolean

@@ -214,7 +214,7 @@ held_by_others (const GememAdvice *advice)
   if (advice->limited)
     return 0;
   if (oom == NULL || advice->device != NULL)
-    return gemem_advice_others (advice);
+    return gemem_result_others (advice->now);
   return now->capacity - MIN (oom->reserved + oom->device_free, now->capacity);
 }
 
