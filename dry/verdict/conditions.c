@@ -39,9 +39,8 @@ add_conditions (GememTraceInfo *info, const DryVerdict *verdict, const char *pat
                                found->refused_by);
     }
   if (gemem_library_said_no (verdict))
-    gemem_trace_info_note (info, GEMEM_TRACE_ONLY_IF,
-                           "%s goes on with the memory with which it did not: %s",
-                           verdict->refusal_kind->who, verdict->refusal);
+    gemem_trace_info_note (info, GEMEM_TRACE_ONLY_IF, "%s goes on where it refused to (%s)",
+                           verdict->refusal_kind->who, verdict->refusal_kind->title);
   add_all (info, verdict->only_if, NULL);
   for (guint i = 0; i < verdict->findings->len; i++)
     {
