@@ -22,6 +22,7 @@ left out, as if all ranks held the same.
 import ctypes
 import datetime
 import functools
+import inspect
 import io
 import os
 import pickle
@@ -202,8 +203,11 @@ class _Objects(object):
         _replace(c10d, "barrier", self.barrier)
 
     def choose(self, ours, theirs):
+        place = list(inspect.signature(theirs).parameters).index("group")
+
         def function(*arguments, **options):
-            on_gpu = self.distributed.is_initialized() and "nccl" in str(self.distributed.get_backend(options.get("group")))
+            group = arguments[place] if len(arguments) > place else options.get("group")
+            on_gpu = self.distributed.is_initialized() and "nccl" in str(self.distributed.get_backend(group))
             return (ours if on_gpu else theirs)(*arguments, **options)
 
         return function

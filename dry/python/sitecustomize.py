@@ -41,14 +41,13 @@ def _find_libraries():
 
 
 def _load(name):
-    """The module NAME that lies beside this one; the folder is no longer searched when the program runs."""
-    import importlib.util
+    """The module NAME that lies beside this one, in a package of its own; the folder is no longer searched when the program runs."""
+    import importlib
 
-    if "_gemem_" + name not in sys.modules:
-        spec = importlib.util.spec_from_file_location("_gemem_" + name, os.path.join(_HERE, name + ".py"))
-        sys.modules["_gemem_" + name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["_gemem_" + name])
-    return sys.modules["_gemem_" + name]
+    if "_gemem" not in sys.modules:
+        sys.modules["_gemem"] = type(sys)("_gemem")
+        sys.modules["_gemem"].__path__ = [_HERE]
+    return importlib.import_module("_gemem." + name)
 
 
 def _leave_uncompiled(torch):
@@ -65,7 +64,7 @@ def _leave_uncompiled(torch):
     import types
 
     functions = [one for one in gc.get_objects() if type(one) is types.FunctionType]
-    codes = [one.__code__ for one in functions if one.__globals__.get("__name__", "").startswith("_gemem_")]
+    codes = [one.__code__ for one in functions if one.__globals__.get("__name__", "").startswith("_gemem.")]
     while codes:
         code = codes.pop()
         skip(code)

@@ -29,7 +29,7 @@ import sys
 import threading
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_ASIDE = (__file__, os.path.join(_HERE, "known.py"), "site-packages/gemem/known.py")  # in no stack
+_ASIDE = (_HERE + os.sep, "site-packages/gemem/known.py")  # with these begin files that are in no stack
 _ASIDE_FROM = ("<frozen", _HERE, os.path.dirname(os.__file__) + os.sep)  # with these begin lines of Python's own modules
 _OTHERS = re.compile(r"(site|dist)-packages|/torchinductor_|/torch_geometric\.")  # lines of packages, and of what these write (gemem_frame_is_program())
 OFTEN = 2000  # reads at one place after which the user is told
@@ -297,7 +297,7 @@ class Values(object):
             return
         self.library.gemem_dry_on_value(None)
         self.library.gemem_dry_on_block(None)
-        for place, times in self.places.items():
+        for place, times in list(self.places.items()):  # daemons may still read
             if times > 1:
                 note("times", "%d %s %s" % ((times,) + place))
         if self.last:
@@ -334,7 +334,7 @@ class Values(object):
         stack = []
         while frame is not None:
             code = frame.f_code
-            if code.co_filename not in _ASIDE:
+            if not code.co_filename.startswith(_ASIDE):
                 stack.append("%s:%d %s" % (code.co_filename, frame.f_lineno, code.co_name))
             frame = frame.f_back
         return stack
@@ -364,8 +364,9 @@ class Values(object):
         if self.known is None:
             try:
                 known.start(torch, lambda assumed: self.count("drawn" if assumed else "computed", self.stack()), tell, _NO_OVERFLOW)
-            except (AttributeError, ImportError, RuntimeError, TypeError, ValueError):
-                return  # a PyTorch without these functions: values read as zero
+            except (AttributeError, ImportError, RuntimeError, TypeError, ValueError) as error:  # a PyTorch without these functions
+                sys.stderr.write("gemem-dry-run: this PyTorch cannot be watched, so values of the GPU read as zero: %s\n" % (error,))
+                return
             self.known = known
 
     def assume(self):

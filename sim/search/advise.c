@@ -274,6 +274,17 @@ placed_by (const GememAllocatorSpec *spec, const char *address)
   return placed;
 }
 
+/* The capacity that refused the program; 0: a limit of its own did. */
+static guint64
+too_small (const GememAdvice *advice)
+{
+  const GememOom *oom = gemem_result_first_oom (advice->now);
+
+  return advice->limited || advice->device_assumed || oom == NULL
+             ? 0
+             : oom->reserved + oom->device_free + gemem_result_others (advice->now);
+}
+
 /* The second round: every setting by itself, and beside them what only informs. */
 static void
 try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal, Tried *tried)
@@ -302,7 +313,12 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
   for (guint i = 0; i < others->len; i++)
     round_add (&round, others->pdata[i], ordinal);
   if (least)
-    round_add (&round, advice->spec, ordinal)->find_capacity = TRUE;
+    {
+      GememJob *job = round_add (&round, advice->spec, ordinal);
+
+      job->find_capacity = TRUE;
+      job->not_in = too_small (advice);
+    }
   if (anew)
     round_add (&round, &alive, ordinal);
   round_run (&round, most_of (advice));
@@ -310,9 +326,10 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
   advice->tried = n - advice->refused - advice->left_out;
   for (guint i = n; i < n + others->len; i++)
     take_other (advice, round.results[i]);
-  if (least && round.results[n + others->len] != NULL
-      && round.results[n + others->len]->least_capacity != G_MAXUINT64)
-    advice->need = round.results[n + others->len]->least_capacity;
+  if (least && (result = round.results[n + others->len]) != NULL
+      && result->least_capacity != G_MAXUINT64
+      && result->least_capacity > gemem_result_others (advice->now))
+    advice->need = result->least_capacity - gemem_result_others (advice->now);
   if (anew && (result = round.results[n + others->len + least]) != NULL
       && gemem_result_is_proof (result))
     advice->anew = result->peak_reserved;

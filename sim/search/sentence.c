@@ -204,15 +204,17 @@ ends_at_failure (const GememAdvice *advice)
          && advice->now->after_recorded_oom == 0;
 }
 
-/* What others held of the recorded device at the first failure: the context, libraries, other processes. */
+/* What others hold of the device, of a recorded one at the first failure: the context, libraries, other processes. */
 static guint64
 held_by_others (const GememAdvice *advice)
 {
   const GememResult *now = advice->now;
   const GememOom *oom = gemem_result_first_oom (now);
 
-  if (oom == NULL || advice->device != NULL || advice->limited)
+  if (advice->limited)
     return 0;
+  if (oom == NULL || advice->device != NULL)
+    return gemem_result_others (advice->now);
   return now->capacity - MIN (oom->reserved + oom->device_free, now->capacity);
 }
 

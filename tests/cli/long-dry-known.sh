@@ -88,6 +88,35 @@ run 0 gemem-dry-run --gpu h100 "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/dry/know
 check 'values as on the host' diff wanted "$out"; check 'which are many' test "$(wc -l <wanted)" -gt 80
 says err '^  h100 +fits:'; says err '^  computed +4[0-9][0-9] '; lacks err '^  (numbers|truths|sizes|drawn) '
 
+# several threads that make tensors and give them other shapes, at once
+cat >threads.py <<'EOF'
+import sys, threading
+import torch
+
+sys.setswitchinterval(1e-6)
+torch.zeros(1, device="cuda")
+last = [0] * 8
+
+
+def work(k):
+    kept = []
+    for i in range(3000):
+        kept.append(torch.arange(3 + i % 5 + k, device="cuda").unsqueeze_(0))
+        if len(kept) > 300:
+            del kept[:200]
+    last[k] = int(kept[-1].max())
+
+
+threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+for one in threads:
+    one.start()
+for one in threads:
+    one.join()
+print("last", last)
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" threads.py
+says out '^last \[6, 7, 8, 9, 10, 11, 12, 13\]$'; lacks err 'Traceback'
+
 # what kernels compute is finite, so that a check of a loss ends no program and leaves out no step; what the host gave it is what it is
 cat >finite.py <<'EOF'
 import torch

@@ -861,3 +861,22 @@ def kept_for_backward():
     with torch.autograd.graph.saved_tensors_hooks(keep, bring):
         torch.ones(5, 4, device=dev, requires_grad=True).index_select(0, rows).sum().backward()
     return seen
+
+
+@case
+def expressions_that_differ_by_one_number():
+    y = x[:64].view(8, 8)
+    return [torch.equal(*pair) for pair in ((y.sum(-1), y.sum(-2)), (y + -1, y + -2), (y.flip(-1), y.flip(-2)), (y + -1, y + -1), (y * 1, y * True))]
+
+
+@case
+def lists_of_sparse():
+    a = torch.sparse_coo_tensor((x[:8] % 5).view(2, 4), torch.ones(4, device=dev), (5, 5)).coalesce()
+    torch._foreach_mul_([a], 2.0)
+    return a._nnz(), [one._nnz() for one in torch._foreach_mul([a, a], 2.0)]
+
+
+@case
+def whole_numbers_multiplied():
+    y = x[:6] % 5
+    return torch.addr((y > 1).view(1, 6), y[:1] > -1, y > 2).tolist(), torch.addr(y.view(1, 6), y[:1], y).tolist(), y.lcm(y + 1).tolist()
