@@ -356,9 +356,8 @@ gemem_paddle_glog (const guint8 *head, gsize size)
 
       stop = memchr (p, '\n', (gsize) (end - p));
       stop = stop != NULL ? stop : end;
-      if (p < stop && *p != '\0' && strchr ("IWEF", *p) != NULL)
-        read_prefix (p, MIN (stop, p + 24), &line);
-      if (line.has_time)
+      read_prefix (p, MIN (stop, p + PREFIX), &line);
+      if (line.has_time && memmem (p, (gsize) (stop - p), ".cc:", 4) != NULL)
         return TRUE;
     }
   return FALSE;
