@@ -1,15 +1,17 @@
 /* large.c - places the few boxes of a large part that matter first, and all others into what they leave free; see parts.h.
  *
- * Why: of many boxes some hundred or thousand take most of the area.  A dive of all of them is disturbed by the others,
- * and local search has a dive of all for each change; alone they are few enough for corner search and windows.  What is
- * small finds a place between them, but for a few boxes: these matter, too, and then all is placed anew.
+ * Why: of many boxes some hundred take most of the area.  A dive of all of them is disturbed by the others, and local search has a
+ * dive of all for each change; alone they are few enough for corner search and windows.
  *
- * The largest are taken by area.  They are searched by themselves; then each of the others, the largest first, gets the lowest
- * place that is free.  What ends too far above the large ones is large from then on.  Many and few are taken in turn, as nobody knows
- * how many matter, each time with twice the steps.
+ * The smallest by area are left out, some of all at a time.  Then columns fall together that only they kept apart, so that of what is
+ * left more fits edge to edge, and is joined (glue.h); and again, level after level, until few boxes are left.  These are searched.
+ * On the way back joints are taken apart, what was left out gets the lowest place that is free (filling.h), the largest first, and
+ * windows (window.c) get the top down again, level after level.  How many to leave out at a time nobody knows: each try has
+ * another share.
  *
  * Invariants: the part's placement is never worse than before; the same steps give the same placement.
- * Cost: O(boxes alive with it) for each box to be filled in; 60 bytes a box, and 4 for each of CROWD cells that it lies in.
+ * Cost: that of glue.h and filling.h for each level, and two copies of its boxes.  Origin: refinement from level to level, as graphs are
+ * cut by METIS (Karypis, Kumar 1998).
  */
 #include "config.h"
 
@@ -17,48 +19,66 @@
 #include <string.h>
 
 #include "planners/optimal/dive.h"
+#include "planners/optimal/filling.h"
+#include "planners/optimal/glue.h"
 #include "planners/optimal/parts.h"
 
 #define ASK 1024        /* boxes, after which it asks whether to go on */
-#define CROWD 4         /* cells that a box lies in, typically */
-#define ROUNDS 8        /* in which boxes that did not fit in become large */
-#define FIRST 20000000  /* steps of the first searches */
 #define DIVE_STEPS 128  /* of each box, as in local.c */
-#define LOOK_STEPS 4    /* of each box that lives when another is filled in */
-#define ABOVE 8         /* what ends 1/2^ABOVE of the goal above the large ones did not fit in */
-#define MOST_LARGE 4096 /* for corner search */
+#define LEVEL_STEPS 256 /* of each box that is left out or joined */
+#define MOST_LEVELS 64
+#define MOST_MOVED 4096 /* boxes of which windows are searched */
+#define SHARE 1024      /* what is kept is a share of so many */
+#define LEAST_KEPT 563
+#define MORE_KEPT 308
+#define NEXT_KEPT 633 /* the golden section: shares are spread evenly, however many there are */
+#define MOST_STEPS 10000000 /* of the searches of a level in the first try, at most */
+#define TRIES 64            /* that the steps should suffice for */
+#define SLOWLY 8            /* tries, after which there are twice as many steps */
 
-/* How many are large at first. */
-static const guint32 counts[] = { 3072, 1024, 384 };
+/* How few boxes are searched first, and how they are joined, in turn. */
+static const struct
+{
+  guint32 few;
+  GememGlueLevel glue;
+} turns[] = { { 512, GEMEM_GLUE_LOOSE },
+              { 128, GEMEM_GLUE_LOOSE },
+              { 512, GEMEM_GLUE_RARE },
+              { 128, GEMEM_GLUE_RARE } };
 
 typedef struct
 {
-  gint64 low, high;
-} Wall;
+  GememBoxes boxes;
+  guint32 *by_area; /* places */
+  GememBoxes kept;  /* the largest of them, `item` is their place */
+  GememGlue *glue;  /* joins those to the boxes of the next level; NULL: they are those */
+} Level;
 
 typedef struct
 {
   GememPart *part;
   gint64 goal;
   GememEffort *effort;
-  guint32 *by_area; /* places of all boxes */
-  guint8 *large;    /* by place: a bit for each of `counts`: it is large then */
-  gint64 *offsets;  /* by place: of the placement at hand */
-  guint32 cell;     /* columns of a cell */
-  GArray **cells;   /* guint32: places of the boxes in it that have an offset */
-  guint32 n_cells;
-  guint32 *seen; /* by place: the last box for which it was looked at */
-  GArray *walls; /* Wall: what lives with that box */
-} Filling;
+  gboolean joins;            /* the boxes have one unit */
+  Level levels[MOST_LEVELS]; /* each coarser than the one before */
+  guint n;
+  guint64 steps; /* of the searches of each */
+} Try;
 
 static gboolean
-is_over (const Filling *filling)
+is_over (const Try *try)
 {
-  return filling->part->top <= filling->goal || filling->effort->steps == 0
-         || gemem_stop_reason (filling->effort->stop) != NULL;
+  return try->part->top <= try->goal || try->effort->steps == 0
+         || gemem_stop_reason (try->effort->stop) != NULL;
 }
 
-/* ---- the large ones */
+static void
+spend (Try *try, guint64 steps)
+{
+  try->effort->steps -= MIN (try->effort->steps, steps);
+}
+
+/* ---- coarser */
 
 typedef struct
 {
@@ -76,52 +96,64 @@ compare_sized (gconstpointer a, gconstpointer b)
   return x->place < y->place ? -1 : x->place > y->place;
 }
 
-static void
-sort_by_area (Filling *filling)
+static guint32 *
+sort_by_area (const GememBoxes *boxes)
 {
-  const GememBoxes *boxes = &filling->part->boxes;
   g_autofree Sized *sized = g_new (Sized, (gsize) boxes->n + 1);
+  guint32 *by_area = g_new (guint32, (gsize) boxes->n + 1);
 
   for (guint32 i = 0; i < boxes->n; i++)
     sized[i] = (Sized){ (double) boxes->boxes[i].size * (double) boxes->boxes[i].life, i };
   qsort (sized, boxes->n, sizeof (Sized), compare_sized);
   for (guint32 i = 0; i < boxes->n; i++)
-    filling->by_area[i] = sized[i].place;
+    by_area[i] = sized[i].place;
+  return by_area;
 }
 
-/* The large boxes of count number @number, in their order, `item` is their place. */
+/* The @n largest boxes of @level, in columns of their own. */
 static GememBoxes
-take_large (const Filling *filling, guint number)
+take_largest (const Level *level, guint32 n)
 {
-  const GememBoxes *all = &filling->part->boxes;
-  GememBoxes large = { NULL, 0, all->columns };
+  GememBoxes kept = { g_new (GememBox, (gsize) n + 1), 0, level->boxes.columns };
 
-  for (guint32 i = 0; i < all->n; i++)
-    large.n += filling->large[i] >> number & 1;
-  large.boxes = g_new (GememBox, (gsize) large.n + 1);
-  large.n = 0;
-  for (guint32 i = 0; i < all->n; i++)
-    if (filling->large[i] >> number & 1)
-      {
-        large.boxes[large.n] = all->boxes[i];
-        large.boxes[large.n++].item = i;
-      }
-  return large;
+  for (; kept.n < n; kept.n++)
+    {
+      kept.boxes[kept.n] = level->boxes.boxes[level->by_area[kept.n]];
+      kept.boxes[kept.n].item = level->by_area[kept.n];
+    }
+  gemem_boxes_compress (&kept);
+  return kept;
 }
 
-/* Places @large by dives and a search of @steps; their offsets go into those at hand.  Returns the top. */
-static gint64
-place_large (Filling *filling, GememBoxes large, guint64 steps)
+/* Adds a level with @boxes; returns the boxes of the next, of which there are fewer. */
+static GememBoxes
+coarsen (Try *try, GememBoxes boxes, guint32 share, GememGlueLevel glue)
 {
-  const GememStop *stop = filling->effort->stop;
-  g_autoptr (GArray) parts = gemem_parts_new (large);
-  const guint64 dives = (guint64) large.n * DIVE_STEPS * GEMEM_DIVE_KINDS;
-  GememEffort own = { MIN (steps, filling->effort->steps), stop };
+  Level *level = &try->levels[try->n++];
+
+  spend (try, (guint64) boxes.n * LEVEL_STEPS);
+  level->boxes = boxes;
+  level->by_area = sort_by_area (&boxes);
+  level->kept = take_largest (level, (guint32) ((guint64) boxes.n * share / SHARE));
+  level->glue = try->joins ? gemem_glue_new (&level->kept, NULL, glue) : NULL;
+  GememBoxes *rest = try->joins ? gemem_glue_rest (level->glue) : &level->kept;
+  gemem_boxes_compress (rest);
+  return *rest;
+}
+
+/* ---- the coarsest */
+
+/* Places @boxes by dives and a search.  Returns the top. */
+static gint64
+place_few (Try *try, GememBoxes boxes)
+{
+  g_autoptr (GArray) parts = gemem_parts_new (boxes);
+  GememEffort own = { MIN (try->steps, try->effort->steps), try->effort->stop };
   const guint64 given = own.steps;
 
-  gemem_parts_dive (parts, filling->goal, 0, GEMEM_DIVE_KINDS, stop);
-  gemem_parts_search (parts, filling->goal, gemem_parts_top (parts), GEMEM_SEARCH_FEW, &own);
-  filling->effort->steps -= MIN (filling->effort->steps, given - own.steps + dives);
+  gemem_parts_dive (parts, try->goal, 0, GEMEM_DIVE_KINDS, own.stop);
+  gemem_parts_search (parts, try->goal, gemem_parts_top (parts), GEMEM_SEARCH_FEW, &own);
+  spend (try, given - own.steps + (guint64) boxes.n * DIVE_STEPS * GEMEM_DIVE_KINDS);
   for (guint p = 0; p < parts->len; p++)
     {
       const GememPart *part = &g_array_index (parts, GememPart, p);
@@ -129,206 +161,112 @@ place_large (Filling *filling, GememBoxes large, guint64 steps)
       for (guint32 i = 0; i < part->boxes.n; i++)
         part->boxes.boxes[i].offset += part->base;
     }
-  for (guint32 i = 0; i < large.n; i++)
-    filling->offsets[large.boxes[i].item] = large.boxes[i].offset;
-  return gemem_boxes_top (&large);
+  return gemem_boxes_top (&boxes);
 }
 
-/* ---- the others */
+/* ---- finer */
 
-/* Box number @i has its offset. */
-static void
-add_wall (Filling *filling, guint32 i)
+/* Puts what was left out of @level between what was kept.  FALSE: it reached the top of the part, or the steps were used up. */
+static gboolean
+fill (Try *try, Level *level)
 {
-  const GememBox *box = &filling->part->boxes.boxes[i];
+  g_autoptr (GememFilling) filling = gemem_filling_new (&level->boxes);
 
-  for (guint32 c = box->first / filling->cell; c <= (box->last - 1) / filling->cell; c++)
+  for (guint32 i = 0; i < level->kept.n; i++)
     {
-      GArray *cell = filling->cells[c];
-      guint low = 0, high = cell->len;
+      const GememBox *box = &level->kept.boxes[i];
 
-      while (low < high)
-        {
-          const guint middle = (low + high) / 2;
-
-          if (filling->offsets[g_array_index (cell, guint32, middle)] <= filling->offsets[i])
-            low = middle + 1;
-          else
-            high = middle;
-        }
-      g_array_insert_val (cell, low, i);
+      level->boxes.boxes[box->item].offset = box->offset;
+      gemem_filling_add (filling, box->item);
     }
-}
-
-static int
-compare_walls (gconstpointer a, gconstpointer b)
-{
-  const Wall *x = a, *y = b;
-
-  return x->low < y->low ? -1 : x->low > y->low;
-}
-
-/* Finds what has an offset and lives when box number @i does, from the bottom up. */
-static void
-find_walls (Filling *filling, guint32 i)
-{
-  const GememBox *boxes = filling->part->boxes.boxes, *box = &boxes[i];
-  const guint32 first = box->first / filling->cell, last = (box->last - 1) / filling->cell;
-
-  g_array_set_size (filling->walls, 0);
-  for (guint32 c = first; c <= last; c++)
+  for (guint32 i = level->kept.n; i < level->boxes.n; i++)
     {
-      const GArray *cell = filling->cells[c];
-
-      for (guint k = 0; k < cell->len; k++)
-        {
-          const guint32 other = g_array_index (cell, guint32, k);
-          const gint64 low = filling->offsets[other];
-          const Wall wall = { low, low + boxes[other].size };
-
-          if (filling->seen[other] == i || boxes[other].last <= box->first
-              || boxes[other].first >= box->last)
-            continue;
-          filling->seen[other] = i;
-          g_array_append_val (filling->walls, wall);
-        }
+      if (i % ASK == 0 && is_over (try))
+        return FALSE;
+      spend (try, gemem_filling_put (filling, level->by_area[i]));
     }
-  if (last > first)
-    g_array_sort (filling->walls, compare_walls);
+  return TRUE;
 }
 
-/* Puts box number @i at the lowest offset that is free. */
-static void
-fill_in (Filling *filling, guint32 i)
+/* Places the boxes of @level where those of the next are; returns the top, G_MAXINT64: it is no better than that of the part. */
+static gint64
+refine (Try *try, Level *level)
 {
-  const GememBox *box = &filling->part->boxes.boxes[i];
-  gint64 offset = 0; /* a multiple of its unit */
+  GememPart part = { .boxes = level->boxes, .grain = 1 };
+  GememEffort own = { MIN (try->steps, try->effort->steps), try->effort->stop };
+  const guint64 given = own.steps;
 
-  find_walls (filling, i);
-  for (guint k = 0; k < filling->walls->len; k++)
-    {
-      const Wall *wall = &g_array_index (filling->walls, Wall, k);
-
-      if (wall->low - offset >= box->size)
-        break;
-      offset = MAX (offset, gemem_box_align (wall->high, box->unit));
-    }
-  filling->offsets[i] = offset;
-  filling->effort->steps -= MIN (filling->effort->steps,
-                                 1 + (guint64) filling->walls->len * LOOK_STEPS);
+  if (level->glue != NULL)
+    gemem_glue_take_apart (level->glue, &level->kept, NULL);
+  if (!fill (try, level))
+    return G_MAXINT64;
+  part.top = gemem_boxes_top (&part.boxes);
+  if (try->joins && part.boxes.n <= MOST_MOVED)
+    gemem_part_rearrange (&part, try->goal, &own);
+  spend (try, given - own.steps);
+  return part.top < try->part->top ? part.top : G_MAXINT64;
 }
 
-/* Fills in all but the large boxes of count number @number, raising *@top.  What ends above @enough becomes large; returns how
- * many do.  FALSE in *@done: the steps were used up. */
-static guint32
-fill_others (Filling *filling, guint number, gint64 enough, gint64 *top, gboolean *done)
-{
-  const GememBoxes *boxes = &filling->part->boxes;
-  guint32 above = 0;
-
-  memset (filling->seen, 0xff, (gsize) boxes->n * sizeof (guint32));
-  for (guint32 c = 0; c < filling->n_cells; c++)
-    g_array_set_size (filling->cells[c], 0);
-  for (guint32 i = 0; i < boxes->n; i++)
-    if (filling->large[i] >> number & 1)
-      add_wall (filling, i);
-  *done = TRUE;
-  for (guint32 k = 0; k < boxes->n && *done; k++)
-    {
-      const guint32 i = filling->by_area[k];
-
-      *done = k % ASK > 0 || !is_over (filling);
-      if (filling->large[i] >> number & 1)
-        continue;
-      fill_in (filling, i);
-      add_wall (filling, i);
-      const gint64 end = filling->offsets[i] + boxes->boxes[i].size;
-      *top = MAX (*top, end);
-      above += end > enough;
-      filling->large[i] |= (guint8) ((end > enough) << number);
-    }
-  return above;
-}
-
-/* ---- in turn */
+/* ---- tries */
 
 static void
-keep (Filling *filling, gint64 top)
+keep (Try *try, gint64 top)
 {
-  GememPart *part = filling->part;
+  GememPart *part = try->part;
 
   for (guint32 i = 0; i < part->boxes.n; i++)
-    part->boxes.boxes[i].offset = filling->offsets[i];
+    part->boxes.boxes[i].offset = try->levels[0].boxes.boxes[i].offset;
   part->top = top;
   part->stage = GEMEM_STAGE_LARGE;
 }
 
-/* One placement; TRUE: another one with what has become large may do better. */
-static gboolean
-place_once (Filling *filling, guint number, guint64 steps)
+static void
+free_levels (Try *try)
 {
-  const GememBoxes large = take_large (filling, number);
-  gint64 top = place_large (filling, large, steps);
-  const gint64 enough = MAX (top, filling->goal) + (filling->goal >> ABOVE);
-  gboolean done = top < filling->part->top;
-  const guint32 above = done ? fill_others (filling, number, enough, &top, &done) : 0;
+  for (; try->n > 0; try->n--)
+    {
+      Level *level = &try->levels[try->n - 1];
 
-  if (done && top < filling->part->top)
-    keep (filling, top);
-  g_free (large.boxes);
-  return above > 0 && large.n + above <= MOST_LARGE;
+      g_free (level->by_area);
+      g_free (level->kept.boxes);
+      gemem_glue_free (level->glue);
+    }
 }
 
+/* Try number @number. */
 static void
-begin (Filling *filling)
+place_once (Try *try, guint number)
 {
-  const GememBoxes *boxes = &filling->part->boxes;
-  guint64 columns = 0; /* of all boxes */
+  const GememBoxes *all = &try->part->boxes;
+  const guint turn = number % G_N_ELEMENTS (turns);
+  const guint32 share = LEAST_KEPT
+                        + (guint32) ((guint64) number * NEXT_KEPT % SHARE) * MORE_KEPT / SHARE;
+  g_autofree GememBox *copy = g_memdup2 (all->boxes, all->n * sizeof (GememBox));
+  GememBoxes boxes = { copy, all->n, all->columns };
 
-  filling->by_area = g_new (guint32, (gsize) boxes->n + 1);
-  filling->large = g_new0 (guint8, (gsize) boxes->n + 1);
-  filling->offsets = g_new (gint64, (gsize) boxes->n + 1);
-  filling->seen = g_new (guint32, (gsize) boxes->n + 1);
-  filling->walls = g_array_new (FALSE, FALSE, sizeof (Wall));
-  for (guint32 i = 0; i < boxes->n; i++)
-    columns += boxes->boxes[i].last - boxes->boxes[i].first;
-  filling->cell = (guint32) MIN (1 + columns / CROWD / boxes->n, boxes->columns);
-  filling->n_cells = (boxes->columns - 1) / filling->cell + 1;
-  filling->cells = g_new (GArray *, filling->n_cells);
-  for (guint32 c = 0; c < filling->n_cells; c++)
-    filling->cells[c] = g_array_new (FALSE, FALSE, sizeof (guint32));
-  sort_by_area (filling);
-  for (guint number = 0; number < G_N_ELEMENTS (counts); number++)
-    for (guint32 k = 0; k < MIN (counts[number], boxes->n); k++)
-      filling->large[filling->by_area[k]] |= (guint8) (1 << number);
-}
-
-static void
-end (Filling *filling)
-{
-  for (guint32 c = 0; c < filling->n_cells; c++)
-    g_array_unref (filling->cells[c]);
-  g_free (filling->cells);
-  g_free (filling->by_area);
-  g_free (filling->large);
-  g_free (filling->offsets);
-  g_free (filling->seen);
-  g_array_unref (filling->walls);
+  while (boxes.n > turns[turn].few && try->n < MOST_LEVELS && !is_over (try))
+    boxes = coarsen (try, boxes, share, turns[turn].glue);
+  gint64 top = is_over (try) ? G_MAXINT64 : place_few (try, boxes);
+  for (guint i = try->n; i-- > 0 && top < try->part->top;)
+    top = refine (try, &try->levels[i]);
+  if (top < try->part->top)
+    keep (try, top);
+  free_levels (try);
 }
 
 void
 gemem_part_fill (GememPart *part, gint64 goal, GememEffort *effort)
 {
-  Filling filling = { .part = part, .goal = goal, .effort = effort };
+  const guint64 first = MIN (effort->steps / TRIES, MOST_STEPS);
+  Try try = {
+    .part = part, .goal = goal, .effort = effort, .joins = !gemem_boxes_have_units (&part->boxes)
+  };
 
-  if (part->boxes.n <= GEMEM_LARGE_BOXES || is_over (&filling))
+  if (part->boxes.n <= GEMEM_LARGE_BOXES)
     return;
-  begin (&filling);
-  for (guint64 steps = FIRST; !is_over (&filling); steps *= 2)
-    for (guint number = 0; number < G_N_ELEMENTS (counts); number++)
-      for (guint round = 0; counts[number] < part->boxes.n && round < ROUNDS && !is_over (&filling);
-           round++)
-        if (!place_once (&filling, number, steps))
-          break;
-  end (&filling);
+  for (guint i = 0; !is_over (&try); i++)
+    {
+      try.steps = first + first * i / SLOWLY;
+      place_once (&try, part->tries++);
+    }
 }

@@ -36,6 +36,7 @@ typedef struct
   gint64 grain;     /* divides all sizes, and so the least top */
   GememStage stage; /* that found `top` */
   guint kind;       /* of the dive that found the least top */
+  guint tries;      /* of gemem_part_fill() so far */
 } GememPart;
 
 /* All parts of @boxes, GememPart; boxes that belong to none have their offsets. */
@@ -78,7 +79,7 @@ void gemem_part_rearrange (GememPart *part, gint64 goal, GememEffort *effort);
 
 /* Fewer boxes have no large ones. */
 #define GEMEM_LARGE_BOXES 1024
-/* large.c: places the largest boxes of @part first and the others between them, as often as @effort has steps or until its top,
+/* large.c: places the largest boxes of @part first and the others between them, level after level, as often as @effort has steps or until its top,
  * of the placement that it has, is at most @goal. */
 void gemem_part_fill (GememPart *part, gint64 goal, GememEffort *effort);
 

@@ -8,9 +8,9 @@
  * unlimited run took; then the upper end is doubled until it fits.
  *
  * Bisection is exact where fitting is monotone in the capacity.  It need not be (chunk sizes
- * derived from free memory, garbage-collection thresholds), so PROBES capacities above the answer
- * are tried as well; one that does not fit is reported by capacity_monotone = FALSE.  Some 50
- * replays in all.
+ * derived from free memory, garbage-collection thresholds, caches emptied sooner), so PROBES capacities
+ * above the answer are tried as well; one that does not fit is reported by capacity_monotone = FALSE.
+ * Who asks about a device that was too small (not_in) is told of none below it.  Some 50 replays in all.
  */
 #include "config.h"
 
@@ -104,7 +104,7 @@ probe_above (Search *search, guint64 least, GError **error)
 static gboolean
 search_between (Search *search, const GememResult *unlimited, GememResult *result, GError **error)
 {
-  guint64 low = MAX (unlimited->lower_bound, 1) - 1, high, least;
+  guint64 low = MAX (MAX (unlimited->lower_bound, 1) - 1, search->job.not_in), high, least;
   int monotone;
 
   high = raise_until_fits (search, MAX (unlimited->peak_reserved, low + 1), &low, error);
@@ -117,7 +117,7 @@ search_between (Search *search, const GememResult *unlimited, GememResult *resul
   if (monotone < 0)
     return FALSE;
   result->least_capacity = least;
-  result->capacity_monotone = monotone > 0;
+  result->capacity_monotone = monotone > 0 && (result->ooms == 0 || result->capacity < least);
   return TRUE;
 }
 

@@ -116,6 +116,8 @@ typedef struct
    * says so in result.least_above, and the rivals are those of that pass; if so, none is alike.  0: it is
    * not asked */
   guint64 fits_first;
+  /* with find_capacity: only capacities above these bytes are looked at, as so many are known to be too few */
+  guint64 not_in;
   gboolean ignore_refusals; /* refuse no request for the reason alone that it was when recorded */
   /* a recorded state that does not fit ends the run as failed, and is not left out */
   gboolean whole_state;

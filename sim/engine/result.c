@@ -2,6 +2,7 @@
  * computed once at the end. */
 #include "config.h"
 
+#include "base/units.h"
 #include "sim/engine/run.h"
 
 GememResult *
@@ -270,6 +271,15 @@ gemem_result_calls (const GememResult *result)
   for (guint i = 0; i < GEMEM_CALL_COUNT; i++)
     calls += result->calls[i];
   return calls;
+}
+
+guint64
+gemem_result_others (const GememResult *result)
+{
+  const char *others = gemem_settings_value (result->device_settings, "reserved_by_others");
+  guint64 bytes = 0;
+
+  return others != NULL && gemem_parse_size (others, 1, 0, &bytes, NULL) ? bytes : 0;
 }
 
 gboolean

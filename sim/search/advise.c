@@ -274,6 +274,17 @@ placed_by (const GememAllocatorSpec *spec, const char *address)
   return placed;
 }
 
+/* The capacity that refused the program; 0: a limit of its own did. */
+static guint64
+too_small (const GememAdvice *advice)
+{
+  const GememOom *oom = gemem_result_first_oom (advice->now);
+
+  return advice->limited || advice->device_assumed || oom == NULL
+             ? 0
+             : oom->reserved + oom->device_free + gemem_result_others (advice->now);
+}
+
 /* The second round: every setting by itself, and beside them what only informs. */
 static void
 try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordinal, Tried *tried)
@@ -302,7 +313,12 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
   for (guint i = 0; i < others->len; i++)
     round_add (&round, others->pdata[i], ordinal);
   if (least)
-    round_add (&round, advice->spec, ordinal)->find_capacity = TRUE;
+    {
+      GememJob *job = round_add (&round, advice->spec, ordinal);
+
+      job->find_capacity = TRUE;
+      job->not_in = too_small (advice);
+    }
   if (anew)
     round_add (&round, &alive, ordinal);
   round_run (&round, most_of (advice));
@@ -310,11 +326,15 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
   advice->tried = n - advice->refused - advice->left_out;
   for (guint i = n; i < n + others->len; i++)
     take_other (advice, round.results[i]);
-  if (least && round.results[n + others->len] != NULL
-      && round.results[n + others->len]->least_capacity != G_MAXUINT64)
-    advice->need = round.results[n + others->len]->least_capacity;
-  if (anew && (result = round.results[n + others->len + least]) != NULL
-      && gemem_result_is_proof (result))
+  if (least && (result = round.results[n + others->len]) != NULL
+      && result->least_capacity != G_MAXUINT64
+      && result->least_capacity > gemem_result_others (advice->now))
+    advice->need = result->least_capacity - gemem_result_others (advice->now);
+  result = anew ? round.results[n + others->len + least] : advice->now;
+  advice->calls_known = !anew || (result != NULL && gemem_result_is_proof (result));
+  if (advice->calls_known)
+    advice->calls = gemem_result_calls (result);
+  if (anew && advice->calls_known)
     advice->anew = result->peak_reserved;
   round_end (&round);
   if (anew)
@@ -455,8 +475,7 @@ choose_lines (GememAdvice *advice, Tried *tried)
       line.saved = line.need < need_beside (advice) ? need_beside (advice) - line.need : 0;
       line.too_new = line.candidate->klass == advice->spec->klass
                      && gemem_recorder_refuses (advice->versions, line.candidate->spec);
-      line.calls = (gint64) gemem_result_calls (line.result)
-                   - (gint64) gemem_result_calls (advice->now);
+      line.calls = (gint64) gemem_result_calls (line.result) - (gint64) advice->calls;
       g_array_append_val (advice->lines, line);
     }
   for (guint i = 0; i < tried->candidates->len; i++) /* they belong to the lines now */

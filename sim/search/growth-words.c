@@ -39,9 +39,9 @@ in_use (const GememAdvice *advice)
 guint64
 gemem_advice_steps_left (const GememAdvice *advice, guint64 need)
 {
-  const guint64 capacity = advice->now->capacity;
+  const guint64 capacity = advice->now->capacity, taken = need + gemem_result_others (advice->now);
 
-  return (capacity - MIN (need, capacity)) / advice->growth->step_bytes;
+  return (capacity - MIN (taken, capacity)) / advice->growth->step_bytes;
 }
 
 gboolean

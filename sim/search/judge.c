@@ -148,11 +148,8 @@ doubt_replay (GememAdvice *advice, const GememAdviceQuestion *question)
 static gboolean
 is_all_there (const GememAdvice *advice)
 {
-  const GPtrArray *device = advice->now->device_settings;
-  const char *others = gemem_settings_value (device, "reserved_by_others");
-
   return advice->device != NULL && advice->now->device_ordinal != GEMEM_DEVICE_HOST
-         && (others == NULL || strcmp (others, "0") == 0);
+         && gemem_result_others (advice->now) == 0;
 }
 
 static gboolean

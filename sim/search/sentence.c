@@ -204,15 +204,17 @@ ends_at_failure (const GememAdvice *advice)
          && advice->now->after_recorded_oom == 0;
 }
 
-/* What others held of the recorded device at the first failure: the context, libraries, other processes. */
+/* What others hold of the device, of a recorded one at the first failure: the context, libraries, other processes. */
 static guint64
 held_by_others (const GememAdvice *advice)
 {
   const GememResult *now = advice->now;
   const GememOom *oom = gemem_result_first_oom (now);
 
-  if (oom == NULL || advice->device != NULL || advice->limited)
+  if (advice->limited)
     return 0;
+  if (oom == NULL || advice->device != NULL)
+    return gemem_result_others (advice->now);
   return now->capacity - MIN (oom->reserved + oom->device_free, now->capacity);
 }
 
@@ -425,10 +427,11 @@ gemem_advice_line_words (const GememAdvice *advice, const GememAdviceLine *line)
     g_string_append_printf (
         out, ", %s (%s %%) less", gemem_format_size (size, line->saved),
         g_ascii_formatd (share, sizeof share, "%.1f", 100 * (double) line->saved / whole));
-  if (line->calls != 0)
+  if (advice->calls_known && line->calls != 0)
     g_string_append_printf (out, "; %" G_GINT64_FORMAT " device call%s %s", ABS (line->calls),
                             gemem_plural (ABS (line->calls)), line->calls > 0 ? "more" : "fewer");
-  g_string_append (out, line->calls == 0 ? "; as many device calls" : "");
+  else if (advice->calls_known)
+    g_string_append (out, "; as many device calls");
   if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && left != G_MAXUINT64)
     g_string_append_printf (out, "; leaves the driver %s", gemem_format_size (size, left));
   else if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && beside != G_MAXUINT64)

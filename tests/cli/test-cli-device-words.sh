@@ -57,6 +57,35 @@ else
   skip 'a snapshot of more than 80 GiB' "no cases in $GEMEM_SHARED"
 fi
 
+# ---- the device that would do
+# what others hold of the recorded device, as a dry run's context, is counted once, and in no saving
+cat >others.txt <<'END'
+# gemem-trace: 1
+# allocator: "pytorch-caching"
+# device: "capacity=104857600,reserved_by_others=31457280"
+alloc 1 size=40MiB
+alloc 2 size=40MiB
+# end: 2
+END
+run 4 gemem-sim others.txt; says out ' It needs a device of 110\.0 MiB\.$'
+run 4 gemem-sim others.txt --capacity 60MiB; says out '^  of 110\.0 MiB\.$'
+run 4 gemem-sim others.txt -f json; check 'JSON: what the program itself needs' jq -e '.[0].needed_bytes == 80 * 1048576' "$out"
+# a smaller device may do where a larger one does not: there the cache is emptied before block 3 splits it
+cat >smaller.txt <<'END'
+# gemem-trace: 1
+# allocator: "pytorch-caching"
+alloc 1 size=30MiB
+free 1
+alloc 2 size=40MiB
+alloc 3 size=5MiB
+free 2
+alloc 4 size=45MiB
+# end: 6
+END
+run 0 gemem-sim smaller.txt --capacity 69MiB; says out '^It fits: it needs 66\.00 MiB of 69\.00 MiB'
+for size in 72 75; do run 4 gemem-sim smaller.txt --capacity ${size}MiB; says out 'needs a device of 76\.00 MiB\.$'; done
+run 0 gemem-sim replay smaller.txt -d sim:capacity=72MiB --find-capacity; says out '^  least capacity +66\.00 MiB'; says out '^  \(some larger capacities fail'
+
 # ---- sizes and GPUs
 # same WORDS -- WORDS: both replay the same on the same device.
 same () { # DEVICE-OPTIONS PLAIN-SPEC

@@ -120,6 +120,17 @@ explains 3 message.log held-outside ''; lacks out '"process_bytes"'
 explains 3 train.log too-little "free_bytes=$((324 * M))"; says out '"times": 2'; lacks out '"process_bytes"'
 run 3 gemem-sim train.log; says out 'the first of several'
 
+# a terminal that breaks lines anywhere: a number that may be broken is none, not the rest of it; a time in the next line is no rest
+message 'Out of memory error on GPU 0. Cannot allocate 1.204590GB memory on GPU 0, 22.563' '110GB memory has been allocated and available memory is only 1.126587GB.'
+explains 3 message.log untold 'asked_bytes=1293418663 free_bytes=1209663580'; lacks out '"reserved_bytes"'
+message "CUDA out of memory. Tried to allocate 3.06 GiB. GPU 0 has a total capacity of 23." '53 GiB of which 1.32 GiB is free.'
+explains 3 message.log untold ''; lacks out '"total_bytes"'
+message '[E:onnxruntime:, sequential_executor.cc:516] Failed to allocate memory for requested buffer of size 2147483648' '2025-07-01 10:11:12 [W] next'
+explains 3 message.log untold 'asked_bytes=2147483648'
+# a line broken within what a message is known by, and the blanks of a chat
+message 'Status Message: bfc_arena.cc:376 Failed to allocate memory for requested' 'buffer of size 2147483648'; explains 3 message.log untold 'asked_bytes=2147483648'
+sed 's/ /\xc2\xa0/g' "$data/torch-2.6.0-plain.txt" >message.log; explains 3 message.log too-little "asked_bytes=$((700 * M)) free_bytes=$((324 * M))"
+
 # ---- sums that do not add up
 message 'CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 6.00 GiB total capacity; 4.00 GiB already allocated; 3.00 GiB free; 4.15 GiB reserved in total by PyTorch)'
 run 3 gemem-sim message.log; says out '^Its figures do not add up: 7\.150 GiB reserved and free are more than 6\.000 GiB'; lacks out 'could be gained'
@@ -155,6 +166,14 @@ message "MemoryError: std::bad_alloc: out_of_memory: RMM failure at:/__w/a.cpp:7
 run 3 gemem-sim message.log; says out 'A request of 9\.313 GiB was refused; why cannot be told'; lacks out 'limit stops'
 message "[ 13149][18:11:01:717414][error ] [A][Stream 0x1][Upstream 3000000000B][FAILURE maximum pool size exceeded: $short]"; explains 3 message.log limit "asked_bytes=3000000000 allowed_bytes=$((2 * G))"
 message 'MemoryError: std::bad_alloc: out_of_memory: RMM failure at:/__w/c.cpp:61: Exceeded memory limit 1000000; Allocated bytes 0; Requested bytes 10000000'; explains 3 message.log limit 'asked_bytes=10000000 allowed_bytes=1000000'
+run 3 gemem-sim message.log; says out 'the limit of LimitingResourceAdaptor allows'
+# DeepSpeed 0.19.8, XGBoost 3.2 (dry runs), llama.cpp with Vulkan; PyTorch's error where only its name was kept
+message 'MA 0.68 GB         Max_MA 0.98 GB         CA 0.95 GB         Max_CA 1 GB '
+explains 3 message.log untold "allocated_bytes=730144440 peak_allocated_bytes=1052266987 reserved_bytes=1020054732 peak_reserved_bytes=$G"; run 3 gemem-sim message.log; lacks out refused; says out '_dump_snapshot'
+message 'xgboost.core.XGBoostError: device_vector.cu:23: Memory allocation error on worker 0: std::bad_alloc: cudaErrorMemoryAllocation: out of memory' '- Free memory: 9.5MB' '- Requested memory: 15.2588MB'
+explains 3 message.log untold 'asked_bytes=16000011 free_bytes=9961472'
+message 'ggml_vulkan: Device memory allocation of size 2147483648 failed.' 'ggml_vulkan: vk::Device::allocateMemory: ErrorOutOfDeviceMemory'; explains 3 message.log untold 'asked_bytes=2147483648'
+for text in 'torch.OutOfMemoryError: CUDA out of memory.' 'torch.OutOfMemoryError: Allocation on device '; do message "$text"; run 3 gemem-sim message.log; says out '^message.log: PyTorch.s out-of-memory error'; says out '_record_memory_history'; done
 message "[ONNXRuntimeError] : 1 : FAIL : Non-zero status code returned while running ConstantOfShape node. Name:'big' Status Message: bfc_arena.cc:360 AllocateRawInternal(size_t, bool, onnxruntime::Stream*) Failed to allocate memory for requested buffer of size 17592186044416"; explains 3 message.log untold 'asked_bytes=17592186044416'
 message 'bfc_arena.cc:360 AllocateRawInternal(size_t, bool, onnxruntime::Stream*) Available memory of 67108864 is smaller than requested bytes of 1073741824'; explains 3 message.log limit "asked_bytes=$G"
 message 'jax.errors.JaxRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 17592186044416 bytes.'; explains 3 message.log untold 'asked_bytes=17592186044416'; run 3 gemem-sim message.log; says out 'as JAX passes it on'
@@ -226,6 +245,9 @@ message "The model's max seq len (32768) is larger than the maximum number of to
 message "ValueError: To serve at least one request with the models's max seq len (131072), (16.00 GiB KV cache is needed, which is larger than the available KV cache memory (9.19 GiB). Based on the available memory, the estimated maximum model length is 75264. Try increasing"; run 3 gemem-sim message.log; says out 'By vLLM.s own figures --max-model-len=75264 fits\.$'
 explains 3 message.log limit 'longest_sequence=75264'
 sed -i 's/is 75264/is 0/' message.log; run 3 gemem-sim message.log; lacks out 'max-model-len'
+message '(EngineCore pid=26719) INFO 11-30 20:01:14 [kv_cache_utils.py:1700] GPU KV cache size: 51,072 tokens'; run 3 gemem-sim message.log; says out 'how many tokens the KV cache holds'; explains 3 message.log untold 'cached_tokens=51072'
+message '[2026-11-30 20:01:14] max_total_num_tokens=414608, chunked_prefill_size=8192, max_prefill_tokens=16384, max_running_requests=2048'; explains 3 message.log untold 'cached_tokens=414608'
+printf '%s\n' 'GPU KV cache size: 51,072 tokens' 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.' >message.log; run 3 gemem-sim message.log; says out '2\.000 GiB' # what failed comes first
 message 'RuntimeError: CUDA out of memory occurred when warming up sampler with 256 dummy requests.'; run 3 gemem-sim message.log; says out 'lower gpu_memory_utilization or max_num_seqs'
 message 'RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}'; run 3 gemem-sim message.log; says out 'stands above it in the log'
 message 'Some modules are dispatched on the CPU or the disk. Make sure you have enough GPU RAM'; run 3 gemem-sim message.log; says out 'more than the GPUs had free'
@@ -236,7 +258,7 @@ message "Error: 'err == cudaSuccess' failed: alloc fail type FlatData dev 0 spac
 message '[E] Error Code 2: OutOfMemory (Requested size was 8589934592 bytes.)'; explains 3 message.log untold "asked_bytes=$((8 * G))"
 message '[W] [TRT] Requested amount of GPU memory (8589934592 bytes) could not be allocated.'; explains 3 message.log untold "asked_bytes=$((8 * G))"
 message "Cuda failure 'out of memory'"; run 3 gemem-sim message.log; says out 'NCCL asks the driver'
-for text in 'RuntimeError: CUDA driver error: out of memory' 'torch.OutOfMemoryError: Allocation on device ' 'CUDA runtime error in ::cudaMallocAsync(ptr, n): out of memory (b.h:1)'; do message "$text"; run 3 gemem-sim message.log; says out 'CUDA call that was refused memory'; done
+for text in 'RuntimeError: CUDA driver error: out of memory' 'CUDA runtime error in ::cudaMallocAsync(ptr, n): out of memory (b.h:1)'; do message "$text"; run 3 gemem-sim message.log; says out 'CUDA call that was refused memory'; done
 
 # who holds the memory: the table, -q, and CSV with its columns in any order
 message '| NVIDIA-SMI 550.54  Driver Version: 550.54  CUDA Version: 12.4 |' '| N/A   30C    P0   62W / 400W |  79012MiB /  81920MiB |  0%   Default |' \

@@ -10,7 +10,11 @@
 
 #define UNIT "( ?(?:[KMGTPEkm]i?B|bytes|B)|[KMGT])"
 /* the unit of "3.2/23.5 GiB" is that of both */
-#define NUMBER "(\\d{1,40}(?:\\.\\d{1,40})?)(?|" UNIT "|(?=/[\\d.]{1,40}" UNIT "))?(?![0-9A-Za-z])"
+#define BROKEN \
+  "\001" /* stands in a line where one was broken, maybe within a number, which is none then */
+#define NUMBER \
+  "(?<![0-9." BROKEN "])(\\d{1,40}+(?:\\.\\d{1,40}+)?+)(?|" UNIT "|(?=/[\\d.]{1,40}" UNIT \
+  "))?(?![0-9A-Za-z]|\\.?" BROKEN ")"
 
 #define NONE GEMEM_FIGURE_NONE
 #define FACT(figure, pattern) \
@@ -61,18 +65,41 @@ gemem_figure_words (GememFigureKind figure)
 
 /* ---- recognition */
 
+/* The bytes of @sign at @text, where a terminal or a mail may have broken a line, or made it a no-break space, at each
+ * of its blanks but the first two bytes; 0: it is not there. */
+static gsize
+sign_length (const char *text, const char *end, const char *sign)
+{
+  const char *c = text;
+
+  for (const char *s = sign; *s != '\0'; s++)
+    if (c < end && *c == *s)
+      c++;
+    else if (*s != ' ' || s < sign + 2)
+      return 0;
+    else if (end - c > 1 && memcmp (c, "\302\240", 2) == 0)
+      c += 2;
+    else
+      {
+        c += c < end && *c == '\r';
+        if (c == end || *c != '\n')
+          return 0;
+        while (c < end && g_ascii_isspace (*c))
+          c++;
+      }
+  return (gsize) (c - text);
+}
+
 static const char *
 sign_in (const GememMessageKind *kind, const char *text, gsize size)
 {
-  return memmem (text, size, kind->sign, strlen (kind->sign));
-}
+  const char *end = text + size;
 
-static gboolean
-begins_with (const char *text, const char *end, const char *sign)
-{
-  const gsize length = strlen (sign);
-
-  return (gsize) (end - text) >= length && memcmp (text, sign, length) == 0;
+  for (const char *c = text; c < end && (c = memchr (c, *kind->sign, (gsize) (end - c))) != NULL;
+       c++)
+    if (sign_length (c, end, kind->sign) > 0)
+      return c;
+  return NULL;
 }
 
 #define PAIRS (1 << 16)
@@ -116,7 +143,7 @@ gemem_message_find (const char *text, gsize size)
 
   for (const char *c = text, *end = text + size; end - c > 1; c++)
     for (guint row = rows->first[pair_at (c)]; row > 0 && row - 1 < best; row = rows->next[row - 1])
-      if (begins_with (c, end, kinds[row - 1].sign))
+      if (sign_length (c, end, kinds[row - 1].sign) > 0)
         best = row - 1;
   return kinds[best].name != NULL ? &kinds[best] : NULL;
 }
@@ -249,6 +276,50 @@ frame_at (const char *c, const char *begin, const char *end)
   return c > begin && c[-1] == '\n' && end - c > 1 && (*c == '>' || *c == '#') && c[1] == ' ';
 }
 
+/* Where the line of @c begins. */
+static const char *
+line_of (const char *c, const char *begin)
+{
+  while (c > begin && c[-1] != '\n')
+    c--;
+  return c;
+}
+
+#define NARROWEST 60 /* columns of terminals */
+
+/* The length of the longest line. */
+static gsize
+widest_line (const char *begin, const char *end)
+{
+  gsize widest = 0;
+
+  for (const char *line = begin, *stop; line < end; line = stop + 1)
+    {
+      stop = memchr (line, '\n', (gsize) (end - line));
+      stop = stop != NULL ? stop : end;
+      widest = MAX (widest, (gsize) (stop - line));
+    }
+  return widest;
+}
+
+/* TRUE if a terminal of @width columns may have broken a number at @c, the end of a line: a digit or a point stands on
+ * both sides, and the next line does not begin with a time. */
+static gboolean
+breaks_number (const char *c, gsize width, const char *begin, const char *end)
+{
+  const char *last = c > begin && c[-1] == '\r' ? c - 1 : c, *next = c + 1;
+  guint dots = 0;
+
+  if (*c != '\n' || width < NARROWEST || last == begin || next >= end
+      || !(g_ascii_isdigit (last[-1]) || last[-1] == '.')
+      || !(g_ascii_isdigit (*next) || *next == '.') || (gsize) (c - line_of (c, begin)) < width)
+    return FALSE;
+  for (const char *word = next; word < end && !g_ascii_isspace (*word); word++)
+    if (strchr ("-:/", *word) != NULL || (*word == '.' && ++dots > 1))
+      return FALSE;
+  return TRUE;
+}
+
 /* The message that begins at @sign as one line of single blanks, numbers without commas; g_free(). */
 static char *
 line_at (const GememMessageKind *kind, const char *text, gsize size, const char *sign)
@@ -258,6 +329,7 @@ line_at (const GememMessageKind *kind, const char *text, gsize size, const char 
   const char *end = sign + MIN (text + size - sign, near);
   const char *again = kind->lines ? NULL : sign_in (kind, sign + 1, (gsize) (end - sign - 1));
   GString *line = g_string_sized_new ((gsize) (end - begin));
+  const gsize width = widest_line (begin, end);
 
   if (again != NULL)
     end = again;
@@ -268,6 +340,13 @@ line_at (const GememMessageKind *kind, const char *text, gsize size, const char 
       continue;
     else if (is_point (c, begin, end))
       g_string_append_c (line, '.');
+    else if (end - c > 1 && memcmp (c, "\302\240", 2) == 0)
+      {
+        g_string_append_c (line, ' ');
+        c++;
+      }
+    else if (breaks_number (c, width, begin, end))
+      g_string_append (line, BROKEN);
     else if (*c != '\0' && !g_ascii_isspace (*c))
       g_string_append_c (line, *c);
     else if (line->len > 0 && line->str[line->len - 1] != ' ')
