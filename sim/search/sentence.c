@@ -16,7 +16,7 @@
 gboolean
 gemem_advice_is_doubled (const GememAdvice *advice)
 {
-  return advice->now->device_ordinal == GEMEM_DEVICE_HOST
+  return strcmp (advice->spec->klass->name, "pytorch-pinned") == 0
          && (gemem_held_info (advice->held)->flags & GEMEM_TRACE_BLOCK_SIZES) != 0;
 }
 
