@@ -28,6 +28,8 @@ import struct
 import sys
 import threading
 
+from . import checks
+
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _ASIDE = (_HERE + os.sep, "site-packages/gemem/known.py")  # with these begin files that are in no stack
 _ASIDE_FROM = ("<frozen", _HERE, os.path.dirname(os.__file__) + os.sep)  # with these begin lines of Python's own modules
@@ -324,20 +326,21 @@ class Values(object):
     def stack(self):
         """Lines "FILE:LINE FUNCTION" outside this file, innermost first.  PyTorch's backward pass runs in a thread without Python; where others read in one, the main
         thread waits for it."""
-        stack = self.lines(sys._getframe())
-        if not stack and self.memory is None:
-            stack = self.lines(sys._current_frames().get(threading.main_thread().ident))
+        frame, stack = self.frame(), []
+        while frame is not None:
+            if not frame.f_code.co_filename.startswith(_ASIDE):
+                stack.append("%s:%d %s" % (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+            frame = frame.f_back
         return stack or ["a thread without Python"]
 
-    @staticmethod
-    def lines(frame):
-        stack = []
-        while frame is not None:
-            code = frame.f_code
-            if not code.co_filename.startswith(_ASIDE):
-                stack.append("%s:%d %s" % (code.co_filename, frame.f_lineno, code.co_name))
-            frame = frame.f_back
-        return stack
+    def frame(self):
+        """The innermost frame outside these files; None: there is none."""
+        for frame in (sys._getframe(), None if self.memory else sys._current_frames().get(threading.main_thread().ident)):
+            while frame is not None and frame.f_code.co_filename.startswith(_ASIDE):
+                frame = frame.f_back
+            if frame is not None:
+                return frame
+        return None
 
     def count(self, word, stack, operator=None):
         """Notes the innermost line of the program, and the operator that it called; returns it."""
@@ -396,7 +399,7 @@ class Values(object):
             elif known == 0:
                 printed = "torch/_tensor_str.py:" in text
                 operators = [] if printed else self.operators.running()
-                if not self.expect(address, size, stack[0], operators):
+                if not (self.expect(address, size, stack[0], operators) or self.passes(address, size)):
                     self.tell_read(address, size, "value" if printed else kind, each, stack, operators)
 
     def give(self, follows, address, size, stack):
@@ -441,6 +444,14 @@ class Values(object):
                 tell(text)
                 return True
         return False
+
+    def passes(self, address, size):
+        """For a truth value that decides whether the program raises an error: it reads the one with which it goes on.  False: it is none of these."""
+        truth = checks.passes(self.frame()) if size == 1 else None
+        if truth is None:
+            return False
+        tell("checks that end the program (assert, raise) are taken to pass where they ask for what kernels compute")
+        return _set(address, size, str(int(truth)))
 
     def end_generation(self, address, size, place):
         """For the truth values that generate() of transformers reads: whether it is done, or, for beams, whether it is not."""

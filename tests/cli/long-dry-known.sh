@@ -133,6 +133,20 @@ run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" finite.py
 says out '^loss \[True, False, False, True, False\]$'; says out '^all True False$'; says out '^host \[True, False\] torch.Size\(\[1465\]\)$'
 says err '^  note +numbers that kernels compute are taken to be finite'; lacks err '^  (numbers|truths) '
 
+# checks that would end the program pass
+cat >checks.py <<'EOF'
+import torch
+
+x = torch.nn.Linear(4, 4).cuda()(torch.ones(2, 4, device="cuda")).digamma()
+assert (x >= 0).all(), "negative"
+assert torch.allclose(x, x * 2) and not (x > 1).any() and bool((x < 3).all()), "many"
+if (x < 0).any() or not (x.sum(-1) > 0.5).all().item():
+    raise ValueError("odd")
+print("end")
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" checks.py
+says out '^end$'; says err '^  h100 +fits:'; says err '^  note +checks that end the program'; lacks err '^  truths '
+
 # LBFGS takes its steps, and keeps their history, which is most of what it holds
 cat >lbfgs.py <<'EOF'
 import sys, torch
