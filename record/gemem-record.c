@@ -196,7 +196,7 @@ main (int argc, char **argv)
   if (library != NULL)
     environment = gemem_launcher_record (
         gemem_launcher_preload (g_steal_pointer (&environment), library), folder.path, stacks);
-  int status = gemem_launcher_run (argv + 1, environment, 0, &pid);
+  int status = gemem_launcher_run (argv + 1, environment, NULL, &pid);
   if (library != NULL)
     finish (argv[1], &folder, pid, status);
   gemem_folder_clear (&folder, gemem_launcher_is_recording);

@@ -210,7 +210,9 @@ static const int signals[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGINT, SIGQUI
 static struct sigaction actions[G_N_ELEMENTS (signals)]; /* before the first run */
 static volatile sig_atomic_t child, aside, stopped;
 
-#define GRACE 10 /* seconds from the signal that asks a program to end to the one that ends it */
+#define GRACE 10    /* seconds from the signal that asks a program to end to the one that ends it */
+#define PATIENCE 60 /* the same for a program that ends as it should, and may have much to write */
+#define TICKS 10    /* a second: how often it is asked whether a run is over */
 
 /* Forwards a signal to the program; those of the terminal reach it directly, but aside, in a
  * process group of its own. */
@@ -251,20 +253,70 @@ gemem_launcher_stopped (void)
   return stopped;
 }
 
-/* In the program: a process group without the standard streams. */
+/* In the program: a process group without the standard streams of this one. */
 static void
-step_aside (void)
+step_aside (const GememLauncherWatch *watch)
 {
   const int nowhere = open ("/dev/null", O_RDWR | O_CLOEXEC);
 
   setpgid (0, 0);
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO && nowhere >= 0; stream++)
     dup2 (nowhere, stream);
+  if (watch->over != NULL)
+    {
+      dup2 (watch->out, STDOUT_FILENO);
+      dup2 (watch->err, STDERR_FILENO);
+    }
+}
+
+/* TRUE: process @pid has ended, and *@status says how. */
+static gboolean
+has_ended (pid_t pid, int *status)
+{
+  const pid_t got = waitpid (pid, status, WNOHANG);
+  return got == pid || (got < 0 && errno != EINTR);
+}
+
+/* Waits up to @most for what the program started, which this process has adopted: it may write its recording yet. */
+static void
+wait_for_group (pid_t pid, gint64 most)
+{
+  int status;
+
+  for (; g_get_monotonic_time () < most && kill (-pid, 0) == 0; g_usleep (G_USEC_PER_SEC / TICKS))
+    while (waitpid (-1, &status, WNOHANG) > 0)
+      ;
+}
+
+/* Waits for the program, which ends when @watch says so. */
+static int
+wait_until_over (pid_t pid, const GememLauncherWatch *watch)
+{
+  gboolean asked = FALSE;
+  int status = 0;
+
+  while (!has_ended (pid, &status))
+    {
+      if (!asked && watch->over (watch->data))
+        {
+          asked = TRUE;
+          kill (-pid, SIGTERM);
+          aside = 2;
+          alarm (PATIENCE);
+        }
+      g_usleep (G_USEC_PER_SEC / TICKS);
+    }
+  watch->over (watch->data);
+  wait_for_group (pid, g_get_monotonic_time () + PATIENCE * G_USEC_PER_SEC);
+  return status;
 }
 
 int
-gemem_launcher_run (char **arguments, char **environment, guint limit, pid_t *pid)
+gemem_launcher_run (char **arguments, char **environment, const GememLauncherWatch *watch,
+                    pid_t *pid)
 {
+  const guint limit = watch != NULL ? watch->limit : 0;
+  const gboolean apart = watch != NULL && (limit > 0 || watch->over != NULL);
   const struct sigaction over = { .sa_handler = end_aside, .sa_flags = SA_RESTART };
   sigset_t all, before;
   int status = 0;
@@ -272,6 +324,8 @@ gemem_launcher_run (char **arguments, char **environment, guint limit, pid_t *pi
   sigfillset (&all);
   sigprocmask (SIG_BLOCK, &all, &before);
   set_signals ();
+  if (watch != NULL && watch->over != NULL)
+    prctl (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); /* to see when all of the group have ended */
   *pid = fork ();
   if (*pid == 0)
     {
@@ -279,8 +333,8 @@ gemem_launcher_run (char **arguments, char **environment, guint limit, pid_t *pi
         sigaction (signals[i], &actions[i], NULL);
       sigaction (SIGXFSZ, &file_size, NULL);
       sigprocmask (SIG_SETMASK, &before, NULL);
-      if (limit > 0)
-        step_aside ();
+      if (apart)
+        step_aside (watch);
       environ = environment;
       execvp (arguments[0], arguments);
       int problem = errno;
@@ -291,8 +345,8 @@ gemem_launcher_run (char **arguments, char **environment, guint limit, pid_t *pi
       _exit (problem == ENOENT ? GEMEM_LAUNCHER_NOT_FOUND : GEMEM_LAUNCHER_CANNOT_RUN);
     }
   child = *pid;
-  aside = limit > 0;
-  if (*pid > 0 && limit > 0)
+  aside = apart;
+  if (*pid > 0 && apart)
     {
       setpgid (*pid, *pid); /* whichever of the two is first */
       sigaction (SIGALRM, &over, NULL);
@@ -304,10 +358,13 @@ gemem_launcher_run (char **arguments, char **environment, guint limit, pid_t *pi
       gemem_launcher_say ("%s: %s", arguments[0], g_strerror (errno));
       return GEMEM_LAUNCHER_CANNOT_RUN;
     }
-  while (waitpid (*pid, &status, 0) < 0 && errno == EINTR)
-    ;
+  if (watch != NULL && watch->over != NULL)
+    status = wait_until_over (*pid, watch);
+  else
+    while (waitpid (*pid, &status, 0) < 0 && errno == EINTR)
+      ;
   child = 0;
-  if (limit > 0)
+  if (apart)
     {
       alarm (0);
       kill (-*pid, SIGKILL);

@@ -55,10 +55,22 @@ char **gemem_launcher_preload (char **environment, const char *library);
 /* The environment of a program into which the recorder is preloaded: @folder takes the journals, @stacks
  * frames of each call (0: none).  Consumes @environment.  g_strfreev(). */
 char **gemem_launcher_record (char **environment, const char *folder, int stacks);
+/* How a run ends that does not end by itself, and where its output goes. */
+typedef struct
+{
+  /* 0, or the seconds after which it and what it started are ended; its standard streams are /dev/null then */
+  guint limit;
+  int out, err; /* with @over: the files that take its standard output and error */
+  /* asked ten times a second while it runs, and once when it has ended; the first TRUE asks it and what it started to end;
+   * NULL: never.  Its standard input is /dev/null then. */
+  gboolean (*over) (gpointer data);
+  gpointer data;
+} GememLauncherWatch;
+
 /* Runs @arguments to the end, passing signals on; returns the exit status as a shell does.
- * @limit: 0, or the seconds after which it and what it started are ended; then it runs without its
- * standard streams, which are /dev/null, and nothing that it started outlives it.  *@pid: the process. */
-int gemem_launcher_run (char **arguments, char **environment, guint limit, pid_t *pid);
+ * @watch: NULL, or its limits; then nothing that it started outlives it.  *@pid: the process. */
+int gemem_launcher_run (char **arguments, char **environment, const GememLauncherWatch *watch,
+                        pid_t *pid);
 /* The last signal that asked this process to end since the first run; 0: none. */
 int gemem_launcher_stopped (void);
 /* How the program ended, for the trace: "exit status 3", "signal 9".  g_free(). */

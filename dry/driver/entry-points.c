@@ -1,6 +1,7 @@
 /* entry-points.c - the functions of the stand-in driver by name and version, for cuGetProcAddress, and the names of its errors. */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 #include "dry/driver/calls.h"
@@ -156,11 +157,15 @@ cuGetExportTable (const void **table, const CUuuid *id)
     return CUDA_SUCCESS;
   if (gemem_driver.mode->lenient && !told && !gemem_dry_in_library (0))
     {
+      const gconstpointer caller = __builtin_return_address (0);
+      Dl_info info;
+
       told = TRUE;
-      if (gemem_dry_maker (__builtin_return_address (0)) != GEMEM_DRY_MATHEMATICS)
-        g_printerr ("gemem: this program has CUDA's runtime linked in (libcudart_static), and its "
-                    "functions were "
-                    "not found in it; do not strip it, or link it with nvcc -cudart shared\n");
+      if (gemem_dry_maker (caller) != GEMEM_DRY_MATHEMATICS)
+        g_printerr (
+            "gemem: %s has CUDA's runtime linked in (libcudart_static), and its functions were "
+            "not found in it; do not strip it, or link it with nvcc -cudart shared\n",
+            dladdr (caller, &info) != 0 ? info.dli_fname : "this program");
       gemem_dry_note (GEMEM_DRY_NOTE_MISSING, "cuGetExportTable libcuda.so.1");
     }
   return CUDA_ERROR_NOT_FOUND;

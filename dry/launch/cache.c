@@ -226,7 +226,9 @@ make_list (const GPtrArray *libraries, const GPtrArray *linked)
       const GememDryLibrary *library = libraries->pdata[i];
       const guint row = gemem_dry_row_of_soname (library->soname);
       g_autofree char *file = file_of (library, "");
-      g_string_append_printf (list, "library %s %s\n", file, gemem_dry_row_pattern (row));
+      g_string_append_printf (list, "library %s %s\n", file,
+                              gemem_dry_soname_is_marked (file) ? file
+                                                                : gemem_dry_row_pattern (row));
     }
   gemem_dry_linked_print (linked, list);
   return g_string_free (list, FALSE);

@@ -64,6 +64,8 @@ gint gemem_dry_compare_names (gconstpointer a, gconstpointer b);
  * longest prefix of it. */
 guint gemem_dry_row_of_soname (const char *soname);
 guint gemem_dry_row_of_function (const char *name);
+/* Whether a wheel that brings the library along has put a mark into its name, by which nothing else asks for it. */
+gboolean gemem_dry_soname_is_marked (const char *soname);
 /* The library that has the written functions of @row, a name; NULL: libgemem-dry.so, or no row. */
 const char *gemem_dry_row_module (guint row);
 /* Whether libgemem-dry.so calls the installed library of @row besides its own functions. */

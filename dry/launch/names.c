@@ -22,13 +22,42 @@ static const struct
 #undef GEMEM_DRY_LIBRARY
 };
 
+#define MARK 8 /* digits */
+
+/* Where the mark begins that a wheel has put into the name of a library that it brings along, as auditwheel does:
+ * "libcudart-c64a25f3.so.12.3.101", "libcudart.faf08d9a.so.13".  NULL: there is none. */
+static const char *
+mark_in (const char *soname)
+{
+  const char *end = strstr (soname, ".so");
+
+  if (end == NULL || end - soname <= MARK + 1 || strchr ("-.", end[-MARK - 1]) == NULL)
+    return NULL;
+  for (const char *digit = end - MARK; digit < end; digit++)
+    if (!g_ascii_isxdigit (*digit))
+      return NULL;
+  return end - MARK - 1;
+}
+
+gboolean
+gemem_dry_soname_is_marked (const char *soname)
+{
+  return mark_in (soname) != NULL;
+}
+
 guint
 gemem_dry_row_of_soname (const char *soname)
 {
+  g_autofree char *plain = NULL;
+  const char *mark;
+
   if (!g_str_has_prefix (soname, "libcu") && !g_str_has_prefix (soname, "libn"))
     return GEMEM_DRY_NO_ROW;
+  mark = mark_in (soname);
+  if (mark != NULL)
+    plain = g_strdup_printf ("%.*s%s", (int) (mark - soname), soname, mark + 1 + MARK);
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
-    if (g_pattern_match_simple (rows[i].soname, soname))
+    if (g_pattern_match_simple (rows[i].soname, plain != NULL ? plain : soname))
       return i;
   return GEMEM_DRY_NO_ROW;
 }

@@ -417,8 +417,15 @@ gemem_dry_library_free (gpointer data)
   g_free (library);
 }
 
-/* The name of the library of @row that the program asks for, the first in the
- * alphabet; NULL: none. */
+/* Whether @name comes before @other: those that a wheel has marked last, for nothing else asks for them. */
+static gboolean
+is_before (const char *name, const char *other)
+{
+  const gboolean marked = gemem_dry_soname_is_marked (name);
+  return marked == gemem_dry_soname_is_marked (other) ? strcmp (name, other) < 0 : !marked;
+}
+
+/* The name of the library of @row that the program asks for, the first of them (is_before()); NULL: none. */
 static const char *
 library_of_row (const Scan *scan, guint row)
 {
@@ -428,7 +435,7 @@ library_of_row (const Scan *scan, guint row)
 
   g_hash_table_iter_init (&iter, scan->libraries);
   while (g_hash_table_iter_next (&iter, &name, NULL))
-    if (gemem_dry_row_holds (row, name) && (chosen == NULL || strcmp (name, chosen) < 0))
+    if (gemem_dry_row_holds (row, name) && (chosen == NULL || is_before (name, chosen)))
       chosen = name;
   return chosen;
 }

@@ -314,6 +314,18 @@ def _on_vllm(module):
     _load("values").watch_vllm(module)
 
 
+def _note(word, text):
+    _load("values").note(word, text)
+
+
+def _on_logging(module):
+    _load("said").watch_logging(module, _note)
+
+
+def _on_traceback(module):
+    _load("said").watch_printed(module, _note)
+
+
 def _on_nested(module):
     _load("known").watch_nested(module.NestedTensor)
 
@@ -335,6 +347,8 @@ class _Finder(object):
 
     awaited = {
         "ctypes": _on_ctypes,
+        "logging": _on_logging,
+        "traceback": _on_traceback,
         "torch": _on_torch,
         "cupy": _on_cupy,
         "rmm": _on_rmm,
@@ -420,6 +434,8 @@ def _tell_end():
 
     def tell():
         error = getattr(sys, "last_value", None)
+        if isinstance(error, Exception):
+            _load("said").tell_error(error, _note)
         if error is not None and not _is_about_memory(error):
             _load("values").note("ended", "%d %s" % (os.getpid(), type(error).__name__))
         elif error is not None and _refused_library(error):
@@ -428,6 +444,41 @@ def _tell_end():
             _load("values").note("refused", "%d %d %s" % (os.getpid(), device, _refused_library(error)))
 
     atexit.register(tell)
+
+
+_WRITES = 30  # seconds that the snapshot of a process may take
+
+
+def _spare_recordings():
+    """A parent that kills a process (vLLM its engine, at once after SIGTERM) waits until that has written the snapshot which SIGTERM makes it write."""
+    import signal
+    import time
+
+    kill = os.kill
+
+    def written(pid):
+        path = os.path.join(_FOLDER, "%d." % pid)
+        uses = os.path.exists(path + "torch") and os.path.exists(path + "gmj")
+        return not uses or os.path.exists(path + "pickle") and not os.path.exists(path + "pickle.part")
+
+    def kill_when_written(pid, number):
+        if number == signal.SIGKILL and pid > 0 and not written(pid):
+            kill(pid, signal.SIGTERM)
+            until = time.monotonic() + _WRITES
+            while not written(pid) and time.monotonic() < until and _runs(pid):
+                time.sleep(0.05)
+        return kill(pid, number)
+
+    os.kill = kill_when_written
+
+
+def _runs(pid):
+    """Whether process PID has not ended yet."""
+    try:
+        with open("/proc/%d/stat" % pid) as stream:
+            return stream.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except (OSError, IndexError):
+        return False
 
 
 def _run_the_programs_own():
@@ -450,5 +501,6 @@ if _FOLDER:
         sys.stderr.write("gemem-dry-run: what stands for NVIDIA's libraries: %s\n" % (error,))
     _keep_interrupt()
     _tell_end()
+    _spare_recordings()
     sys.meta_path.insert(0, _Finder())
 _run_the_programs_own()

@@ -38,6 +38,9 @@ add_conditions (GememTraceInfo *info, const DryVerdict *verdict, const char *pat
         gemem_trace_info_note (info, GEMEM_TRACE_ONLY_IF, "%s gets the memory that it was refused",
                                found->refused_by);
     }
+  if (gemem_library_said_no (verdict))
+    gemem_trace_info_note (info, GEMEM_TRACE_ONLY_IF, "%s goes on where it refused to (%s)",
+                           verdict->refusal_kind->who, verdict->refusal_kind->title);
   add_all (info, verdict->only_if, NULL);
   for (guint i = 0; i < verdict->findings->len; i++)
     {
@@ -64,7 +67,7 @@ static gboolean
 has_conditions (const DryVerdict *verdict, guint i)
 {
   const DryFinding *found = verdict->findings->pdata[i];
-  gboolean any = verdict->only_if->len > 0;
+  gboolean any = verdict->only_if->len > 0 || gemem_library_said_no (verdict);
 
   for (guint j = 0; j < verdict->findings->len; j++)
     {

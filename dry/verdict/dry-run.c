@@ -90,6 +90,9 @@ static const GOptionEntry entries[] = {
     "find the largest value of NAME, a word in the arguments, with which the program fits. "
     "VALUES are FROM..TO or A,B,C. Given again: a table over the values of the others",
     "NAME=VALUES" },
+  { "until", 0, 0, G_OPTION_ARG_STRING, &options.until,
+    "end the program when it has printed TEXT: a server that is ready, and waits for requests",
+    "TEXT" },
   { "verbose", 'v', 0, G_OPTION_ARG_NONE, &options.verbose,
     "with --fit: show what the program prints in each run, not only in one that fails", NULL },
   { "fail-unless-fits", 0, 0, G_OPTION_ARG_NONE, &fail_unless_fits,
@@ -218,6 +221,12 @@ take_options (const char *program, GError **error)
       || !check_number ("orders", options.orders, DRY_ORDERS_MAX, error))
     return FALSE;
   options.given_context = context != NULL && options.context > 0;
+  if (options.until != NULL && *options.until == '\0')
+    {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
+                   "--until=: write what the program prints when it is ready");
+      return FALSE;
+    }
   if (options.context >= options.capacity)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,

@@ -54,8 +54,10 @@ typedef struct
   GPtrArray *runs;      /* Run, in their order */
   GPtrArray *best;      /* the Run of the largest value that fits for each combination; or NULL */
   GPtrArray *others;    /* "SEQ=128", beside @best */
-  DrySetting *setting;  /* with which the search went on; NULL: with none */
-  Run *with_setting;    /* the largest that fits with it; NULL: none above the best */
+  guint64
+      longest; /* the sequence that would fit, as a program says that refused a longer one; 0: none does */
+  DrySetting *setting; /* with which the search went on; NULL: with none */
+  Run *with_setting;   /* the largest that fits with it; NULL: none above the best */
 } Search;
 
 static void
@@ -256,6 +258,15 @@ values_json (const Search *search)
   return g_string_free (text, FALSE);
 }
 
+/* @before and "a KV cache of 57360 tokens", if the program said so; g_free(). */
+static char *
+describe_cache (const Run *run, const char *before)
+{
+  return run->verdict->cached > 0 ? g_strdup_printf ("%sa KV cache of %" G_GUINT64_FORMAT " tokens",
+                                                     before, run->verdict->cached)
+                                  : g_strdup ("");
+}
+
 static const char *
 first_condition (const DryVerdict *verdict)
 {
@@ -326,12 +337,16 @@ try_values (Search *search, GError **error)
   };
   g_ptr_array_add (search->runs, run);
   const gboolean fits = run->fit != DRY_DOES_NOT_FIT, failed = has_failed (verdict);
+  g_autofree char *why = verdict->refusal != NULL
+                             ? g_strconcat (", by ", verdict->refusal_kind->title, NULL)
+                             : NULL;
   const int stopped = gemem_launcher_stopped ();
-  gemem_launcher_say ("%s%s%s: %s%s%s%s; %s", run->values, search->setting != NULL ? " with " : "",
-                      search->setting != NULL ? search->setting->value : "",
-                      failed ? "failed" : answers[run->fit], fits && !failed ? ", " : "",
-                      fits && !failed ? gemem_format_size (need, run->needed) : "",
-                      fits && !failed ? " needed" : "", output);
+  g_autofree char *cache = fits && !failed ? describe_cache (run, ", ") : g_strdup ("");
+  gemem_launcher_say (
+      "%s%s%s: %s%s%s%s%s%s; %s", run->values, search->setting != NULL ? " with " : "",
+      search->setting != NULL ? search->setting->value : "", failed ? "failed" : answers[run->fit],
+      fits && !failed ? ", " : "", fits && !failed ? gemem_format_size (need, run->needed) : "",
+      fits && !failed ? " needed" : "", cache, fits || verdict->refusal == NULL ? "" : why, output);
   if (stopped == 0 && !failed)
     return run;
   if (stopped != 0)
@@ -359,6 +374,8 @@ try_index (Search *search, guint64 index, Run **best, gboolean *fits, GError **e
   *fits = run != NULL && run->fit != DRY_DOES_NOT_FIT;
   if (*fits)
     *best = run;
+  if (run != NULL && run->verdict->longest > 0)
+    search->longest = run->verdict->longest;
   return run != NULL;
 }
 
@@ -380,13 +397,26 @@ try_others (const Search *search, Run *best)
   best->only_if = g_strdup (first_condition (best->verdict));
 }
 
+/* The value between @low and @high to try next: in the middle, or what a server said that fits, which is often right, and the one
+ * after it. */
+static guint64
+next_between (const Search *search, guint64 low, guint64 high)
+{
+  const Variable *first = search->variables->pdata[0];
+  const guint64 said = search->longest - MIN (search->longest, first->from);
+
+  if (first->list == NULL && search->longest > first->from && said >= low && said < high)
+    return said > low ? said : low + 1;
+  return low + (high - low) / 2;
+}
+
 /* Narrows *@low, which fits, and @high, which does not, down to neighbours. */
 static gboolean
 bisect (Search *search, guint64 *low, guint64 high, Run **best, GError **error)
 {
   while (high - *low > 1)
     {
-      const guint64 middle = *low + (high - *low) / 2;
+      const guint64 middle = next_between (search, *low, high);
       gboolean fits;
       if (!try_index (search, middle, best, &fits, error))
         return FALSE;
@@ -511,9 +541,12 @@ print_best (const Search *search, const Run *best, const char *from, const char 
   if (best == NULL)
     gemem_launcher_say ("no value of %s from %s to %s fits %s", first->name, from, to, gpu);
   else
-    gemem_launcher_say ("%s is the largest of %s to %s that fits %s%s%s", best->values, from, to,
-                        gpu, best->only_if != NULL ? ", but only if " : "",
-                        best->only_if != NULL ? best->only_if : "");
+    {
+      g_autofree char *cache = describe_cache (best, ", with ");
+      gemem_launcher_say ("%s is the largest of %s to %s that fits %s%s%s%s", best->values, from,
+                          to, gpu, cache, best->only_if != NULL ? ", but only if " : "",
+                          best->only_if != NULL ? best->only_if : "");
+    }
 }
 
 static void
@@ -544,12 +577,14 @@ print_table (const Search *search, const char *from, const char *to)
   for (guint i = 0; i < search->best->len; i++)
     {
       const Run *best = search->best->pdata[i];
+      g_autofree char *cache = best != NULL ? describe_cache (best, ", ") : NULL;
       char need[GEMEM_FORMAT_MAX];
       fprintf (stderr, "  %-*s  ", (int) width, (const char *) search->others->pdata[i]);
       if (best == NULL)
         fputs ("none\n", stderr);
       else
-        fprintf (stderr, "%s, %s needed%s%s\n", best->value, gemem_format_size (need, best->needed),
+        fprintf (stderr, "%s, %s needed%s%s%s\n", best->value,
+                 gemem_format_size (need, best->needed), cache,
                  best->only_if != NULL ? ", only if " : "",
                  best->only_if != NULL ? best->only_if : "");
     }
@@ -583,6 +618,7 @@ append_run_json (GString *out, const char *name, const Run *run)
   gemem_library_append_fit_json (out, run->fit);
   gemem_json_append_number_member (out, "exit_status", (guint64) run->status);
   gemem_json_append_text_member (out, "only_if", run->only_if);
+  gemem_library_append_said_json (out, run->verdict);
   gemem_json_append_text_member (out, "trace", run->trace);
   g_string_append_c (out, '}');
 }
@@ -615,7 +651,7 @@ gemem_library_fit (const DryOptions *options, char **ranges, char **arguments)
   g_autoptr (GPtrArray) variables = g_ptr_array_new_with_free_func (variable_free);
   g_autoptr (GPtrArray) runs = g_ptr_array_new_with_free_func (run_free);
   g_autoptr (GPtrArray) best = g_ptr_array_new (), others = g_ptr_array_new_with_free_func (g_free);
-  Search search = { options, arguments, variables, runs, best, others, NULL, NULL };
+  Search search = { options, arguments, variables, runs, best, others, 0, NULL, NULL };
   g_autoptr (GError) error = NULL;
   gboolean ok = TRUE, any = FALSE;
 

@@ -8,6 +8,7 @@
  *
  * A program that was refused memory, went on with other requests and ended with success (it tries a smaller
  * batch, say), or by an error of another kind, does so on the GPU, too; whether that is what its user wants is a condition.
+ * So it is where the program itself refuses to go on with the memory that there is (said.c), before it asks for more.
  *
  * How much NCCL takes follows from the links between GPUs.  Where much more is left than it took, other links
  * than those that were assumed are no condition: the verdict names them.
@@ -191,6 +192,13 @@ add_common_conditions (DryVerdict *verdict, const DryVerdict *most)
       g_autofree char *ended = gemem_launcher_ended (status);
       only_if (conditions, "it needs no more after the point where it ended with %s", ended);
     }
+  else if (verdict->not_printed != NULL)
+    only_if (conditions,
+             "it needs no more than up to its end, at which it had not printed '%s' (--until)",
+             verdict->not_printed);
+  if (verdict->refusal != NULL)
+    only_if (conditions, "the program may do without what it refused ('refused', below): it ended "
+                         "with success");
   if (verdict->missing->len > 0)
     only_if (conditions,
              "no size depends on the %" G_GUINT64_FORMAT
@@ -272,13 +280,17 @@ gemem_library_judge (const DryOptions *options, DryVerdict *verdict)
 
   g_ptr_array_set_size (verdict->only_if, 0);
   add_common_conditions (verdict, most);
-  verdict->fit = verdict->only_if->len > 0 ? DRY_FITS_ONLY_IF : DRY_FITS;
+  verdict->fit = gemem_library_said_no (verdict) ? DRY_DOES_NOT_FIT
+                 : verdict->only_if->len > 0     ? DRY_FITS_ONLY_IF
+                                                 : DRY_FITS;
   verdict->needed = verdict->needed_most = 0;
   verdict->refused = FALSE;
   for (guint i = 0; i < verdict->findings->len; i++)
     {
       DryFinding *found = verdict->findings->pdata[i];
       measure (options, verdict, found);
+      if (gemem_library_said_no (verdict))
+        found->fit = DRY_DOES_NOT_FIT;
       verdict->refused |= found->ooms > 0 || found->refused_by != NULL;
     }
   for (guint i = 0; i < verdict->findings->len; i++)

@@ -7,22 +7,39 @@
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
 
+/* Runs the program, up to what --until says: then it ended with success.  *@not_printed: what it ended without. */
+static int
+run (const DryOptions *options, char **arguments, const DryRun *dry, pid_t *pid,
+     const char **not_printed)
+{
+  GememLauncherWatch watch = { .limit = options->limit };
+  DryUntil until;
+
+  if (options->until == NULL || !gemem_library_until_begin (&until, options->until, &watch))
+    return gemem_launcher_run (arguments, dry->environment, &watch, pid);
+  const int status = gemem_launcher_run (arguments, dry->environment, &watch, pid);
+  gemem_library_until_end (&until);
+  *not_printed = until.found ? NULL : options->until;
+  return until.found && gemem_launcher_stopped () == 0 ? 0 : status;
+}
+
 DryVerdict *
 gemem_library_run_and_judge (const DryOptions *options, char **arguments, GError **error)
 {
-  DryRun *run = gemem_library_run_new (options, arguments, error);
+  DryRun *dry = gemem_library_run_new (options, arguments, error);
+  const char *not_printed = NULL;
   DryVerdict *verdict;
   pid_t pid;
 
-  if (run == NULL)
+  if (dry == NULL)
     return NULL;
   const gint64 start = g_get_monotonic_time ();
-  int status = gemem_launcher_run (arguments, run->environment, options->limit, &pid);
+  const int status = run (options, arguments, dry, &pid, &not_printed);
   const gint64 ran = g_get_monotonic_time () - start;
-  gemem_dry_notes_load (run, gemem_folder_read (&run->folder, DRY_NOTES_FILE));
-  verdict = gemem_library_verdict_new (options, run, arguments[0], pid, status);
+  gemem_dry_notes_load (dry, gemem_folder_read (&dry->folder, DRY_NOTES_FILE));
+  verdict = gemem_library_verdict_new (options, dry, arguments[0], pid, status, not_printed);
   verdict->seconds = (guint) (ran / G_USEC_PER_SEC);
-  gemem_library_run_free (run);
+  gemem_library_run_free (dry);
   return verdict;
 }
 

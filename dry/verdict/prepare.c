@@ -372,6 +372,8 @@ make_environment (const DryOptions *options, DryRun *run, char **roots, GError *
                                   options->fastest != NULL ? options->fastest : "", TRUE);
   environment = g_environ_unsetenv (environment, "CUDA_VISIBLE_DEVICES"); /* of this machine */
   environment = g_environ_unsetenv (environment, GEMEM_ENV_DRY_WORLD);
+  if (options->until != NULL) /* its output is no terminal, and Python would keep it back */
+    environment = g_environ_setenv (environment, "PYTHONUNBUFFERED", "1", TRUE);
   if (options->world > 0)
     environment = set_rank (environment, options);
   return set_python (set_compilers (environment, run), options, run);

@@ -433,7 +433,7 @@ finding_free (gpointer data)
 
 DryVerdict *
 gemem_library_verdict_new (const DryOptions *options, const DryRun *run, const char *name,
-                           pid_t pid, int status)
+                           pid_t pid, int status, const char *not_printed)
 {
   DryVerdict *verdict = g_new0 (DryVerdict, 1);
   g_autofree char *ended = gemem_launcher_ended (status);
@@ -442,6 +442,7 @@ gemem_library_verdict_new (const DryOptions *options, const DryRun *run, const c
   };
 
   verdict->status = status;
+  verdict->not_printed = not_printed;
   verdict->findings = g_ptr_array_new_with_free_func (finding_free);
   verdict->only_if = g_ptr_array_new_with_free_func (g_free);
   gemem_dry_counts_init (verdict);
@@ -450,6 +451,7 @@ gemem_library_verdict_new (const DryOptions *options, const DryRun *run, const c
   check_torches (run, verdict);
   gather (&gathering);
   gemem_dry_notes_read (run, verdict);
+  gemem_library_said_read (run, verdict);
   for (guint i = 0; i < verdict->findings->len; i++)
     gemem_dry_notes_process (run, verdict->findings->pdata[i]);
   gemem_library_jax_forget_pools (verdict);
@@ -465,6 +467,7 @@ gemem_library_verdict_free (DryVerdict *verdict)
   g_ptr_array_unref (verdict->findings);
   g_ptr_array_unref (verdict->only_if);
   gemem_dry_counts_clear (verdict);
+  gemem_library_said_clear (verdict);
   g_free (verdict->tried_numbers.text);
   g_free (verdict->tried_truths.text);
   g_free (verdict->tried_drawn.text);

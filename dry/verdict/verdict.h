@@ -11,6 +11,7 @@
 #include "devices/gpus.h"
 #include "dry/protocol/protocol.h"
 #include "record/launcher.h"
+#include "traces/messages/message.h"
 #include "traces/trace.h"
 
 #define DRY_ORDERS_MAX 100
@@ -44,6 +45,7 @@ typedef struct
   /* of what the program measures that is the fastest which takes the "largest" or "smallest" workspace; NULL: the first */
   const char *fastest;
   guint limit;        /* seconds of a run aside (launcher.h); 0: as the user runs it */
+  const char *until;  /* --until: the run is over when it has printed this; NULL */
   gboolean fill_host; /* --fill-host */
   gboolean verbose;   /* --verbose: --fit hides nothing that its runs print */
   char *json;         /* file for the findings; NULL: none, "-": standard output */
@@ -194,11 +196,18 @@ typedef struct DryVerdict
 #define LIST(name) GPtrArray *name;
   DRY_COUNTS (LIST)
 #undef LIST
-  int status;    /* exit status of the program */
-  guint seconds; /* how long it ran */
+  int status;              /* exit status of the program */
+  guint seconds;           /* how long it ran */
+  const char *not_printed; /* --until: what it ended without; NULL */
   DryTried tried_numbers, tried_truths, tried_drawn, tried_late, tried_times;
-  gboolean refused;     /* judge.c: a request, to whatever end */
-  gboolean unusable;    /* its PyTorch is built for another kind of device */
+  /* said.c: the error by which the program itself refused to go on with the memory that there is, and the kind of it; NULL */
+  char *refusal;
+  const GememMessageKind *refusal_kind;
+  guint64 longest; /* tokens of the sequence that would fit, as it said then; 0: nothing */
+  guint64 cached;  /* tokens that its KV cache holds, 0: it says none ... */
+  const GememMessageKind *cached_by; /* ... and who says so */
+  gboolean refused;                  /* judge.c: a request, to whatever end */
+  gboolean unusable;                 /* its PyTorch is built for another kind of device */
   char *last_value;     /* where a value of the GPU was read last, as zero; NULL: nowhere ... */
   guint64 last_times;   /* ... and how often there */
   guint lost;           /* recordings that could not be written or read */
@@ -210,9 +219,10 @@ typedef struct DryVerdict
 } DryVerdict;
 
 /* Makes traces of what the program left in @run and replays them.  @name: the program, for
- * messages.  gemem_library_verdict_free(). */
+ * messages.  @not_printed: what --until awaits and did not come, or NULL.  gemem_library_verdict_free(). */
 DryVerdict *gemem_library_verdict_new (const DryOptions *options, const DryRun *run,
-                                       const char *name, pid_t pid, int status);
+                                       const char *name, pid_t pid, int status,
+                                       const char *not_printed);
 void gemem_library_verdict_free (DryVerdict *verdict);
 
 /* A finding that says nothing yet; freed with the verdict. */
@@ -314,6 +324,14 @@ void gemem_dry_notes_process (const DryRun *run, DryFinding *found);
 void gemem_dry_counts_init (DryVerdict *verdict);
 void gemem_dry_counts_clear (DryVerdict *verdict);
 
+/* ---- said.c */
+
+/* Reads of @run what the program said of its memory itself; gemem_library_said_clear(). */
+void gemem_library_said_read (const DryRun *run, DryVerdict *verdict);
+void gemem_library_said_clear (DryVerdict *verdict);
+/* TRUE if the program refused to go on and ended by that; else what it went on with is a condition. */
+gboolean gemem_library_said_no (const DryVerdict *verdict);
+
 /* ---- write.c */
 
 /* What the shell needs behind --value so that the place @place, "FILE:LINE FUNCTION", reads @numbers.  g_free(). */
@@ -329,6 +347,8 @@ gboolean gemem_library_verdict_write_json (const DryOptions *options, const DryV
 void gemem_library_append_fit_json (GString *out, DryFit fit);
 /* Appends which GPU it is, and what was chosen. */
 void gemem_library_append_gpu_json (GString *out, const DryOptions *options);
+/* Appends what the program said itself, "refused" and "kv_tokens", where it did. */
+void gemem_library_append_said_json (GString *out, const DryVerdict *verdict);
 /* Writes @text to options->json. */
 gboolean gemem_library_write_json (const DryOptions *options, const GString *text, GError **error);
 
@@ -358,6 +378,28 @@ typedef struct
 void gemem_library_quiet_begin (DryQuiet *quiet);
 /* To here; @show: the end of it is printed on stderr after all. */
 void gemem_library_quiet_end (DryQuiet *quiet, gboolean show);
+
+/* ---- until.c */
+
+typedef struct
+{
+  FILE *file;   /* into which the program writes */
+  off_t seen;   /* bytes that were looked at */
+  int to;       /* the descriptor that gets them; -1: none */
+  GString *end; /* of them, shorter than the text */
+} DryStream;
+
+typedef struct
+{
+  const char *text;
+  gboolean found;
+  DryStream streams[2]; /* standard output and error */
+} DryUntil;
+
+/* Sets in @watch what ends the run when it has printed @text.  FALSE: no file can be made; nothing is set.
+ * gemem_library_until_end(). */
+gboolean gemem_library_until_begin (DryUntil *until, const char *text, GememLauncherWatch *watch);
+void gemem_library_until_end (DryUntil *until);
 
 /* ---- once.c */
 

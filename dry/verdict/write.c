@@ -111,7 +111,8 @@ append_answer (GString *out, const DryOptions *options, const DryVerdict *verdic
               "%s: %s of %s (%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " bytes)%s",
               answers[found->fit], gemem_format_size (need, found->needed),
               gemem_format_size (whole, limit), found->needed, limit,
-              found->ooms > 0 || found->refused_by != NULL              ? ", and more was asked for"
+              found->ooms > 0 || found->refused_by != NULL ? ", and more was asked for"
+              : gemem_library_said_no (verdict) ? ", and with that the program refused to go on"
               : found->fit != DRY_DOES_NOT_FIT || found->needed > limit ? ""
               : found->limit > 0 ? ", but not as its allocator gets them"
                                  : ", and more was asked for in some orders of addresses");
@@ -327,6 +328,22 @@ append_end (GString *out, const DryVerdict *verdict)
     }
 }
 
+/* What the program said itself. */
+static void
+append_said (GString *out, const DryOptions *options, const DryVerdict *verdict)
+{
+  if (gemem_library_said_no (verdict) && verdict->findings->len == 0)
+    append_row (out, options->gpu->name, "DOES NOT FIT: the program refused to go on");
+  if (verdict->refusal != NULL)
+    {
+      append_row (out, "refused", "%s", verdict->refusal_kind->title);
+      append_row (out, "", "%s", verdict->refusal);
+    }
+  if (verdict->cached > 0)
+    append_row (out, "KV cache", "%" G_GUINT64_FORMAT " tokens, as %s says", verdict->cached,
+                verdict->cached_by->who);
+}
+
 static void
 append_tried (GString *out, const DryTried *tried)
 {
@@ -384,6 +401,7 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
   const DryFinding *largest = gemem_library_ranks_largest (ranks);
 
   append_findings (out, options, verdict, ranks, largest);
+  append_said (out, options, verdict);
   append_counts (out, "not written", "calls failed, because the function does not exist here",
                  verdict->missing);
   append_counts (out, "left out", "calls without effect on memory", verdict->harmless);
@@ -551,6 +569,15 @@ gemem_library_append_gpu_json (GString *out, const DryOptions *options)
   gemem_json_append_number_member (out, "workspaces_taken_as", options->workspaces);
 }
 
+void
+gemem_library_append_said_json (GString *out, const DryVerdict *verdict)
+{
+  if (verdict->refusal != NULL)
+    gemem_json_append_text_member (out, "refused", verdict->refusal);
+  if (verdict->cached > 0)
+    gemem_json_append_number_member (out, "kv_tokens", verdict->cached);
+}
+
 gboolean
 gemem_library_write_json (const DryOptions *options, const GString *text, GError **error)
 {
@@ -583,6 +610,7 @@ gemem_library_verdict_write_json (const DryOptions *options, const DryVerdict *v
     gemem_json_append_text_member (out, "late", verdict->tried_late.text);
   if (verdict->tried_times.text != NULL)
     gemem_json_append_text_member (out, "times", verdict->tried_times.text);
+  gemem_library_append_said_json (out, verdict);
   if (verdict->needed_least > 0)
     gemem_json_append_number_member (out, "needed_least", verdict->needed_least);
   gemem_json_append_number_member (out, "needed", verdict->needed);

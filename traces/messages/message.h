@@ -72,6 +72,7 @@ typedef struct
   gboolean beside;       /* who was refused asks the driver, not the program's allocator */
   gboolean begins;       /* the program has nothing yet: all that is not free is others' */
   gboolean maybe;        /* it need not be that memory was refused */
+  gboolean refuses;      /* the program itself refuses to go on with the memory that there is */
   const char *lacks;     /* what it does not say, a sentence; NULL */
   void (*read) (const char *text, gsize size, GememMessage *message); /* what facts cannot; NULL */
   const char *early; /* a line by which it asks while there is memory; NULL */

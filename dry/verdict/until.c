@@ -1,0 +1,82 @@
+/* until.c - --until: ends a program that does not end by itself when it has printed a text.
+ *
+ * Why: a server waits for requests for ever.  When it says that it is ready it has its weights, its cache and what it compiled, and the
+ * verdict can be told; --fit has to end a dozen of them.
+ *
+ * Invariants: the program writes into two files that have no name, for a pipe would end what outlives it; what comes is passed on to
+ * this process's own streams, but for a run aside.  The text is looked for in each stream, also where it was written piece by piece.
+ */
+#include "config.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "dry/verdict/verdict.h"
+
+/* Passes on what came since; TRUE if the text is in it. */
+static gboolean
+pass_on (DryUntil *until, DryStream *stream)
+{
+  const gsize length = strlen (until->text);
+  char part[4096];
+  gboolean found = FALSE;
+  ssize_t n;
+
+  while ((n = pread (fileno (stream->file), part, sizeof part, stream->seen)) > 0)
+    {
+      stream->seen += n;
+      if (stream->to >= 0 && write (stream->to, part, (size_t) n) < 0)
+        stream->to = -1; /* nobody reads it any more */
+      g_string_append_len (stream->end, part, n);
+      found |= memmem (stream->end->str, stream->end->len, until->text, length) != NULL;
+      if (stream->end->len >= length)
+        g_string_erase (stream->end, 0, (gssize) (stream->end->len - (length - 1)));
+    }
+  return found;
+}
+
+static gboolean
+is_over (gpointer data)
+{
+  DryUntil *until = data;
+
+  for (guint i = 0; i < G_N_ELEMENTS (until->streams); i++)
+    until->found |= pass_on (until, &until->streams[i]);
+  return until->found;
+}
+
+gboolean
+gemem_library_until_begin (DryUntil *until, const char *text, GememLauncherWatch *watch)
+{
+  *until = (DryUntil){ .text = text };
+  for (guint i = 0; i < G_N_ELEMENTS (until->streams); i++)
+    {
+      DryStream *stream = &until->streams[i];
+
+      stream->file = tmpfile ();
+      stream->to = watch->limit > 0 ? -1 : i == 0 ? STDOUT_FILENO : STDERR_FILENO;
+      stream->end = g_string_new (NULL);
+    }
+  if (until->streams[0].file == NULL || until->streams[1].file == NULL)
+    {
+      gemem_library_until_end (until);
+      return FALSE;
+    }
+  fflush (stdout);
+  watch->out = fileno (until->streams[0].file);
+  watch->err = fileno (until->streams[1].file);
+  watch->over = is_over;
+  watch->data = until;
+  return TRUE;
+}
+
+void
+gemem_library_until_end (DryUntil *until)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (until->streams); i++)
+    {
+      if (until->streams[i].file != NULL)
+        fclose (until->streams[i].file);
+      g_string_free (until->streams[i].end, TRUE);
+    }
+}
