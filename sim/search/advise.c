@@ -330,8 +330,11 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
       && result->least_capacity != G_MAXUINT64
       && result->least_capacity > gemem_result_others (advice->now))
     advice->need = result->least_capacity - gemem_result_others (advice->now);
-  if (anew && (result = round.results[n + others->len + least]) != NULL
-      && gemem_result_is_proof (result))
+  result = anew ? round.results[n + others->len + least] : advice->now;
+  advice->calls_known = !anew || (result != NULL && gemem_result_is_proof (result));
+  if (advice->calls_known)
+    advice->calls = gemem_result_calls (result);
+  if (anew && advice->calls_known)
     advice->anew = result->peak_reserved;
   round_end (&round);
   if (anew)
@@ -472,8 +475,7 @@ choose_lines (GememAdvice *advice, Tried *tried)
       line.saved = line.need < need_beside (advice) ? need_beside (advice) - line.need : 0;
       line.too_new = line.candidate->klass == advice->spec->klass
                      && gemem_recorder_refuses (advice->versions, line.candidate->spec);
-      line.calls = (gint64) gemem_result_calls (line.result)
-                   - (gint64) gemem_result_calls (advice->now);
+      line.calls = (gint64) gemem_result_calls (line.result) - (gint64) advice->calls;
       g_array_append_val (advice->lines, line);
     }
   for (guint i = 0; i < tried->candidates->len; i++) /* they belong to the lines now */

@@ -51,7 +51,7 @@ typedef struct
   GememCandidate *candidate;
   GememResult *result;
   guint64 need, saved;      /* bytes; 0 saved: more than now, though it fits */
-  gint64 calls;             /* of the device, more than now */
+  gint64 calls;             /* of the device, more than now, if `calls_known` */
   gboolean too_new;         /* the oldest version that the program may have refuses it */
   GememHistories histories; /* of the best line, where they were asked for */
 } GememAdviceLine;
@@ -80,6 +80,8 @@ typedef struct
   /* of a recording that begins in the middle: what it needs with the settings it had from what was alive then,
    * as all others are replayed; 0: nothing is told by that, or it does not fit so either */
   guint64 anew;
+  guint64 calls; /* of the device, with the settings it had, from where all others are replayed */
+  gboolean calls_known; /* that came to its end */
   gboolean
       without_context; /* the device was asked for, and is a GPU of which the context was not counted */
   gboolean without_cublas; /* nor what cuBLAS takes */

@@ -57,7 +57,10 @@ append_lines (GString *out, const GememAdvice *advice)
       gemem_json_append_number_member (out, "needed_bytes", line->need);
       gemem_json_append_number_member (out, "saved_bytes", line->saved);
       gemem_json_append_name (out, "device_calls_more");
-      g_string_append_printf (out, "%" G_GINT64_FORMAT, line->calls);
+      if (advice->calls_known)
+        g_string_append_printf (out, "%" G_GINT64_FORMAT, line->calls);
+      else
+        g_string_append (out, "null");
       gemem_json_append_bool_member (out, "refused_by_oldest_version", line->too_new);
       append_histories (out, &line->histories);
       g_string_append_c (out, '}');

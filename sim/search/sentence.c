@@ -16,7 +16,7 @@
 gboolean
 gemem_advice_is_doubled (const GememAdvice *advice)
 {
-  return advice->now->device_ordinal == GEMEM_DEVICE_HOST
+  return strcmp (advice->spec->klass->name, "pytorch-pinned") == 0
          && (gemem_held_info (advice->held)->flags & GEMEM_TRACE_BLOCK_SIZES) != 0;
 }
 
@@ -427,10 +427,11 @@ gemem_advice_line_words (const GememAdvice *advice, const GememAdviceLine *line)
     g_string_append_printf (
         out, ", %s (%s %%) less", gemem_format_size (size, line->saved),
         g_ascii_formatd (share, sizeof share, "%.1f", 100 * (double) line->saved / whole));
-  if (line->calls != 0)
+  if (advice->calls_known && line->calls != 0)
     g_string_append_printf (out, "; %" G_GINT64_FORMAT " device call%s %s", ABS (line->calls),
                             gemem_plural (ABS (line->calls)), line->calls > 0 ? "more" : "fewer");
-  g_string_append (out, line->calls == 0 ? "; as many device calls" : "");
+  else if (advice->calls_known)
+    g_string_append (out, "; as many device calls");
   if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && left != G_MAXUINT64)
     g_string_append_printf (out, "; leaves the driver %s", gemem_format_size (size, left));
   else if (advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT && beside != G_MAXUINT64)

@@ -77,6 +77,18 @@ def test_print(page):
     ok(whole, "no row is cut by the end of a sheet")
 
 
+def test_narrow(page):
+    """On a telephone the line to paste and the names of the rows can be read, and nothing but tables is wider than it."""
+    page.call("Emulation.setDeviceMetricsOverride", width=400, height=900, deviceScaleFactor=1, mobile=False)
+    page.frame()
+    widths = page.run("Array.from(document.querySelectorAll('.paste code, #rows tbody td:first-child'), e => e.getBoundingClientRect().width)")
+    whole = page.run("document.documentElement.scrollWidth")
+    page.call("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+    page.frame()
+    ok(all(width >= 120 for width in widths), "in 400 pixels lines to paste and names have room", widths)
+    ok(whole <= 400, "and nothing is wider", whole)
+
+
 def test_films(page):
     same = page.run("""DATA.films.filter(f => f.history).map(openFilm).every(f => {
       const r = resultOf(f), alive = aliveAt(f, Number(r.values.peak_live_seq));
@@ -203,6 +215,7 @@ def main():
                 test_numbers(page, sys.argv[2])
             test_answer(page)
             test_print(page)
+            test_narrow(page)
             if page.run("!!state.film && state.film.timeline.n > 1"):
                 test_films(page)
                 test_use(page)

@@ -24,6 +24,18 @@ for log in "$ge:ge-runtime-log:ge-scalable" "$kernel:ge-runtime-log:ge-scalable"
   check 'a pipe is read like the file' sh -c "gzip -c '$file' | gemem-sim convert - - -f text | sed '/^#/d' | cmp - converted"
 done
 
+# ---- PaddlePaddle 2.6's standard error of a run that ran out of memory: glog's own warning comes first, lines of other files until far behind the head
+{ echo 'WARNING: Logging before InitGoogleLogging() is written to STDERR'; for i in $(seq 100); do echo "I1130 20:51:26.024150 26709 common.cc:284] Call SPMDRuleMap::Insert number $i!"; done; cat "$paddle"
+  echo 'ResourceExhaustedError: '; echo; echo 'Out of memory error on GPU 0. Cannot allocate 700.000000MB memory on GPU 0, 365.000000MB memory has been allocated and available memory is only 659.000000MB.'; } >stderr.log
+run 0 gemem-sim info stderr.log; says out 'format  *paddle-log'; sed '/^ *format/d;s/stderr/kept/' "$out" >expected
+# ... as containers, launchers and terminals keep it
+for before in 'app-1  | ' '2025-07-01T10:11:12.123456789Z stderr F ' '[rank3]: ' '3: ' "$(printf '\033[31m')" '{"stream":"stderr","log":"'; do
+  BEFORE=$before awk '{ print ENVIRON["BEFORE"] $0 }' stderr.log >kept.log; run 0 gemem-sim info kept.log; says out 'format  *paddle-log'
+  sed '/^ *format/d' "$out" >found; check "behind '$before' it says the same" cmp -s expected found
+done
+{ echo '[W1130 20:50:39.169811 ProcessGroupNCCL.cpp:1250] Warning: destroy_process_group() was not called'; echo done; } >other.log; run 3 gemem-sim info other.log; says err 'not recognised'; lacks err Paddle
+{ head -n 101 stderr.log; tail -n 3 stderr.log; } >message.log; run 3 gemem-sim message.log; says out "PaddlePaddle's out-of-memory message"
+
 # What the log says of the device and the allocator is taken for the replay.
 run 0 gemem-sim replay -v -a ge-scalable "$ge"
 says out 'capacity=32GiB'

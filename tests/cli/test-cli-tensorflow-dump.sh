@@ -12,6 +12,7 @@ says out 'bfc_cpu_allocator_for_gpu at line 7: 5 regions of 65011712 bytes, 6 ch
 says out 'live at the start .*\(37748992 bytes\) in 6 blocks'
 says out 'peak reserved, recorded .*\(65011712 bytes\)'
 says out '1 request ran out of memory'
+run 4 gemem-sim "$data/cpu-oom.log"; lacks out 'pinned|PyTorch'; says out 'than the 48\.00 MiB in use at once\.$' # rounding of another system's
 run 0 gemem-sim replay -v "$data/cpu-oom.log" -a tf-bfc
 says out 'block 7 of 12.00 MiB .RandomStandardNormal. failed with 36.00 MiB live, 36.00 MiB allocated, 62.00 MiB reserved of 64.00 MiB'
 says out 'avoidable: .* its largest piece; without block 2 .4.000 MiB. it would fit'

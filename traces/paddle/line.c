@@ -346,11 +346,19 @@ gemem_paddle_probe (const guint8 *head, gsize size)
 gboolean
 gemem_paddle_glog (const guint8 *head, gsize size)
 {
-  const char *p = (const char *) head, *stop = memchr (p, '\n', size);
-  PaddleLine line = { 0 };
+  const char *p = (const char *) head, *end = p + size;
 
-  if (size == 0 || strchr ("IWEF", *p) == NULL || *p == '\0')
-    return size > 20 && memcmp (p, "Log file created at:", 20) == 0;
-  read_prefix (p, MIN (stop != NULL ? stop : p + size, p + 24), &line);
-  return line.has_time;
+  if (size > 20 && memcmp (p, "Log file created at:", 20) == 0)
+    return TRUE;
+  for (const char *stop; p < end; p = stop + 1)
+    {
+      PaddleLine line = { 0 };
+
+      stop = memchr (p, '\n', (gsize) (end - p));
+      stop = stop != NULL ? stop : end;
+      read_prefix (p, MIN (stop, p + PREFIX), &line);
+      if (line.has_time && memmem (p, (gsize) (stop - p), ".cc:", 4) != NULL)
+        return TRUE;
+    }
+  return FALSE;
 }

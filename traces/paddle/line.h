@@ -45,5 +45,6 @@ void gemem_paddle_line (const char *p, const char *end, PaddleLine *line);
 
 /* TRUE if @head, the start of a file, has a line of such a log. */
 gboolean gemem_paddle_probe (const guint8 *head, gsize size);
-/* TRUE if @head begins with a line of glog. */
+/* TRUE if a line of @head is one that glog writes of a file "NAME.cc", behind whatever containers and launchers write before
+ * it: on standard error others come first, as its own warning. */
 gboolean gemem_paddle_glog (const guint8 *head, gsize size);

@@ -90,6 +90,17 @@ def middle():
     y = take(24)
 
 
+def ring():
+    """The history holds the last 30 entries: what the settings of then cost before is not in it."""
+    record(max_entries=30, context=None)
+    KEPT.append([])
+    for i in range(100):
+        x = [take(37) for _ in range(3)]
+        KEPT[0].append(take(11))
+        del x
+
+
+KEPT = []  # until the snapshot is written
 PROGRAM, OUT = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 and sys.argv[2] != "-" else None
 status = "ends"
 try:
