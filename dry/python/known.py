@@ -103,6 +103,9 @@ class Known(Watch, Reads, Sparse, Computing, Nodes):
                 op = getattr(getattr(torch.ops.aten, base[6:]), overload or "default")
                 watch = self.watch if base[6:] in names else self.watch_view if base[6:] in operators.VIEWS else self.watch_lists if listed and not base.endswith("_") else self.watch_writer
                 watch(op, full[6:])
+        for alias, base in operators.ALIASES.items():
+            for end in ("", "_"):
+                self.watch_alias(alias + end, base + end)
         self.watch_higher()
         self.watch_backward()
         self.watch_storages()

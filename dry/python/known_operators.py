@@ -36,6 +36,7 @@ SOFTMAX = "_sparse_softmax_backward_data _sparse_log_softmax_backward_data".spli
 OF_SPARSE = "add index_select".split()  # read sizes of sparse tensors alone
 READS = "_local_scalar_dense equal embedding sparse_compressed_tensor _nested_tensor_from_mask_left_aligned"
 OPERATORS = " ".join((FACTORIES, MOVES, BOOLEAN, POINTWISE, MORE, IMAGES, SHIFTS, REDUCED, NORMS, ORDERED, MOVED, CUTS, POOLS, CURVES, SIZED, SPARSE, READS)).split() + RANDOM + DRAWN + UNDEFINED + PRODUCTS + SOFTMAX
+ALIASES = {"subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div"}  # that take numbers for tensors, as those that they stand for do
 VALUED = ("addcmul", "addcdiv")
 SELECT = ["nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "bincount", "_coalesce", "_sparse_sparse_matmul", "_local_scalar_dense", *SOFTMAX]
 VIEWS = "detach_ requires_grad_ squeeze_ unsqueeze_ t_ transpose_ swapaxes_ swapdims_ as_strided_ rename_ _coalesced_ resize_ resize_as_ set_".split()  # write no element

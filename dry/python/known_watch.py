@@ -292,6 +292,15 @@ class Watch(object):
         if base in operators.SELECT:
             self.library[1].impl(name, call, operators.BACKWARD_KEY, with_keyset=True)
 
+    def watch_alias(self, alias, base):
+        """ALIAS is BASE from here on, which is seen: PyTorch would make a tensor of a number before it is, which torch.func cannot give to Python."""
+        aten = self.torch.ops.aten
+        for overload in getattr(aten, alias).overloads():
+            if overload in getattr(aten, base).overloads():
+                whole = self.call_whole(getattr(getattr(aten, base), overload))
+                call = lambda keyset, *args, whole=whole, **kwargs: whole(*args, **kwargs)
+                self.library[1].impl(alias + ("" if overload == "default" else "." + overload), self.shown(call), operators.KEY, with_keyset=True)
+
     @staticmethod
     def written(op):
         """Which arguments OP writes: places, and names of those that have none."""

@@ -193,7 +193,10 @@ def _replace(owner, name, make):
     try:
         setattr(owner, name, replacement)
     except (TypeError, AttributeError):
-        pass
+        return
+    allowed = getattr(_torch.nn.parameter.UninitializedTensorMixin, "_allowed_methods", [])
+    if function in allowed:  # parameters without a shape (torch.nn.LazyLinear) let no other function have them
+        allowed.append(replacement)
 
 
 def _in_place(fill):

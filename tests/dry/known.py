@@ -880,3 +880,10 @@ def lists_of_sparse():
 def whole_numbers_multiplied():
     y = x[:6] % 5
     return torch.addr((y > 1).view(1, 6), y[:1] > -1, y > 2).tolist(), torch.addr(y.view(1, 6), y[:1], y).tolist(), y.lcm(y + 1).tolist()
+
+
+@case
+def numbers_in_func():
+    ones = torch.ones(5, device=dev)
+    step = lambda one: torch.true_divide(torch.multiply(torch.subtract(one, 1), 2), torch.subtract(x[:5], 7))
+    return [one.shape for one in torch.func.jvp(step, (ones,), (ones,))], torch.subtract(x[:5], 1).multiply_(3).divide(2, rounding_mode="floor").tolist()
