@@ -362,11 +362,21 @@ gemem_driver_function_threads (const DriverFunction *function)
   return function->needs != NULL ? gemem_dry_max_threads (function->needs, gemem_dry_gpu ()) : 1024;
 }
 
+/* An attribute that came after this driver: programs ask for one to see whether there is it (Triton 3.8), so that it is no misuse. */
+static gboolean
+is_known (CUfunction_attribute attribute)
+{
+  return (int) attribute >= 0
+         && attribute <= CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+}
+
 static CUresult
 get_attribute (int *value, CUfunction_attribute attribute, gconstpointer handle)
 {
   PLACE (value);
   FUNCTION (handle);
+  if (!is_known (attribute))
+    return CUDA_ERROR_INVALID_VALUE;
   if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
     *value = gemem_driver.mode->lenient ? function->dynamic_limit : 0;
   else if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
@@ -392,6 +402,8 @@ static CUresult
 set_attribute (CUfunction_attribute attribute, int value, gconstpointer handle)
 {
   FUNCTION (handle);
+  if (!is_known (attribute))
+    return CUDA_ERROR_INVALID_VALUE;
   if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
     {
       int most = gemem_dry_gpu ()->shared_per_block_optin

@@ -8,10 +8,33 @@
  */
 #include "config.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "dry/verdict/verdict.h"
+
+/* Writes @part to descriptor @to; FALSE: nobody reads it any more, which must not end this process. */
+static gboolean
+write_all (int to, const char *part, gsize n)
+{
+  const struct sigaction ignore = { .sa_handler = SIG_IGN };
+  struct sigaction before;
+  ssize_t written = 0;
+
+  sigaction (SIGPIPE, &ignore, &before);
+  for (; n > 0 && written >= 0; part += written, n -= (gsize) written)
+    {
+      written = write (to, part, n);
+      if (written < 0 && errno == EINTR)
+        written = 0;
+      else if (written < 0)
+        break;
+    }
+  sigaction (SIGPIPE, &before, NULL);
+  return written >= 0;
+}
 
 /* Passes on what came since; TRUE if the text is in it. */
 static gboolean
@@ -25,8 +48,8 @@ pass_on (DryUntil *until, DryStream *stream)
   while ((n = pread (fileno (stream->file), part, sizeof part, stream->seen)) > 0)
     {
       stream->seen += n;
-      if (stream->to >= 0 && write (stream->to, part, (size_t) n) < 0)
-        stream->to = -1; /* nobody reads it any more */
+      if (stream->to >= 0 && !write_all (stream->to, part, (gsize) n))
+        stream->to = -1;
       g_string_append_len (stream->end, part, n);
       found |= memmem (stream->end->str, stream->end->len, until->text, length) != NULL;
       if (stream->end->len >= length)

@@ -3,11 +3,11 @@
  * Why: of many boxes some hundred take most of the area.  A dive of all of them is disturbed by the others, and local search has a
  * dive of all for each change; alone they are few enough for corner search and windows.
  *
- * The smallest by area are left out, some of all at a time.  Then columns fall together that only they kept apart, so that of what is
- * left more fits edge to edge, and is joined (glue.h); and again, level after level, until few boxes are left.  These are searched.
- * On the way back joints are taken apart, what was left out gets the lowest place that is free (filling.h), the largest first, and
- * windows (window.c) get the top down again, level after level.  How many to leave out at a time nobody knows: each try has
- * another share.
+ * The smallest are left out, some of all at a time: by area, and what is neither long nor high before what is.  Then columns fall
+ * together that only they kept apart, so that of what is left more fits edge to edge, and is joined (glue.h); and again, level
+ * after level, until few boxes are left.  These are searched.  On the way back joints are taken apart, what was left out gets the
+ * lowest place that is free (filling.h), the largest first, and windows (window.c) get the top down again, level after level.  How
+ * many to leave out at a time nobody knows: each try has another share.
  *
  * Invariants: the part's placement is never worse than before; the same steps give the same placement.
  * Cost: that of glue.h and filling.h for each level, and two copies of its boxes.  Origin: refinement from level to level, as graphs are
@@ -49,9 +49,9 @@ static const struct
 typedef struct
 {
   GememBoxes boxes;
-  guint32 *by_area; /* places */
-  GememBoxes kept;  /* the largest of them, `item` is their place */
-  GememGlue *glue;  /* joins those to the boxes of the next level; NULL: they are those */
+  guint32 *by_weight; /* places */
+  GememBoxes kept;    /* the largest of them, `item` is their place */
+  GememGlue *glue;    /* joins those to the boxes of the next level; NULL: they are those */
 } Level;
 
 typedef struct
@@ -82,7 +82,7 @@ spend (Try *try, guint64 steps)
 
 typedef struct
 {
-  double area;
+  double weight;
   guint32 place;
 } Sized;
 
@@ -91,23 +91,35 @@ compare_sized (gconstpointer a, gconstpointer b)
 {
   const Sized *x = a, *y = b;
 
-  if (x->area != y->area)
-    return x->area > y->area ? -1 : 1;
+  if (x->weight != y->weight)
+    return x->weight > y->weight ? -1 : 1;
   return x->place < y->place ? -1 : x->place > y->place;
 }
 
+/* By area, times the larger of what it lives and what it takes: what is neither long nor high finds a place more easily. */
 static guint32 *
-sort_by_area (const GememBoxes *boxes)
+sort_by_weight (const GememBoxes *boxes)
 {
   g_autofree Sized *sized = g_new (Sized, (gsize) boxes->n + 1);
-  guint32 *by_area = g_new (guint32, (gsize) boxes->n + 1);
+  guint32 *by_weight = g_new (guint32, (gsize) boxes->n + 1);
+  double longest = 1, highest = 1;
 
   for (guint32 i = 0; i < boxes->n; i++)
-    sized[i] = (Sized){ (double) boxes->boxes[i].size * (double) boxes->boxes[i].life, i };
+    {
+      longest = MAX (longest, (double) boxes->boxes[i].life);
+      highest = MAX (highest, (double) boxes->boxes[i].size);
+    }
+  for (guint32 i = 0; i < boxes->n; i++)
+    {
+      const double width = (double) boxes->boxes[i].life / longest,
+                   height = (double) boxes->boxes[i].size / highest;
+
+      sized[i] = (Sized){ width * height * MAX (width, height), i };
+    }
   qsort (sized, boxes->n, sizeof (Sized), compare_sized);
   for (guint32 i = 0; i < boxes->n; i++)
-    by_area[i] = sized[i].place;
-  return by_area;
+    by_weight[i] = sized[i].place;
+  return by_weight;
 }
 
 /* The @n largest boxes of @level, in columns of their own. */
@@ -118,8 +130,8 @@ take_largest (const Level *level, guint32 n)
 
   for (; kept.n < n; kept.n++)
     {
-      kept.boxes[kept.n] = level->boxes.boxes[level->by_area[kept.n]];
-      kept.boxes[kept.n].item = level->by_area[kept.n];
+      kept.boxes[kept.n] = level->boxes.boxes[level->by_weight[kept.n]];
+      kept.boxes[kept.n].item = level->by_weight[kept.n];
     }
   gemem_boxes_compress (&kept);
   return kept;
@@ -133,7 +145,7 @@ coarsen (Try *try, GememBoxes boxes, guint32 share, GememGlueLevel glue)
 
   spend (try, (guint64) boxes.n * LEVEL_STEPS);
   level->boxes = boxes;
-  level->by_area = sort_by_area (&boxes);
+  level->by_weight = sort_by_weight (&boxes);
   level->kept = take_largest (level, (guint32) ((guint64) boxes.n * share / SHARE));
   level->glue = try->joins ? gemem_glue_new (&level->kept, NULL, glue) : NULL;
   GememBoxes *rest = try->joins ? gemem_glue_rest (level->glue) : &level->kept;
@@ -183,7 +195,7 @@ fill (Try *try, Level *level)
     {
       if (i % ASK == 0 && is_over (try))
         return FALSE;
-      spend (try, gemem_filling_put (filling, level->by_area[i]));
+      spend (try, gemem_filling_put (filling, level->by_weight[i]));
     }
   return TRUE;
 }
@@ -227,7 +239,7 @@ free_levels (Try *try)
     {
       Level *level = &try->levels[try->n - 1];
 
-      g_free (level->by_area);
+      g_free (level->by_weight);
       g_free (level->kept.boxes);
       gemem_glue_free (level->glue);
     }

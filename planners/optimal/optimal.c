@@ -96,6 +96,7 @@ place_shapes (Search *search, GememBoxes boxes, gint64 top, gint64 *bound, GErro
   g_autoptr (GPtrArray)
       shapes = g_ptr_array_new_with_free_func ((GDestroyNotify) gemem_shapes_free);
   g_autoptr (GArray) parts = g_array_new (FALSE, FALSE, sizeof (GememPart));
+  GememShapeSource source;
   gint64 highest = 0, least = 0;
 
   gemem_boxes_sort (&boxes, gemem_box_by_begin, NULL);
@@ -106,13 +107,15 @@ place_shapes (Search *search, GememBoxes boxes, gint64 top, gint64 *bound, GErro
       part.top = placed ? gemem_boxes_top (&part.boxes) : G_MAXINT64;
       g_array_append_val (parts, part);
     }
+  gemem_shape_source_init (&source, search->lifetimes);
   for (guint p = 0; p < parts->len; p++)
     {
       GememPart *part = &g_array_index (parts, GememPart, p);
 
-      g_ptr_array_add (shapes, gemem_shapes_new (&part->boxes, search->lifetimes, search->unit));
+      g_ptr_array_add (shapes, gemem_shapes_new (&part->boxes, &source, search->unit));
       *bound = MAX (*bound, ((GememShapes *) shapes->pdata[p])->bound);
     }
+  gemem_shape_source_clear (&source);
   if (search->capacity > 0 && *bound > search->goal)
     {
       g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,

@@ -27,15 +27,16 @@ column_of (const GArray *steps, guint64 step)
 
 /* The ends of all pieces, ascending, each once. */
 static GArray *
-list_steps (const GArray *pieces, const guint32 *starts, const GememBoxes *boxes)
+list_steps (const GememShapeSource *source, const GememBoxes *boxes)
 {
+  const guint32 *starts = source->starts;
   GArray *steps = g_array_new (FALSE, FALSE, sizeof (guint64));
   guint n = 0;
 
   for (guint32 b = 0; b < boxes->n; b++)
     for (guint32 p = starts[boxes->boxes[b].item]; p < starts[boxes->boxes[b].item + 1]; p++)
       {
-        const GememLifePiece *piece = &g_array_index (pieces, GememLifePiece, p);
+        const GememLifePiece *piece = &g_array_index (source->pieces, GememLifePiece, p);
         const guint64 ends[] = { piece->begin, piece->end };
 
         g_array_append_vals (steps, ends, 2);
@@ -71,30 +72,47 @@ find_bound (GememShapes *shapes)
     }
 }
 
+void
+gemem_shape_source_init (GememShapeSource *source, const GememLifetimes *lifetimes)
+{
+  source->lifetimes = lifetimes;
+  source->pieces = gemem_lifetimes_pieces (lifetimes, &source->starts);
+}
+
+void
+gemem_shape_source_clear (GememShapeSource *source)
+{
+  g_array_unref (source->pieces);
+  g_free (source->starts);
+}
+
 GememShapes *
-gemem_shapes_new (GememBoxes *boxes, const GememLifetimes *lifetimes, guint64 unit)
+gemem_shapes_new (GememBoxes *boxes, const GememShapeSource *source, guint64 unit)
 {
   GememShapes *shapes = g_new0 (GememShapes, 1);
-  g_autofree guint32 *starts = NULL;
-  g_autoptr (GArray) pieces = gemem_lifetimes_pieces (lifetimes, &starts);
-  g_autoptr (GArray) steps = list_steps (pieces, starts, boxes);
+  const guint32 *starts = source->starts;
+  g_autoptr (GArray) steps = list_steps (source, boxes);
   guint32 n = 0;
+
+  for (guint32 b = 0; b < boxes->n; b++)
+    n += starts[boxes->boxes[b].item + 1] - starts[boxes->boxes[b].item];
 
   shapes->boxes = boxes;
   shapes->columns = steps->len > 0 ? steps->len - 1 : 0;
   shapes->starts = g_new (guint32, (gsize) boxes->n + 1);
   shapes->places = g_new (gint64, (gsize) boxes->n + 1);
-  shapes->pieces = g_new (GememShapePiece, (gsize) pieces->len + 1);
+  shapes->pieces = g_new (GememShapePiece, (gsize) n + 1);
+  n = 0;
   for (guint32 b = 0; b < boxes->n; b++)
     {
       const guint32 item = boxes->boxes[b].item;
-      const guint64 place = gemem_lifetimes_place (lifetimes, item);
+      const guint64 place = gemem_lifetimes_place (source->lifetimes, item);
 
       shapes->starts[b] = n;
       shapes->places[b] = place != GEMEM_ANY_PLACE ? (gint64) (place / unit) : -1;
       for (guint32 p = starts[item]; p < starts[item + 1]; p++)
         {
-          const GememLifePiece *piece = &g_array_index (pieces, GememLifePiece, p);
+          const GememLifePiece *piece = &g_array_index (source->pieces, GememLifePiece, p);
 
           shapes->pieces[n++] = (GememShapePiece){ column_of (steps, piece->begin),
                                                    column_of (steps, piece->end),

@@ -34,8 +34,19 @@ typedef struct
   gint64 bound; /* load, ends of boxes by themselves, and what sizes can add up to (sums.h) */
 } GememShapes;
 
-/* The shapes of @boxes, whose items are those of @lifetimes, in units of @unit bytes. */
-GememShapes *gemem_shapes_new (GememBoxes *boxes, const GememLifetimes *lifetimes, guint64 unit);
+/* The pieces of all of @lifetimes, which is not copied, in bytes: listed once for the shapes of many parts. */
+typedef struct
+{
+  const GememLifetimes *lifetimes;
+  GArray *pieces; /* GememLifePiece; of item i: starts[i] to below starts[i + 1] */
+  guint32 *starts;
+} GememShapeSource;
+
+void gemem_shape_source_init (GememShapeSource *source, const GememLifetimes *lifetimes);
+void gemem_shape_source_clear (GememShapeSource *source);
+
+/* The shapes of @boxes, whose items are those of @source, in units of @unit bytes.  O(their pieces log pieces) and the bound. */
+GememShapes *gemem_shapes_new (GememBoxes *boxes, const GememShapeSource *source, guint64 unit);
 void gemem_shapes_free (GememShapes *shapes);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (GememShapes, gemem_shapes_free)
 

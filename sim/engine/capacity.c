@@ -101,6 +101,17 @@ probe_above (Search *search, guint64 least, GError **error)
   return 1;
 }
 
+/* The capacity on which the device refused a request of @result, without what a recorded one had given to others; 0: none. */
+static guint64
+too_small (const GememResult *result)
+{
+  const GememOom *oom = gemem_result_first_oom (result);
+
+  return oom == NULL || oom->device_free >= oom->requested
+             ? 0
+             : oom->reserved + oom->device_free + gemem_result_others (result);
+}
+
 static gboolean
 search_between (Search *search, const GememResult *unlimited, GememResult *result, GError **error)
 {
@@ -117,7 +128,7 @@ search_between (Search *search, const GememResult *unlimited, GememResult *resul
   if (monotone < 0)
     return FALSE;
   result->least_capacity = least;
-  result->capacity_monotone = monotone > 0 && (result->ooms == 0 || result->capacity < least);
+  result->capacity_monotone = monotone > 0 && too_small (result) < least;
   return TRUE;
 }
 

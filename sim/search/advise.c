@@ -329,7 +329,10 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
   if (least && (result = round.results[n + others->len]) != NULL
       && result->least_capacity != G_MAXUINT64
       && result->least_capacity > gemem_result_others (advice->now))
-    advice->need = result->least_capacity - gemem_result_others (advice->now);
+    {
+      advice->need = result->least_capacity - gemem_result_others (advice->now);
+      advice->gaps = !result->capacity_monotone;
+    }
   result = anew ? round.results[n + others->len + least] : advice->now;
   advice->calls_known = !anew || (result != NULL && gemem_result_is_proof (result));
   if (advice->calls_known)

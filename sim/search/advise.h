@@ -76,6 +76,7 @@ typedef struct
   GememAdviceVerdict verdict;
   char *doubt;   /* why it cannot be told; NULL: it can, but for the device */
   guint64 need;  /* bytes with the settings it had; 0: not known */
+  gboolean gaps; /* on a device of some more than `need` it fails again */
   guint64 least; /* what is in use at once, whatever the settings of the system */
   /* of a recording that begins in the middle: what it needs with the settings it had from what was alive then,
    * as all others are replayed; 0: nothing is told by that, or it does not fit so either */

@@ -232,12 +232,14 @@ append_enough (GString *out, const GememAdvice *advice)
     g_string_append_printf (out, " It needs a %s of %s so far, and more with each step.", what,
                             need);
   else if (ends_at_failure (advice))
-    g_string_append_printf (out, " Up to there it needs a %s of %s.", what, need);
+    g_string_append_printf (out, " Up to there it needs a %s of %s%s.", what, need,
+                            advice->gaps ? ", and some larger ones fail" : "");
   else if (advice->now->after_recorded_oom > 0)
     g_string_append_printf (out, " Serving %s needs a %s of %s.",
                             advice->now->ooms > 1 ? "them all" : "it", what, need);
   else
-    g_string_append_printf (out, " It needs a %s of %s.", what, need);
+    g_string_append_printf (out, " It needs a %s of %s%s.", what, need,
+                            advice->gaps ? ", and some larger ones fail" : "");
 }
 
 char *

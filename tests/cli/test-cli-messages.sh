@@ -245,6 +245,7 @@ message "The model's max seq len (32768) is larger than the maximum number of to
 message "ValueError: To serve at least one request with the models's max seq len (131072), (16.00 GiB KV cache is needed, which is larger than the available KV cache memory (9.19 GiB). Based on the available memory, the estimated maximum model length is 75264. Try increasing"; run 3 gemem-sim message.log; says out 'By vLLM.s own figures --max-model-len=75264 fits\.$'
 explains 3 message.log limit 'longest_sequence=75264'
 sed -i 's/is 75264/is 0/' message.log; run 3 gemem-sim message.log; lacks out 'max-model-len'
+message 'ValueError: Loaded weights leave no GPU memory for the KV cache under --mem-fraction-static=0.01. Raise --mem-fraction-static above 0.016 (minimum viable = 1 - available/pre = 0.0159).'; run 3 gemem-sim message.log; says out 'leaves too little of what --mem-fraction-static allows'
 message '(EngineCore pid=26719) INFO 11-30 20:01:14 [kv_cache_utils.py:1700] GPU KV cache size: 51,072 tokens'; run 3 gemem-sim message.log; says out 'how many tokens the KV cache holds'; explains 3 message.log untold 'cached_tokens=51072'
 message '[2026-11-30 20:01:14] max_total_num_tokens=414608, chunked_prefill_size=8192, max_prefill_tokens=16384, max_running_requests=2048'; explains 3 message.log untold 'cached_tokens=414608'
 printf '%s\n' 'GPU KV cache size: 51,072 tokens' 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.' >message.log; run 3 gemem-sim message.log; says out '2\.000 GiB' # what failed comes first

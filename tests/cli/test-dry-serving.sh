@@ -22,6 +22,7 @@ check "and its process, whose recording is whole" test -z "$(pgrep -f "$server")
 dry 0 --until 'server is ready' "$python" "$server" end; says err '^  rtx4090 +fits only if'; says err "^ +- it needs no more than up to its end, at which it had not printed 'server is ready' \(--until\)$"
 dry 3 --until 'server is ready' sh -c 'echo the server is; exit 3'; says out '^the server is$'
 dry 0 --until 'it waits' "$python" "$server" serve 1000; says err '^  rtx4090 +fits: ' # on standard error
+run 0 sh -c 'gemem-dry-run --gpu rtx4090 --until "server is ready" "$@" | true' sh "$python" "$server" serve 1000; says err '^  KV cache +57360 tokens' # its output is read no more
 run 130 timeout --preserve-status -s INT 2 gemem-dry-run --until never -o stop.gmt sleep 100
 
 # ---- what a server refuses by itself does not fit, with its reason, also where no request was made

@@ -265,6 +265,30 @@ put (const char *package, const char *text)
   g_assert_true (g_file_set_contents (path, text, -1, NULL));
 }
 
+/* Names of libraries that wheels bring along, as torchvision's and pynvvideocodec's do. */
+static void
+test_marked (void)
+{
+  static const char *const marked[] = { "libcudart.faf08d9a.so.13",
+                                        "libcudart-c64a25f3.so.12.3.101", "libcudart-c64a25f3.so" },
+                           *const others[] = { "libcudart.so.13",      "libcudart-c64a25f3x.so",
+                                               "libcudart-64a25f3.so", "libcudart_c64a25f3.so.12",
+                                               "c64a25f3.so",          ".so" };
+  const guint row = gemem_dry_row_of_soname ("libcudart.so.12");
+
+  g_assert_cmpuint (row, !=, GEMEM_DRY_NO_ROW);
+  for (guint i = 0; i < G_N_ELEMENTS (marked); i++)
+    {
+      g_assert_cmpuint (gemem_dry_row_of_soname (marked[i]), ==, row);
+      g_assert_true (gemem_dry_soname_is_marked (marked[i]));
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    {
+      g_assert_cmpuint (gemem_dry_row_of_soname (others[i]), ==, i == 0 ? row : GEMEM_DRY_NO_ROW);
+      g_assert_false (gemem_dry_soname_is_marked (others[i]));
+    }
+}
+
 static void
 test_versions (void)
 {
@@ -299,6 +323,7 @@ main (int argc, char **argv)
   g_test_add_func ("/stubs/damaged", test_damaged);
   g_test_add_func ("/stubs/cache", test_cache);
   g_test_add_func ("/stubs/unwritable", test_unwritable);
+  g_test_add_func ("/stubs/marked", test_marked);
   g_test_add_func ("/stubs/versions", test_versions);
   return g_test_run ();
 }

@@ -216,8 +216,11 @@ find_bounds (GememBoxes *boxes, gpointer data, GError **error G_GNUC_UNUSED)
 {
   const GememLifetimes *lifetimes = ((gpointer *) data)[0];
   guint64 *found = ((gpointer *) data)[1];
-  g_autoptr (GememShapes) shapes = gemem_shapes_new (boxes, lifetimes, 1);
+  GememShapeSource source;
 
+  gemem_shape_source_init (&source, lifetimes);
+  g_autoptr (GememShapes) shapes = gemem_shapes_new (boxes, &source, 1);
+  gemem_shape_source_clear (&source);
   found[0] = (guint64) gemem_sums_bound (shapes, 0);
   found[1] = (guint64) gemem_sums_bound (shapes, GEMEM_SUMS_ORDERS);
   return TRUE;
