@@ -67,13 +67,18 @@ def is_between(verdict, real):
     return ends[0] <= real <= ends[1] < 1.05 * ends[0]
 
 
-def has(python, source):
-    """None if PYTHON has the packages that SOURCE imports, else the first that it has not."""
+def has(python, source, versions):
+    """None if PYTHON has the packages that SOURCE imports, in the VERSIONS of the GPU's run (of NumPy any), else what it has not."""
     with open(source) as stream:
         imports = [line for line in stream if line.startswith(("import ", "from "))]
-    test = "import sys; sys.path.insert(0, %r)\n%s" % (os.path.dirname(source), "".join(imports))
+    tell = "\nimport json; print(json.dumps({name: getattr(one, '__version__', None) for name, one in sys.modules.items() if '.' not in name}, default=str))"
+    test = "import sys; sys.path.insert(0, %r)\n%s%s" % (os.path.dirname(source), "".join(imports), tell)
     done = subprocess.run([python, "-c", test], capture_output=True, text=True, env=dict(os.environ, CUDA_VISIBLE_DEVICES=""))
-    return None if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+    if done.returncode != 0:
+        return done.stderr.strip().splitlines()[-1]
+    own = json.loads(done.stdout.strip().splitlines()[-1])
+    other = ["%s %s, the GPU had %s" % (name, own[name], version) for name, version in versions.items() if name != "numpy" and own.get(name) and own[name] != version]
+    return "; ".join(other) or None
 
 
 def off(predicted, real):
@@ -92,7 +97,7 @@ def main():
             real = json.load(stream)
         if "max_memory_reserved" not in real:
             continue  # not PyTorch's
-        missing = has(python, source)
+        missing = has(python, source, real["versions"])
         if missing:
             lines += ["ok - %s # SKIP %s" % (name, missing)]
             continue
