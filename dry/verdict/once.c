@@ -7,20 +7,25 @@
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
 
-/* Runs the program, up to what --until says: then it ended with success.  *@not_printed: what it ended without. */
-static int
-run (const DryOptions *options, char **arguments, const DryRun *dry, pid_t *pid,
-     const char **not_printed)
+/* Runs the program, up to what --until says: then it ended with success.  *@not_printed: what it ended without.  FALSE: it could not
+ * be watched, and did not run. */
+static gboolean
+run (const DryOptions *options, char **arguments, const DryRun *dry, pid_t *pid, int *status,
+     const char **not_printed, GError **error)
 {
   GememLauncherWatch watch = { .limit = options->limit };
   DryUntil until;
 
-  if (options->until == NULL || !gemem_library_until_begin (&until, options->until, &watch))
-    return gemem_launcher_run (arguments, dry->environment, &watch, pid);
-  const int status = gemem_launcher_run (arguments, dry->environment, &watch, pid);
+  if (options->until != NULL && !gemem_library_until_begin (&until, options->until, &watch, error))
+    return FALSE;
+  *status = gemem_launcher_run (arguments, dry->environment, &watch, pid);
+  if (options->until == NULL)
+    return TRUE;
   gemem_library_until_end (&until);
   *not_printed = until.found ? NULL : options->until;
-  return until.found && gemem_launcher_stopped () == 0 ? 0 : status;
+  if (until.found && gemem_launcher_stopped () == 0)
+    *status = 0;
+  return TRUE;
 }
 
 DryVerdict *
@@ -29,12 +34,17 @@ gemem_library_run_and_judge (const DryOptions *options, char **arguments, GError
   DryRun *dry = gemem_library_run_new (options, arguments, error);
   const char *not_printed = NULL;
   DryVerdict *verdict;
+  int status;
   pid_t pid;
 
   if (dry == NULL)
     return NULL;
   const gint64 start = g_get_monotonic_time ();
-  const int status = run (options, arguments, dry, &pid, &not_printed);
+  if (!run (options, arguments, dry, &pid, &status, &not_printed, error))
+    {
+      gemem_library_run_free (dry);
+      return NULL;
+    }
   const gint64 ran = g_get_monotonic_time () - start;
   gemem_dry_notes_load (dry, gemem_folder_read (&dry->folder, DRY_NOTES_FILE));
   verdict = gemem_library_verdict_new (options, dry, arguments[0], pid, status, not_printed);

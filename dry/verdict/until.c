@@ -69,7 +69,8 @@ is_over (gpointer data)
 }
 
 gboolean
-gemem_library_until_begin (DryUntil *until, const char *text, GememLauncherWatch *watch)
+gemem_library_until_begin (DryUntil *until, const char *text, GememLauncherWatch *watch,
+                           GError **error)
 {
   *until = (DryUntil){ .text = text };
   for (guint i = 0; i < G_N_ELEMENTS (until->streams); i++)
@@ -82,6 +83,9 @@ gemem_library_until_begin (DryUntil *until, const char *text, GememLauncherWatch
     }
   if (until->streams[0].file == NULL || until->streams[1].file == NULL)
     {
+      g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED,
+                   "--until: no file can be made for what the program prints: %s",
+                   g_strerror (errno));
       gemem_library_until_end (until);
       return FALSE;
     }

@@ -396,9 +396,10 @@ typedef struct
   DryStream streams[2]; /* standard output and error */
 } DryUntil;
 
-/* Sets in @watch what ends the run when it has printed @text.  FALSE: no file can be made; nothing is set.
- * gemem_library_until_end(). */
-gboolean gemem_library_until_begin (DryUntil *until, const char *text, GememLauncherWatch *watch);
+/* Sets in @watch what ends the run when it has printed @text.  FALSE: no file can be made; nothing is set but
+ * @error.  gemem_library_until_end(). */
+gboolean gemem_library_until_begin (DryUntil *until, const char *text, GememLauncherWatch *watch,
+                                    GError **error);
 void gemem_library_until_end (DryUntil *until);
 
 /* ---- once.c */
