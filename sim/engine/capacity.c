@@ -10,7 +10,8 @@
  * Bisection is exact where fitting is monotone in the capacity.  It need not be (chunk sizes
  * derived from free memory, garbage-collection thresholds, caches emptied sooner), so PROBES capacities
  * above the answer are tried as well; one that does not fit is reported by capacity_monotone = FALSE.
- * Who asks about a device that was too small (not_in) is told of none below it.  Some 50 replays in all.
+ * Who asks about a device that was too small (not_in) is told of none below it, and of none that fails again with
+ * some pages more.  Some 50 replays in all.
  */
 #include "config.h"
 
@@ -20,7 +21,9 @@
 #define UNLIMITED (G_GUINT64_CONSTANT (1) << 50)
 /* Expandable segments take as many addresses each as the device has bytes: of those, 2^50 are too many. */
 #define VERY_LARGE (G_GUINT64_CONSTANT (1) << 42)
-#define PROBES 8
+#define PROBES 10
+#define NEAR_PROBES 5 /* of these: just above, and up to 16 MiB above */
+#define SEARCHES 4    /* at most, each above what failed */
 
 typedef struct
 {
@@ -83,20 +86,26 @@ raise_until_fits (Search *search, guint64 high, guint64 *low, GError **error)
   return UNLIMITED;
 }
 
-/* Whether the capacities above @least fit too: just above, one page above, and evenly spaced up to
- * twice @least. */
+/* Whether the capacities above @least fit too: just above, some pages above, and evenly spaced up to twice @least.  *@near_by: one
+ * that does not, if it is some pages above; else 0. */
 static int
-probe_above (Search *search, guint64 least, GError **error)
+probe_above (Search *search, guint64 least, guint64 *near_by, GError **error)
 {
-  guint64 step = MAX (least / (PROBES - 2), 1);
+  guint64 step = MAX (least / (PROBES - NEAR_PROBES), 1);
 
+  *near_by = 0;
   for (guint i = 0; i < PROBES && !search->interrupted; i++)
     {
-      guint64 more = i == 0 ? 1 : i == 1 ? 2 * GEMEM_MIB : (i - 1) * step;
+      const guint64 more = i == 0            ? 1
+                           : i < NEAR_PROBES ? GEMEM_MIB << i
+                                             : (i + 1 - NEAR_PROBES) * step;
       gemem_job_expect (&search->job, PROBES - i);
       int answer = fits (search, least + more, NULL, error);
       if (answer <= 0)
-        return search->interrupted ? 1 : answer;
+        {
+          *near_by = answer == 0 && i < NEAR_PROBES ? least + more : 0;
+          return search->interrupted ? 1 : answer;
+        }
     }
   return 1;
 }
@@ -115,18 +124,24 @@ too_small (const GememResult *result)
 static gboolean
 search_between (Search *search, const GememResult *unlimited, GememResult *result, GError **error)
 {
-  guint64 low = MAX (MAX (unlimited->lower_bound, 1) - 1, search->job.not_in), high, least;
+  guint64 low = MAX (MAX (unlimited->lower_bound, 1) - 1, search->job.not_in), high, least, failed;
   int monotone;
+  guint searches = 0;
 
-  high = raise_until_fits (search, MAX (unlimited->peak_reserved, low + 1), &low, error);
-  if (high == 0)
-    return FALSE;
-  least = bisect (search, low, high, error);
-  if (least == 0)
-    return FALSE;
-  monotone = probe_above (search, least, error);
-  if (monotone < 0)
-    return FALSE;
+  do
+    {
+      high = raise_until_fits (search, MAX (unlimited->peak_reserved, low + 1), &low, error);
+      if (high == 0)
+        return FALSE;
+      least = bisect (search, low, high, error);
+      if (least == 0)
+        return FALSE;
+      monotone = probe_above (search, least, &failed, error);
+      if (monotone < 0)
+        return FALSE;
+      low = failed;
+    }
+  while (failed > 0 && search->job.not_in > 0 && ++searches < SEARCHES);
   result->least_capacity = least;
   result->capacity_monotone = monotone > 0 && too_small (result) < least;
   return TRUE;

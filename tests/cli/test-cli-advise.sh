@@ -50,11 +50,11 @@ llama-train.gmt: native, pytorch-caching 2.10 or 2.11, 15685 events
 
 It does not fit in 4.100 GiB with the settings it had: a request of 11.00 MiB fails, event 4896, and
   12 more. Why: fragmentation (120.4 MiB of the 4.098 GiB held are not in use). It needs a device of
-  4.162 GiB.
+  4.170 GiB.
 
 It may fit with, proven by a replay:
   export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
-      4.088 GiB, 76.00 MiB (1.8 %) less; 107 device calls more; leaves the driver 12.40 MiB
+      4.088 GiB, 84.00 MiB (2.0 %) less; 107 device calls more; leaves the driver 12.40 MiB
 
 Tried: 27 settings of pytorch-caching 2.10 or 2.11. Nothing needs less than the 4.033 GiB in use at
 once.

@@ -84,8 +84,9 @@ alloc 4 size=45MiB
 END
 run 0 gemem-sim smaller.txt --capacity 69MiB; says out '^It fits: it needs 66\.00 MiB of 69\.00 MiB'
 for size in 72 75; do run 4 gemem-sim smaller.txt --capacity ${size}MiB; says out 'needs a device of 76\.00 MiB\.$'; done
-sed 's/45MiB/48MiB/' smaller.txt >gaps.txt; run 4 gemem-sim gaps.txt --capacity 40MiB; says out '^  of 68\.00 MiB, and some larger ones fail\.$'
+sed 's/45MiB/48MiB/' smaller.txt >gaps.txt; run 4 gemem-sim gaps.txt --capacity 40MiB; says out '^  of 78\.00 MiB\.$' # 68 MiB would do, and 70 MiB fail
 run 4 gemem-sim gaps.txt --capacity 70MiB; lacks out 'larger'
+sed 's/30MiB/60MiB/; s/40MiB/62MiB/; s/45MiB/68MiB/' smaller.txt >far.txt; run 4 gemem-sim far.txt --capacity 70MiB; says out ' a device of 88\.00$'; says out '^  MiB, and some larger ones fail\.$'
 run 0 gemem-sim replay smaller.txt -d sim:capacity=72MiB --find-capacity; says out '^  least capacity +66\.00 MiB'; says out '^  \(some larger capacities fail'
 
 # ---- sizes and GPUs
