@@ -182,9 +182,12 @@ class Nodes(object):
         names = getattr(getattr(kernel, "fn", None), "arg_names", ())
         written = getattr(kernel, "mutated_arg_names", None) or ()
         tensors = [(name, one.untyped_storage()) for name, one in zip(names, args) if type(one) in self.plain and one.is_cuda]
-        reads = [storage for name, storage in tensors if name.startswith("in_ptr") and name not in written]
-        others = {storage._cdata for name, storage in tensors} - {storage._cdata for storage in reads}
-        found = [(storage, self.nodes.get(storage._cdata)) for storage in reads if storage._cdata not in others]
+        return self.held([(storage, not name.startswith("in_ptr") or name in written) for name, storage in tensors])
+
+    def held(self, storages):
+        """What is known of STORAGES, pairs with whether they are written, of which none is written: keys and entries."""
+        others = {storage._cdata for storage, is_written in storages if is_written}
+        found = [(storage, self.nodes.get(storage._cdata)) for storage, _ in storages if storage._cdata not in others]
         return [(storage._cdata, entry) for storage, entry in found if entry is not None and self.lasts(storage, entry)]
 
     def read_since(self, kept):

@@ -334,6 +334,10 @@ def _on_compiled(module):
     _load("known").watch_compiled(module.CachingAutotuner)
 
 
+def _on_triton(module):
+    _load("known").watch_triton(module.JITFunction)
+
+
 def _on_deepspeed(module):
     _load("ranks").watch_deepspeed(module)
 
@@ -358,6 +362,7 @@ class _Finder(object):
         "vllm.v1.worker.gpu.async_utils": _on_vllm,
         "torch.nested._internal.nested_tensor": _on_nested,
         "torch._inductor.runtime.triton_heuristics": _on_compiled,
+        "triton.runtime.jit": _on_triton,
         "deepspeed.runtime.zero.utils": _on_deepspeed,
         "torch.distributed.optim.zero_redundancy_optimizer": _on_zero,
     }
