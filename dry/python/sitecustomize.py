@@ -50,6 +50,10 @@ def _load(name):
     return importlib.import_module("_gemem." + name)
 
 
+def _note(word, text):
+    _load("values").note(word, text)
+
+
 def _leave_uncompiled(torch):
     """Dynamo compiles what runs below a function of the program that it has left: of these files nothing."""
     frames = getattr(getattr(torch._C, "_dynamo", None), "eval_frame", None)
@@ -142,7 +146,7 @@ class _History(object):
         try:
             if os.path.exists(path + ".part"):
                 os.remove(path + ".part")
-                _load("values").note("python", "PyTorch's%s requests could not be written: %s" % (" last" * os.path.exists(path), getattr(error, "strerror", None) or error))
+                _note("python", "PyTorch's%s requests could not be written: %s" % (" last" * os.path.exists(path), getattr(error, "strerror", None) or error))
         except OSError as worse:
             _say(worse)
 
@@ -196,7 +200,7 @@ def _leave_host_lazy(torch):
 
     def tell():
         for place in module.read():
-            _load("values").note("host", place)
+            _note("host", place)
 
     import atexit
 
@@ -227,7 +231,7 @@ def _on_torch(torch):
     os._exit = end_and_leave
     torch.cuda._lazy_call(history.begin)
     if hasattr(torch, "distributed"):
-        _load("ranks").start(torch, _load("values").note, _load("values").values.assume)
+        _load("ranks").start(torch, _note, _load("values").values.assume)
     _leave_host_lazy(torch)
 
 
@@ -312,10 +316,6 @@ def _on_stopping_criteria(module):
 
 def _on_vllm(module):
     _load("values").watch_vllm(module)
-
-
-def _note(word, text):
-    _load("values").note(word, text)
 
 
 def _on_logging(module):
@@ -442,11 +442,11 @@ def _tell_end():
         if isinstance(error, Exception):
             _load("said").tell_error(error, _note)
         if error is not None and not _is_about_memory(error):
-            _load("values").note("ended", "%d %s" % (os.getpid(), type(error).__name__))
+            _note("ended", "%d %s" % (os.getpid(), type(error).__name__))
         elif error is not None and _refused_library(error):
             torch = sys.modules.get("torch")
             device = torch.cuda.current_device() if torch is not None and torch.cuda.is_initialized() else 0
-            _load("values").note("refused", "%d %d %s" % (os.getpid(), device, _refused_library(error)))
+            _note("refused", "%d %d %s" % (os.getpid(), device, _refused_library(error)))
 
     atexit.register(tell)
 
