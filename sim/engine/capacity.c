@@ -116,9 +116,8 @@ too_small (const GememResult *result)
 {
   const GememOom *oom = gemem_result_first_oom (result);
 
-  return oom == NULL || oom->device_free >= oom->requested
-             ? 0
-             : oom->reserved + oom->device_free + gemem_result_others (result);
+  return oom == NULL || oom->device_free >= oom->requested ? 0
+                                                           : gemem_result_too_small (result, oom);
 }
 
 static gboolean

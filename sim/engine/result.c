@@ -282,6 +282,12 @@ gemem_result_others (const GememResult *result)
   return others != NULL && gemem_parse_size (others, 1, 0, &bytes, NULL) ? bytes : 0;
 }
 
+guint64
+gemem_result_too_small (const GememResult *result, const GememOom *oom)
+{
+  return oom->reserved + oom->device_free + gemem_result_others (result);
+}
+
 gboolean
 gemem_result_is_worse (const GememResult *a, const GememResult *b)
 {

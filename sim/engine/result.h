@@ -333,6 +333,8 @@ guint64 gemem_result_calls (const GememResult *result);
 /* Bytes of the device that others hold all the time, as recordings of dry runs count the driver's context:
  * no part of what the program needs. */
 guint64 gemem_result_others (const GememResult *result);
+/* Bytes of the device that had no room for @oom, a failed request of @result: a larger one is wanted. */
+guint64 gemem_result_too_small (const GememResult *result, const GememOom *oom);
 /* TRUE if @a tells more of its device than @b: a run that failed, then one that holds more, then one
  * with more in use. */
 gboolean gemem_result_is_worse (const GememResult *a, const GememResult *b);

@@ -282,7 +282,7 @@ too_small (const GememAdvice *advice)
 
   return advice->limited || advice->device_assumed || oom == NULL
              ? 0
-             : oom->reserved + oom->device_free + gemem_result_others (advice->now);
+             : gemem_result_too_small (advice->now, oom);
 }
 
 /* The second round: every setting by itself, and beside them what only informs. */
