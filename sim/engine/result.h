@@ -333,7 +333,7 @@ guint64 gemem_result_calls (const GememResult *result);
 /* Bytes of the device that others hold all the time, as recordings of dry runs count the driver's context:
  * no part of what the program needs. */
 guint64 gemem_result_others (const GememResult *result);
-/* Bytes of the device that had no room for @oom, a failed request of @result: a larger one is wanted. */
+/* Bytes of the device that was too small for @oom, a failed request of @result. */
 guint64 gemem_result_too_small (const GememResult *result, const GememOom *oom);
 /* TRUE if @a tells more of its device than @b: a run that failed, then one that holds more, then one
  * with more in use. */
