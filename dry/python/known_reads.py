@@ -4,7 +4,7 @@ Why: an operator that reads copies to the host, which values.py sees; what it wi
 
     before_NAME (args, kwargs)     what operator NAME is about to read with these arguments: [Value, ...] in the order of its copies; None: nothing, or it is not known
 
-Invariants: a truth value or a real number that is assumed is never given to the program.  Those of sparse tensors are in known_sparse.py.
+Invariants: one truth value or a real number that is assumed is never given to the program; a list of truth values is (a mask: all false, it would leave out everything).  Those of sparse tensors are in known_sparse.py.
 """
 from .known_nodes import LIST, NUMBERS, Unknown, Value, meta_of
 
@@ -35,11 +35,12 @@ class Reads(object):
         return values
 
     def read(self, tensor):
-        """What the program reads; a truth value that is assumed is not known, nor are data: these are not computed."""
-        if self.node(tensor).assumed and (tensor.dtype == self.torch.bool or tensor.numel() * tensor.element_size() > LIST):
+        """What the program reads; one truth value that is assumed is not known, nor are data: these are not computed."""
+        unknown = tensor.dtype == self.torch.bool and tensor.numel() == 1 or tensor.numel() * tensor.element_size() > LIST
+        if self.node(tensor).assumed and unknown:
             raise Unknown
         data, assumed = self.value(tensor)
-        if assumed and (tensor.dtype == self.torch.bool or data.nbytes > LIST):
+        if assumed and unknown:
             raise Unknown
         return data, assumed
 

@@ -295,9 +295,11 @@ for name, rows in (
     ("distribution", torch.distributions.Normal(torch.zeros((), device="cuda"), 1.0).sample((n,)) > 0.524),
 ):
     print(name, 29000 < len(rows.nonzero()) < 31000)
+print("mask", 29000 < sum((torch.randperm(n, device="cuda") % 10 < 3).tolist()) < 31000, bool((torch.randperm(n, device="cuda") > 2).any()))
 EOF
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" drawn.py; says out '^randperm 100000 300$'; says err '^  h100 +fits only if'; says err '^  drawn +12 '; lacks err '^  sizes '
 for what in bernoulli bernoulli_ dropout multinomial exponential 'of many' 'nothing known of many' product double distribution; do says out "^$what True\$"; done
+says out '^mask True False$'; says err '^  truths +2 .* as false or drawn ' # a list of truth values is drawn, one is false
 
 # cuDNN asks cuBLASLt for workspaces: 272 bytes, as on an H100
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SHARED/gpu/cases/cublaslt_in_cudnn.py"; says out ', 272\]$'; says err '^  h100 +fits:'; says err '^  libraries .*libcublasLt\.so'
