@@ -109,6 +109,7 @@ class Known(Watch, Reads, Sparse, Computing, Nodes):
         for alias, base in operators.ALIASES.items():
             for end in ("", "_"):
                 self.watch_alias(alias + end, base + end)
+        self.watch_others()
         self.watch_higher()
         self.watch_backward()
         self.watch_storages()

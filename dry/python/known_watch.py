@@ -223,8 +223,18 @@ class Watch(object):
 
         return register_again
 
-    def watch(self, op, name):
-        """Sees each call of OP."""
+    def watch_others(self):
+        """Sees each call of those operators of other packages that have been registered by now, and were not seen yet."""
+        have = {one.ns for one in self.library}
+        for full in operators.OF_OTHERS:
+            package, _, name = full.partition("::")
+            if self.torch is not None and package not in have and self.torch._C._dispatch_has_kernel(full):
+                self.library.append(self.torch.library.Library(package, "IMPL"))
+                self.watch(getattr(getattr(self.torch.ops, package), name).default, name, self.library[-1])
+
+    def watch(self, op, name, library=None):
+        """Sees each call of OP, which is registered as NAME in LIBRARY, or PyTorch's."""
+        library = library or self.library[1]
         schema = op._schema
         if any(one.alias_info is not None and not one.alias_info.is_write for one in schema.returns):
             return  # a view
@@ -288,9 +298,9 @@ class Watch(object):
                 return whole(*args, **kwargs)
 
         self.shown(call)
-        self.library[1].impl(name, call, operators.KEY, with_keyset=True)
+        library.impl(name, call, operators.KEY, with_keyset=True)
         if base in operators.SELECT:
-            self.library[1].impl(name, call, operators.BACKWARD_KEY, with_keyset=True)
+            library.impl(name, call, operators.BACKWARD_KEY, with_keyset=True)
 
     def watch_alias(self, alias, base):
         """ALIAS is BASE from here on, which is seen: PyTorch would make a tensor of a number before it is, which torch.func cannot give to Python."""

@@ -338,6 +338,10 @@ def _on_triton(module):
     _load("known").watch_triton(module.JITFunction)
 
 
+def _on_torchvision(module):
+    _load("known").known.watch_others()
+
+
 def _on_deepspeed(module):
     _load("ranks").watch_deepspeed(module)
 
@@ -363,6 +367,7 @@ class _Finder(object):
         "torch.nested._internal.nested_tensor": _on_nested,
         "torch._inductor.runtime.triton_heuristics": _on_compiled,
         "triton.runtime.jit": _on_triton,
+        "torchvision.extension": _on_torchvision,
         "deepspeed.runtime.zero.utils": _on_deepspeed,
         "torch.distributed.optim.zero_redundancy_optimizer": _on_zero,
     }
