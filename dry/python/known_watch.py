@@ -45,13 +45,29 @@ class Watch(object):
 
     def watch_threads(self):
         """Each thread has keys of its own, and begins without."""
-        begin, include, key, pid = threading.Thread._bootstrap_inner, self.torch._C._dispatch_tls_set_dispatch_key_included, self.key, os.getpid()
+        begin = threading.Thread._bootstrap_inner
 
         def begin_again(thread):
-            include(key, os.getpid() == pid)
+            self.watch_here()
             begin(thread)
 
         threading.Thread._bootstrap_inner = begin_again
+
+    def watch_here(self):
+        """This thread is watched, unless a child of fork() asks."""
+        self.torch._C._dispatch_tls_set_dispatch_key_included(self.key, os.getpid() == self.pid)
+
+    def watch_inference(self, mode):
+        """MODE, inference mode, gives a thread back the keys that it had when it began: none, if CUDA began within it."""
+        end = mode.__exit__
+
+        @functools.wraps(end)
+        def end_again(guard, *error):
+            end(guard, *error)
+            if self.torch is not None:
+                self.watch_here()
+
+        mode.__exit__ = end_again
 
     def watch_storages(self):
         """What copies storages (torch.save, torch.load, copy.deepcopy, pickle) makes no tensors that are those of the program."""

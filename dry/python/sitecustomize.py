@@ -232,6 +232,8 @@ def _on_torch(torch):
     torch.cuda._lazy_call(history.begin)
     if hasattr(torch, "distributed"):
         _load("ranks").start(torch, _note, _load("values").values.assume)
+    if hasattr(torch, "inference_mode"):
+        _load("known").known.watch_inference(torch.inference_mode)
     _leave_host_lazy(torch)
 
 

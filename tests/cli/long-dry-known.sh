@@ -231,6 +231,20 @@ else
   skip 'boxes as on the host' 'there is no torchvision'
 fi
 
+# also where CUDA begins in inference mode
+cat >inference.py <<'EOF'
+import torch
+
+
+@torch.inference_mode()
+def count():
+    return int(torch.arange(5, device="cuda").max())
+
+
+print("in", count(), "after", int(torch.arange(7, device="cuda").max()), "again", count())
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" inference.py; says out '^in 4 after 6 again 4$'
+
 # checks that would end the program pass
 cat >checks.py <<'EOF'
 import torch
