@@ -2,6 +2,7 @@
 
     watch_cupy(cupy, stacks)     once CuPy has been imported
     watch_rmm(rmm, stacks)       once RMM has been imported, if the user asks for it
+    watch_limits(rmm, note)      once RMM has been imported, if not: only whether a resource may refuse what the device has
 
 CuPy calls its memory hooks (cupy.cuda.MemoryHook) for every request to a pool and every block that comes back to one, in the thread that asks.  They are those of the
 thread: ours is entered in the thread that imports CuPy and in each that Python starts later.  Requests of other threads (those of C, and of Python that ran before) are
@@ -214,3 +215,30 @@ def watch_rmm(rmm, stacks):
     state.replace("get_current_device_resource", lambda function: lambda: state.uncover(function()))
     state.replace("get_per_device_resource", lambda function: lambda device: state.uncover(function(device)))
     rmm.reinitialize = rmm.rmm.reinitialize = reinitialize_and_cover
+
+
+def watch_limits(rmm, note):
+    """Notes that a pool of a largest size was made: what it refuses, no device call tells."""
+    reinitialize, mr = rmm.reinitialize, rmm.mr
+
+    def tell(most, name="maximum_pool_size"):
+        if isinstance(most, (int, str)) and most:
+            note("pools", "of RMM, %s=%s: what they refuse is not seen; GEMEM_DRY_RMM=1 shows it" % (name, most))
+
+    class PoolMemoryResource(mr.PoolMemoryResource):
+        def __init__(self, upstream_mr, initial_pool_size=None, maximum_pool_size=None):
+            tell(maximum_pool_size)
+            super().__init__(upstream_mr, initial_pool_size, maximum_pool_size)
+
+    class LimitingResourceAdaptor(mr.LimitingResourceAdaptor):
+        def __init__(self, upstream_mr, allocation_limit):
+            tell(allocation_limit, "allocation_limit")
+            super().__init__(upstream_mr, allocation_limit)
+
+    def reinitialize_and_tell(*arguments, **options):
+        if options.get("pool_allocator", arguments[0] if arguments else False):
+            tell(options.get("maximum_pool_size", arguments[3] if len(arguments) > 3 else None))
+        return reinitialize(*arguments, **options)
+
+    mr.PoolMemoryResource, mr.LimitingResourceAdaptor = PoolMemoryResource, LimitingResourceAdaptor
+    rmm.reinitialize = rmm.rmm.reinitialize = reinitialize_and_tell
