@@ -215,8 +215,8 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
                 "%" G_GUINT64_FORMAT " request%s refused; %s %" G_GUINT64_FORMAT
                 " bytes, at event %" G_GUINT64_FORMAT "%s%s",
                 found->ooms, found->ooms == 1 ? " was" : "s were",
-                found->ooms == 1 ? "of" : "the first, of", found->oom_size, found->oom_seq, found->oom_by != NULL ? ", " : "",
-                found->oom_by != NULL ? found->oom_by : "");
+                found->ooms == 1 ? "of" : "the first, of", found->oom_size, found->oom_seq,
+                found->oom_by != NULL ? ", " : "", found->oom_by != NULL ? found->oom_by : "");
   if (found->ooms > 0 && verdict->status == 0)
     append_row (out, "", "the program %s with success",
                 found->after_ooms > 0 ? "went on after that and ended" : "ended after that");

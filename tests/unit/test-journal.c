@@ -635,12 +635,14 @@ test_requests (void)
   draft_expect (
       &draft, FALSE,
       "segment-alloc +512 @1000 s1; alloc 3 +78/512 @1000 s1; alloc 4 +10 @5000 d65535; oom "
-      "+6000/77; oom +6000; oom +9000/5; oom +8000/6; free 3; segment-alloc +1024 @2000; alloc 6 +1/512 @2000; alloc 7 "
+      "+6000/77; oom +6000; oom +9000/5; oom +8000/6; free 3; segment-alloc +1024 @2000; alloc 6 "
+      "+1/512 @2000; alloc 7 "
       "+2/512 @2200; segment-free +512 @1000 s1; free 7; alloc 8 +3/512 @2200; free 6; free 8; "
       "segment-alloc +512 @3000; alloc 10 +4/512 @3000; free 10; segment-alloc +256 @8000; alloc "
       "13 +1 @80ff; alloc 14 +1 @8100; trim; segment-free +1024 @2000; segment-free +512 @3000; | "
       "7 | skipped 1 | 2 allocations of device memory beside this allocator are left out | 2 "
-      "requests were refused by the program's allocator (its own limit), not by the device | 1 frees of memory that was not seen to be allocated are left out | 1 "
+      "requests were refused by the program's allocator (its own limit), not by the device | 1 "
+      "frees of memory that was not seen to be allocated are left out | 1 "
       "blocks were freed by calls that are not recorded; they end where their address is given out "
       "again");
   g_autofree char *got = draft_stacks (&copy);
