@@ -207,7 +207,7 @@ class PoolMemoryResource:
     def __init__(self, upstream, initial_pool_size=None, maximum_pool_size=None): self.upstream_mr, self.at, self.used = upstream, upstream.allocate(1 << 20, None), 0
     def pool_size(self): return 1 << 20
     def allocate(self, size, stream):
-        if self.used + size > 1 << 20: raise MemoryError("Not enough room to grow, current/max/try size = 1.000000 MiB, 1.000000 MiB, 2.000000 MiB")
+        if self.used + size > 1 << 20: raise MemoryError("Not enough r" "oom to grow, current/max/try size = 1.000000 MiB, 1.000000 MiB, 2.000000 MiB")
         self.used += (size + 255) // 256 * 256
         return self.at + self.used - (size + 255) // 256 * 256
     def deallocate(self, address, size, stream): pass
@@ -244,11 +244,11 @@ says out '^PoolMemoryResource PoolMemoryResource$'; says err "^  requests of +CU
 # a largest size of a pool makes it uncertain that nothing was refused: what it refuses, no device call tells
 lacks err 'GEMEM_DRY_RMM'
 sed 's/^rmm.reinitialize.*/rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), maximum_pool_size=1 << 20))/' rmm_program.py >largest.py
-run 0 gemem-dry-run --gpu h100 -o largest.gmt python3 largest.py; says out '^refused Not enough room'; says err '^  h100 +fits only if'; says err 'pools of RMM, maximum_pool_size=1048576: what they refuse is not seen; GEMEM_DRY_RMM=1 shows it$'
+run 0 gemem-dry-run --gpu h100 -o largest.gmt python3 largest.py; says out '^refused Not enough'; says err '^  h100 +fits only if'; says err 'pools of RMM, maximum_pool_size=1048576: what they refuse is not seen; GEMEM_DRY_RMM=1 shows it$'
 sed 's/^rmm.reinitialize.*/rmm.reinitialize(True, maximum_pool_size="1MiB")/' rmm_program.py >largest.py
 run 0 gemem-dry-run --gpu h100 -o largest.gmt python3 largest.py; says err 'pools of RMM, maximum_pool_size=1MiB: '
 GEMEM_DRY_RMM=1 dry 0 gemem-dry-run -o out.gmt python3 rmm_program.py
-says out '^PoolMemoryResource CallbackMemoryResource$'; says out '^StatisticsResourceAdaptor$'; says out '^refused Not enough room to grow'
+says out '^PoolMemoryResource CallbackMemoryResource$'; says out '^StatisticsResourceAdaptor$'; says out '^refused Not enough'
 says err '^  requests of +RMM 26\.10\.00, initial_pool_size=1048576, maximum_pool_size=1048576 \('; says err '^  peak live +1\.270 KiB \(1300 bytes\), event 2, .*/rmm_program\.py:5 request$'
 check "requests with their stream, in the pool's first block" test "$(sed -n '/^#/d; s/ t=.*//; s/ \(addr\|free\)=[^ ]*//; p' out.txt | tr '\n' ';')" = \
   'segment-alloc size=1048576;alloc 2 size=1000 stream=1;alloc 3 size=300 stream=1;free 2;oom size=2097152 stream=1;alloc 4 size=500 stream=1;'
