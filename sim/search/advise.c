@@ -463,6 +463,7 @@ static void
 choose_lines (GememAdvice *advice, Tried *tried)
 {
   g_autoptr (GArray) order = rank (advice, tried);
+  const gboolean failed = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
 
   for (guint i = 0; i < order->len && advice->lines->len < GEMEM_ADVICE_LINES; i++)
     {
@@ -474,6 +475,11 @@ choose_lines (GememAdvice *advice, Tried *tried)
       if (is_too_much (tried, at) || is_said (advice, line.candidate))
         continue;
       line.need = line.result->peak_reserved;
+      if (failed && gemem_advice_grows (advice) && gemem_advice_steps_left (advice, line.need) == 0)
+        {
+          advice->stepless++;
+          continue;
+        }
       advice->least = MIN (advice->least, line.result->lower_bound);
       line.saved = line.need < need_beside (advice) ? need_beside (advice) - line.need : 0;
       line.too_new = line.candidate->klass == advice->spec->klass

@@ -89,6 +89,7 @@ typedef struct
   GArray *lines;           /* GememAdviceLine, the best first */
   guint
       placed; /* settings that are not offered, as the program fits with them in some orders of addresses only */
+  guint stepless; /* that serve the request that failed, and then not a step more of what grows */
   /* settings: alone and in pairs; not of this version; not proven, as an approximation replays them; not
    * tried to the end, as that was interrupted */
   guint tried, pairs, refused, approximate, left_out;

@@ -131,21 +131,29 @@ gemem_advice_names_least (const GememAdvice *advice)
          && is_too_much (advice->now);
 }
 
-/* So little of the device is not in use that no setting is the answer. */
+/* So little of the device is not in use that no setting is the answer: a fiftieth; or no setting was the answer, as little
+ * would be left with the request, and a twentieth of what is held lies idle. */
 static gboolean
-is_used_up (const GememResult *now, const GememOom *oom)
+is_used_up (const GememAdvice *advice, const GememOom *oom)
 {
-  return now->capacity - MIN (oom->live, now->capacity) < now->capacity / 50;
+  const GememResult *now = advice->now;
+  const guint64 unused = now->capacity - MIN (oom->live, now->capacity);
+  const guint64 idle = oom->reserved - MIN (oom->live, oom->reserved);
+
+  return unused < now->capacity / 50
+         || (advice->tried > 0 && advice->lines->len == 0 && idle < oom->reserved / 20
+             && unused - MIN (oom->requested, unused) < now->capacity / 50);
 }
 
-/* The device had enough free for the first request that failed: a limit of the allocator refused it. */
+/* The device had plenty free for the first request that failed: a limit of the allocator refused it. */
 static gboolean
 had_enough (const GememAdvice *advice)
 {
   const GememOom *oom = gemem_result_first_oom (advice->now);
 
-  return oom != NULL && oom->device_free >= oom->requested && !is_too_much (advice->now)
-         && !is_used_up (advice->now, oom) && !gemem_oom_is_unbegun (oom) && !oom->wake;
+  return oom != NULL && oom->device_free >= MAX (oom->requested, advice->now->capacity / 10)
+         && !is_too_much (advice->now) && !is_used_up (advice, oom) && !gemem_oom_is_unbegun (oom)
+         && !oom->wake;
 }
 
 char *
@@ -173,7 +181,7 @@ gemem_advice_reason (const GememAdvice *advice)
     return g_strdup_printf (
         "truly too little (%s in use, and with the request %s more than there is)",
         gemem_format_size (a, oom->live), gemem_format_size (b, oom->missing));
-  if (oom->device_free >= oom->requested && !is_used_up (now, oom))
+  if (oom->device_free >= oom->requested && !is_used_up (advice, oom))
     return limit_text (advice, oom);
   if (oom->waiting)
     return g_strdup (
@@ -181,7 +189,7 @@ gemem_advice_reason (const GememAdvice *advice)
   elsewhere = idle_elsewhere (now, oom);
   if (elsewhere != NULL)
     return elsewhere;
-  if (is_used_up (now, oom))
+  if (is_used_up (advice, oom))
     return g_strdup_printf ("too little is left (%s of the %s held are in use)",
                             gemem_format_size (a, oom->live), gemem_format_size (b, oom->reserved));
   return g_strdup_printf ("fragmentation (%s of the %s held are not in use)",
