@@ -20,28 +20,21 @@
 #define SPARE 8
 #define MANY 100000 /* boxes, beyond which this takes too long and too much memory */
 
-#define KEYS 3
-
-/* What comes first: the largest, or the earliest. */
-typedef enum
-{
-  BY_LIFE,
-  BY_SIZE,
-  BY_BEGIN,
-  BY_END,
-  BY_DISTANCE /* from the peak */
-} Key;
-
-/* How the stack and the others are ordered, in turn; equal ones of the stack by begin and end, of the others by
- * size and life, so that the order of the input decides nothing. */
+/* How the stack and the others are ordered, in turn: by words of keys, as in orders.c.  B first column first to begin, b last; D
+ * nearest to the peak; E last to end first, e the first; W lifetime, Z size, both descending.  Each word tells all boxes
+ * apart that are not alike, so that the order of the input decides nothing. */
 static const struct
 {
-  Key stack, others;
-} turns[] = { { BY_LIFE, BY_SIZE }, { BY_SIZE, BY_DISTANCE }, { BY_BEGIN, BY_SIZE } };
+  const char *stack, *others;
+} turns[] = {
+  { "WBEZ", "ZBe" }, { "Zeb", "DZBe" }, { "ZEB", "ZDBe" }, { "BEZ", "ZBe" }, { "Zeb", "BEZ" }
+};
+
+#define MOST_KEYS 4
 
 typedef struct
 {
-  double keys[KEYS]; /* the smallest comes first */
+  double keys[MOST_KEYS]; /* the smallest comes first; 0 behind those of the word */
   guint32 place;
 } Ordered;
 
@@ -80,20 +73,24 @@ find_peak (const GememBoxes *boxes, guint32 *peak)
 /* ---- orders */
 
 static double
-key_of (const Peak *all, const GememBox *box, Key key)
+key_of (const Peak *all, const GememBox *box, char letter)
 {
-  switch (key)
+  switch (letter)
     {
-    case BY_LIFE:
-      return -(double) box->life;
-    case BY_SIZE:
-      return -(double) box->size;
-    case BY_BEGIN:
+    case 'B':
       return box->first;
-    case BY_END:
-      return box->last;
-    default:
+    case 'b':
+      return -(double) box->first;
+    case 'D':
       return box->first > all->peak ? box->first - all->peak : all->peak + 1.0 - box->last;
+    case 'E':
+      return -(double) box->last;
+    case 'e':
+      return box->last;
+    case 'W':
+      return -(double) box->life;
+    default:
+      return -(double) box->size;
     }
 }
 
@@ -102,7 +99,7 @@ compare_ordered (gconstpointer a, gconstpointer b)
 {
   const Ordered *x = a, *y = b;
 
-  for (guint k = 0; k < KEYS; k++)
+  for (guint k = 0; k < MOST_KEYS; k++)
     if (x->keys[k] != y->keys[k])
       return x->keys[k] < y->keys[k] ? -1 : 1;
   return x->place < y->place ? -1 : x->place > y->place;
@@ -111,8 +108,6 @@ compare_ordered (gconstpointer a, gconstpointer b)
 static void
 order_boxes (Peak *all, guint turn)
 {
-  const Key stack[KEYS] = { turns[turn].stack, BY_BEGIN, BY_END },
-            others[KEYS] = { turns[turn].others, BY_SIZE, BY_LIFE };
   guint32 stacked = 0, other = all->boxes->n;
 
   for (guint32 i = 0; i < all->boxes->n; i++)
@@ -121,9 +116,11 @@ order_boxes (Peak *all, guint turn)
       const gboolean lives = box->first <= all->peak && all->peak < box->last;
       Ordered *own = &all->order[lives ? stacked++ : --other];
 
-      for (guint k = 0; k < KEYS; k++)
-        own->keys[k] = key_of (all, box, lives ? stack[k] : others[k]);
-      own->place = i;
+      const char *word = lives ? turns[turn].stack : turns[turn].others;
+
+      *own = (Ordered){ .place = i };
+      for (guint k = 0; word[k] != '\0'; k++)
+        own->keys[k] = key_of (all, box, word[k]);
     }
   all->n_stack = stacked;
   qsort (all->order, stacked, sizeof (Ordered), compare_ordered);
@@ -167,8 +164,10 @@ stack_peak (GememPart *part, gint64 goal, const GememStop *stop)
 
   if (!find_peak (&part->boxes, &all.peak))
     return;
-  g_autofree Ordered *order = all.order = g_new (Ordered, n);
-  g_autofree gint64 *offsets = all.offsets = g_new (gint64, n);
+  g_autofree Ordered *order = g_new (Ordered, n);
+  g_autofree gint64 *offsets = g_new (gint64, n);
+  all.order = order;
+  all.offsets = offsets;
   for (guint turn = 0; turn < G_N_ELEMENTS (turns) && part->top > goal; turn++)
     {
       order_boxes (&all, turn);
