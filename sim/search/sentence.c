@@ -52,7 +52,8 @@ limit_text (const GememAdvice *advice, const GememOom *oom)
 {
   const GememResult *now = advice->now;
   const char *limit = gemem_settings_value (now->parameters, "memory_limit"),
-             *other = limit == NULL ? gemem_settings_value (now->parameters, "limit") : limit;
+             *other = limit == NULL ? gemem_settings_value (now->parameters, "limit") : limit,
+             *largest = gemem_settings_value (now->parameters, "maximum_pool_size");
   const char *part = gemem_settings_value (now->parameters, "per_process_memory_fraction");
   const double fraction = part != NULL ? g_ascii_strtod (part, NULL) : 1;
   const gboolean is_part = fraction > 0 && fraction < 1;
@@ -62,6 +63,8 @@ limit_text (const GememAdvice *advice, const GememOom *oom)
   char size[GEMEM_FORMAT_MAX], whole[GEMEM_FORMAT_MAX];
   guint64 bytes;
 
+  if (other == NULL)
+    other = largest;
   if (advice->limited)
     g_string_append (out, "a limit of the program");
   else if (other != NULL && strcmp (other, "none") != 0
@@ -133,6 +136,16 @@ static gboolean
 is_used_up (const GememResult *now, const GememOom *oom)
 {
   return now->capacity - MIN (oom->live, now->capacity) < now->capacity / 50;
+}
+
+/* The device had enough free for the first request that failed: a limit of the allocator refused it. */
+static gboolean
+had_enough (const GememAdvice *advice)
+{
+  const GememOom *oom = gemem_result_first_oom (advice->now);
+
+  return oom != NULL && oom->device_free >= oom->requested && !is_too_much (advice->now)
+         && !is_used_up (advice->now, oom) && !gemem_oom_is_unbegun (oom) && !oom->wake;
 }
 
 char *
@@ -303,6 +316,8 @@ gemem_advice_sentence (const GememAdvice *advice)
       if (advice->limited && recorded)
         g_string_append_printf (
             out, "It does not fit in the limit it was given (%s or more) %s: ", whole, with);
+      else if (recorded && had_enough (advice))
+        g_string_append_printf (out, "It does not fit %s: ", with);
       else if ((advice->device_assumed || recorded) && gemem_held_refused (advice->held) > 0)
         g_string_append_printf (out, "It does not fit on the device it was recorded on%s%s%s %s: ",
                                 recorded ? " (" : "", recorded ? whole : "", recorded ? ")" : "",
