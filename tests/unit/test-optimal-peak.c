@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "planners/optimal/dive.h"
 #include "planners/optimal/parts.h"
-#include "tests/util/testutil.h"
+#include "tests/util/placed.h"
 
 #define BOXES 400
 #define COLUMNS 200
@@ -40,23 +40,6 @@ mountain (guint64 seed, gint64 unit, GememBox *boxes)
 }
 
 static void
-assert_placed (const GememPart *part)
-{
-  const GememBox *boxes = part->boxes.boxes;
-
-  for (guint32 i = 0; i < part->boxes.n; i++)
-    {
-      g_assert_cmpint (boxes[i].offset, >=, 0);
-      g_assert_cmpint (boxes[i].offset % boxes[i].unit, ==, 0);
-      for (guint32 k = 0; k < i; k++)
-        if (boxes[i].first < boxes[k].last && boxes[k].first < boxes[i].last)
-          g_assert_true (boxes[i].offset + boxes[i].size <= boxes[k].offset
-                         || boxes[k].offset + boxes[k].size <= boxes[i].offset);
-    }
-  g_assert_cmpint (gemem_boxes_top (&part->boxes), ==, part->top);
-}
-
-static void
 test_mountains (void)
 {
   guint gained = 0;
@@ -73,7 +56,7 @@ test_mountains (void)
       gemem_parts_dive (parts, part.bound, 0, GEMEM_DIVE_KINDS, NULL);
       const gint64 before = own->top;
       gemem_parts_stack_peak (parts, part.bound, NULL);
-      assert_placed (own);
+      test_assert_placed (own);
       g_assert_cmpint (own->top, <=, before);
       g_assert_true ((own->stage == GEMEM_STAGE_PEAK) == (own->top < before));
       gained += own->top < before;
