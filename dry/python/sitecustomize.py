@@ -337,7 +337,7 @@ def _on_compiled(module):
 
 
 def _on_triton(module):
-    _load("known").watch_triton(module.JITFunction)
+    _load("known_triton").watch(module.JITFunction)
 
 
 def _on_deepspeed(module):
