@@ -465,7 +465,8 @@ choose_lines (GememAdvice *advice, Tried *tried)
   g_autoptr (GArray) order = rank (advice, tried);
   const gboolean failed = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
 
-  for (guint i = 0; i < order->len && advice->lines->len < GEMEM_ADVICE_LINES; i++)
+  for (guint i = 0;
+       i < order->len && advice->lines->len < GEMEM_ADVICE_LINES && !advice->contradicted; i++)
     {
       const guint at = g_array_index (order, guint, i);
       GememAdviceLine line = {

@@ -74,8 +74,10 @@ typedef struct
   GememResult *now;         /* with the settings it had; on the device asked for */
   GememHistories histories; /* of `now`; without runs: not asked for */
   GememAdviceVerdict verdict;
-  char *doubt;   /* why it cannot be told; NULL: it can, but for the device */
-  guint64 need;  /* bytes with the settings it had; 0: not known */
+  gboolean
+      contradicted; /* the replay serves what the recorded program was refused there: it says nothing */
+  char *doubt;      /* why it cannot be told; NULL: it can, but for the device */
+  guint64 need;     /* bytes with the settings it had; 0: not known */
   gboolean gaps; /* on a device of some more than `need` it fails again */
   guint64 least; /* what is in use at once, whatever the settings of the system */
   /* of a recording that begins in the middle: what it needs with the settings it had from what was alive then,

@@ -310,10 +310,9 @@ gemem_advice_sentence (const GememAdvice *advice)
     g_string_append_printf (out, "It fits so far, and not for ever: %s. It needs %s of %s%s %s.",
                             advice->doubt, need, whole, whose, with);
   else if (advice->verdict == GEMEM_ADVICE_UNKNOWN)
-    g_string_append_printf (out,
-                            "It cannot be told whether it fits: %s. As far as it goes it needs %s "
-                            "of %s%s.",
-                            advice->doubt, need, whole, whose);
+    g_string_append_printf (
+        out, "It cannot be told whether it fits: %s. %s needs %s of %s%s.", advice->doubt,
+        advice->contradicted ? "The replay" : "As far as it goes it", need, whole, whose);
   else
     {
       g_autofree char *reason = gemem_advice_reason (advice);
