@@ -615,6 +615,7 @@ gemem_advise (const GememAdviceQuestion *asked, GError **error)
   advice->least = advice->now->lower_bound;
   advice->growth = gemem_growth_find (advice->held, advice->now->device_ordinal);
   gemem_advice_judge (advice, question, asked);
+  gemem_advice_find_last (advice);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);
   if (advice->now->allocs + advice->now->graph_loads > 0)
     search (advice, question, ordinal);
@@ -645,6 +646,7 @@ gemem_advice_free (GememAdvice *advice)
   g_free (advice->system);
   g_free (advice->versions);
   g_free (advice->doubt);
+  g_free (advice->last_by);
   g_free (advice->other);
   g_free (advice);
 }

@@ -77,7 +77,11 @@ typedef struct
   gboolean
       contradicted; /* the replay serves what the recorded program was refused there: it says nothing */
   char *doubt;      /* why it cannot be told; NULL: it can, but for the device */
-  guint64 need;     /* bytes with the settings it had; 0: not known */
+  /* the request at which the recording ends, refused after others without which the program went on: bytes (0: it is
+   * none such), its event, its line (NULL: not known) */
+  guint64 last_refused, last_seq;
+  char *last_by;
+  guint64 need;  /* bytes with the settings it had; 0: not known */
   gboolean gaps; /* on a device of some more than `need` it fails again */
   guint64 least; /* what is in use at once, whatever the settings of the system */
   /* of a recording that begins in the middle: what it needs with the settings it had from what was alive then,

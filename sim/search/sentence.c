@@ -197,6 +197,14 @@ gemem_advice_reason (const GememAdvice *advice)
                           gemem_format_size (b, oom->reserved));
 }
 
+/* Whether the recording ends at another request than the first that fails, and all were refused there too. */
+static gboolean
+has_last (const GememAdvice *advice)
+{
+  return advice->last_refused > 0 && gemem_result_new_ooms (advice->now) == 0
+         && advice->last_seq != gemem_result_first_oom (advice->now)->seq;
+}
+
 /* "a request of 147.2 MiB fails, event 1668 by record.py:35 run, and 3 more" */
 static void
 append_failure (GString *out, const GememAdvice *advice)
@@ -215,6 +223,14 @@ append_failure (GString *out, const GememAdvice *advice)
     g_string_append_printf (out, ", and %" G_GUINT64_FORMAT " more", now->ooms - 1);
   if (now->after_recorded_oom > 0 && gemem_result_new_ooms (now) == 0)
     g_string_append (out, "; the program went on without");
+  else if (has_last (advice))
+    {
+      g_string_append_printf (
+          out, "; the program went on without, up to the last, of %s, event %" G_GUINT64_FORMAT,
+          gemem_format_size (size, advice->last_refused), advice->last_seq);
+      if (advice->last_by != NULL)
+        gemem_origin_append_by (out, advice->last_by);
+    }
 }
 
 /* The recording ends at the request that was refused: what would come behind it is not known. */
@@ -252,6 +268,9 @@ append_enough (GString *out, const GememAdvice *advice)
   if (gemem_advice_grows (advice))
     g_string_append_printf (out, " It needs a %s of %s so far, and more with each step.", what,
                             need);
+  else if (ends_at_failure (advice) && has_last (advice))
+    g_string_append_printf (out, " Serving them all needs a %s of %s%s.", what, need,
+                            advice->gaps ? ", and some larger ones fail" : "");
   else if (ends_at_failure (advice))
     g_string_append_printf (out, " Up to there it needs a %s of %s%s.", what, need,
                             advice->gaps ? ", and some larger ones fail" : "");
