@@ -141,7 +141,8 @@ typedef struct
   const char *system; /* "pytorch" */
   GememFormKind kind;
   /* STRING: the variable; VARIABLES, OPTIONS: what chooses the allocator itself ("A=1 B=2"), NULL:
-   * nothing; CALL: the line, with %s where arguments go, each behind ", " */
+   * nothing; CALL: the line, with %s where arguments go, each behind ", ", or ("=%s") the value of
+   * its only key */
   const char *text;
   const char *keys; /* '|' separated: parameters worth trying, the most promising first */
   /* '|' separated: those that are written as by default too, because the real default is another, and

@@ -11,7 +11,7 @@
  * Invariants: those of recorder.h.  A free is numbered before the allocator knows of it, and a
  * request after it was served, so a free precedes the request that reuses its address, on any
  * thread.  What is said while nothing is recorded is dropped.  The driver is asked only after a
- * call of the program succeeded.
+ * call of the program succeeded, and for what is free where a request was refused.
  */
 #include "config.h"
 
@@ -119,7 +119,7 @@ gemem_record_request (int device, uint64_t address, uint64_t size, uint64_t bloc
                            .p = address,
                            .q = size,
                            .r = gemem_recorder_stream_number ((Handle) (uintptr_t) stream, false),
-                           .s = block,
+                           .s = address != 0 ? block : gemem_recorder_free_bytes (),
                            .device = address != 0 ? gemem_recorder_device (device)
                                                   : (uint16_t) device };
   errno = saved;

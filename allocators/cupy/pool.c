@@ -356,6 +356,9 @@ cupy_destroy (GememAllocator *allocator)
 }
 
 static const GememForm forms[] = {
+  /* a call, as $CUPY_GPU_MEMORY_LIMIT does nothing where the program sets a limit itself */
+  { "cupy", GEMEM_FORM_CALL, "cupy.get_default_memory_pool().set_limit(size=%s)", "limit",
+    "limit" },
   { "cupy", GEMEM_FORM_VARIABLES, NULL, "limit" },
   { NULL },
 };

@@ -11,8 +11,8 @@ branches), each of them may be any that they give.
 """
 import re
 
-_NAME = re.compile(r"%[\w.$-]+")
-_HEADER = re.compile(r"tt\.func .*?\((.*)")
+NAME = re.compile(r"%[\w.$-]+")
+HEADER = re.compile(r"tt\.func .*?\((.*)")
 _POINTER = re.compile(r"(%[\w.$-]+): !tt\.ptr")
 _LINE = re.compile(r"(?:(%.*?) = )?\"?([a-z_]\w*\.\w+)\"?(.*)")
 _STORES = ("tt.store", "tt.atomic_rmw", "tt.atomic_cas")
@@ -58,13 +58,13 @@ def _pass(code, of, stored):
         define([name], {place}, 0)
     for at, line in enumerate(code[1:], 1):
         if line.startswith("^"):  # what a block begins with, in the second part of a "while"
-            define(_NAME.findall(line), set().union(*[of[one] for region in regions[-1:] for one in region]), at)
+            define(NAME.findall(line), set().union(*[of[one] for region in regions[-1:] for one in region]), at)
         if line.startswith("}") and regions and not line.endswith("{"):
             regions.pop()
         found = _LINE.match(line)
         if found is None:
             continue
-        results, operator, operands = _NAME.findall(found.group(1) or ""), found.group(2), _NAME.findall(found.group(3))
+        results, operator, operands = NAME.findall(found.group(1) or ""), found.group(2), NAME.findall(found.group(3))
         places = places_of(operands[:1] if operator == "tt.addptr" else operands)
         if operator in _STORES:
             stored.update(places_of(operands[:1]))

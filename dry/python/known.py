@@ -4,7 +4,6 @@
     known.take (size)              what the copy of SIZE bytes to the host reads that this thread makes: a Value, or None
     watch_nested (class)           once PyTorch's jagged tensors have been imported
     watch_compiled (class)         once what launches the kernels of PyTorch's compiler has been imported
-    watch_triton (class)           once Triton's has been, which launches all others of Triton
 
 Most integers that a program reads are no result of a kernel that computes: masks of ones, comparisons of indices, numbers of the GPU's generator (Philox of a seed and an
 offset, which PyTorch keeps on the host).  So the memory of a tensor has a *node* here, which says how its bytes come to be: from the host, by a factory, by the generator, or
@@ -32,7 +31,7 @@ Operators that are not named make their results by operators that may be (zeros)
     known_compute.py     what they hold
     known_reads.py       what operators read of the GPU
     known_sparse.py      the same of sparse tensors
-    kernels.py           what a kernel of Triton writes
+    known_triton.py      kernels of Triton
 
 Invariants: the program's operators make the requests that they make without this, with the numbers that they read here.  A node that cannot be computed is as if there were
 none.  At most DEPTH nodes stand on each other.
@@ -44,7 +43,6 @@ import itertools
 import os
 import threading
 
-from . import kernels
 from . import known_operators as operators
 from .known_compute import Computing
 from .known_nodes import Nodes
@@ -158,42 +156,3 @@ def watch_compiled(launcher):
         return result
 
     launcher.run = functools.wraps(run)(run_again)
-
-
-def watch_triton(function):
-    """A kernel of Triton writes what its code says; the other tensors that it is given are known after it, too."""
-    run, writes = function.run, {}
-
-    def written(kernel, n):
-        """The places of what KERNEL writes among N tensors."""
-        key = getattr(kernel, "hash", None)
-        if key not in writes:
-            text = kernel.asm["ttir"]
-            writes[key] = kernels.written(text) if kernels.count(text) == n else None
-        return set(range(n)) if writes[key] is None else writes[key]
-
-    def tensors_in(values):
-        for one in values:
-            if isinstance(one, (tuple, list)):
-                yield from tensors_in(one)
-            elif isinstance(one, known.torch.Tensor):
-                yield one
-
-    @Known.shown
-    def run_again(self, *args, **kwargs):
-        storages = kept = ()
-        if known.nodes:
-            given = dict(zip(self.arg_names, args), **kwargs)
-            tensors = list(tensors_in([given.get(name) for name in self.arg_names]))
-            storages = [one.untyped_storage() for one in tensors if type(one) in known.plain]
-            kept = known.held([(one, False) for one in storages]) if len(storages) == len(tensors) else ()
-        kernel = run(self, *args, **kwargs)
-        if kept:
-            known.quietly(spare, kernel, storages, kept)
-        return kernel
-
-    def spare(kernel, storages, kept):
-        lost = {storages[place]._cdata for place in written(kernel, len(storages))}
-        known.read_since([(key, entry) for key, entry in kept if key not in lost])
-
-    function.run = functools.wraps(run)(run_again)

@@ -409,11 +409,16 @@ class Nodes(object):
         node.args = self.ref(args, below, structure)
         node.kwargs = {key: self.ref(one, below, structure) for key, one in kwargs.items()} if kwargs else {}
         for one in below:
-            node.depth = max(node.depth, one.depth)
             node.assumed |= one.assumed
             node.unsure = min(node.unsure + one.unsure, STEPS)
             node.real |= one.real
         node.real = (node.real or drawn and base not in operators.COUNTED) and node.meta[3] not in self.whole
+        self.grow(node)
+
+    def grow(self, node):
+        """NODE stands on those below it; it is computed where these are too many."""
+        for one in node.below:
+            node.depth = max(node.depth, one.depth)
         node.depth += 1
         if node.depth > DEPTH:
             if node.nbytes > COLLAPSE:

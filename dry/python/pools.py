@@ -2,12 +2,14 @@
 
     watch_cupy(cupy, stacks)     once CuPy has been imported
     watch_rmm(rmm, stacks)       once RMM has been imported, if the user asks for it
+    watch_limits(rmm, note)      once RMM has been imported, if not: only whether a resource may refuse what the device has
 
 CuPy calls its memory hooks (cupy.cuda.MemoryHook) for every request to a pool and every block that comes back to one, in the thread that asks.  They are those of the
 thread: ours is entered in the thread that imports CuPy and in each that Python starts later.  Requests of other threads (those of C, and of Python that ran before) are
 not seen, nor which pool serves a request.  The program's own hooks, pools and allocators are as they were.  No failure in here stops the program.
 """
 import ctypes
+import re
 import sys
 import threading
 
@@ -120,6 +122,9 @@ def watch_cupy(cupy, stacks):
 # those whose settings can be read, or that need none; what stands before another one, or is made of others, is taken for that
 _RESOURCES = {"PoolMemoryResource": "rmm-pool", "ArenaMemoryResource": "rmm-arena", "CudaAsyncMemoryResource": "rmm-cuda-async"}
 
+_LARGEST = re.compile(r"current/max/try size = [^,]*, *([0-9.]+) (B|KiB|MiB|GiB|TiB)")
+_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
 
 def _resource_of(resource):
     """The part of a resource that the recording names."""
@@ -133,7 +138,7 @@ class _Rmm(object):
 
     def __init__(self, rmm, stacks):
         self.mr, self.version, self.stacks = rmm.mr, rmm.__version__, stacks
-        self.pools = None
+        self.pools, self.settings = None, ""
         self.covers = {}  # id of the resource before -> (that, the program's own)
 
     def set_model(self, resource):
@@ -143,10 +148,17 @@ class _Rmm(object):
         if self.pools is None or (self.pools.allocator == b"direct" and name != "direct"):
             self.pools = self.pools or Pools(name, "RMM " + self.version, self.stacks)
             self.pools.allocator = name.encode()
-            settings = "version=" + ("24.12" if self.version < "25" else "26.10") if name in ("rmm-pool", "rmm-arena") else ""
+            self.settings = "version=" + ("24.12" if self.version < "25" else "26.10") if name in ("rmm-pool", "rmm-arena") else ""
             if name == "rmm-pool":
-                settings += ",initial_pool_size=%d" % resource.pool_size()
-            self.pools.configure(settings)
+                self.settings += ",initial_pool_size=%d" % resource.pool_size()
+            self.pools.configure(self.settings)
+
+    def learn_limit(self, error):
+        """No resource tells its largest size; since RMM 25 its error does."""
+        found = self.pools.allocator == b"rmm-pool" and "maximum_pool_size" not in self.settings and _LARGEST.search(error)
+        if found:
+            self.settings += ",maximum_pool_size=%d" % (float(found.group(1)) * _UNITS[found.group(2)])
+            self.pools.configure(self.settings)
 
     def cover(self, resource, device):
         if resource is None or id(resource) in self.covers:
@@ -160,6 +172,9 @@ class _Rmm(object):
             try:
                 address = resource.allocate(size, stream)
                 return address
+            except MemoryError as error:
+                self.learn_limit(str(error))
+                raise
             finally:
                 pools.request(device, address, size, 0, stream.__cuda_stream__()[1])
 
@@ -200,3 +215,30 @@ def watch_rmm(rmm, stacks):
     state.replace("get_current_device_resource", lambda function: lambda: state.uncover(function()))
     state.replace("get_per_device_resource", lambda function: lambda device: state.uncover(function(device)))
     rmm.reinitialize = rmm.rmm.reinitialize = reinitialize_and_cover
+
+
+def watch_limits(rmm, note):
+    """Notes that a pool of a largest size was made: what it refuses, no device call tells."""
+    reinitialize, mr = rmm.reinitialize, rmm.mr
+
+    def tell(most, name="maximum_pool_size"):
+        if isinstance(most, (int, str)) and most:
+            note("pools", "of RMM, %s=%s: what they refuse is not seen; GEMEM_DRY_RMM=1 shows it" % (name, most))
+
+    class PoolMemoryResource(mr.PoolMemoryResource):
+        def __init__(self, upstream_mr, initial_pool_size=None, maximum_pool_size=None):
+            tell(maximum_pool_size)
+            super().__init__(upstream_mr, initial_pool_size, maximum_pool_size)
+
+    class LimitingResourceAdaptor(mr.LimitingResourceAdaptor):
+        def __init__(self, upstream_mr, allocation_limit):
+            tell(allocation_limit, "allocation_limit")
+            super().__init__(upstream_mr, allocation_limit)
+
+    def reinitialize_and_tell(*arguments, **options):
+        if options.get("pool_allocator", arguments[0] if arguments else False):
+            tell(options.get("maximum_pool_size", arguments[3] if len(arguments) > 3 else None))
+        return reinitialize(*arguments, **options)
+
+    mr.PoolMemoryResource, mr.LimitingResourceAdaptor = PoolMemoryResource, LimitingResourceAdaptor
+    rmm.reinitialize = rmm.rmm.reinitialize = reinitialize_and_tell

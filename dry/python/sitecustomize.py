@@ -254,6 +254,8 @@ def _on_rmm(rmm):
     _watch_values()
     if os.environ.get("GEMEM_DRY_RMM"):
         _load("pools").watch_rmm(rmm, _load("lines").Stacks())
+    else:
+        _load("pools").watch_limits(rmm, _note)
 
 
 def _on_jax(jax):
@@ -337,7 +339,7 @@ def _on_compiled(module):
 
 
 def _on_triton(module):
-    _load("known").watch_triton(module.JITFunction)
+    _load("known_triton").watch(module.JITFunction)
 
 
 def _on_torchvision(module):

@@ -240,8 +240,8 @@ add_conditions (const DryOptions *options, const DryVerdict *verdict, const DryV
   if (found->ooms > 0)
     only_if (conditions,
              "the program may do without what was refused ('out of memory', below): it went on, "
-             "with %" G_GUINT64_FORMAT " requests after that",
-             found->after_ooms);
+             "with %" G_GUINT64_FORMAT " request%s after that",
+             found->after_ooms, gemem_plural (found->after_ooms));
   if (found->growth_left != NULL)
     only_if (conditions, "it ends before that: %s", found->growth_left);
   if (found->late)

@@ -212,10 +212,11 @@ append_finding (GString *out, const DryOptions *options, const DryVerdict *verdi
     append_row (out, found->refused_by, "asked for memory that the GPU did not have");
   if (found->ooms > 0)
     append_row (out, "out of memory",
-                "%" G_GUINT64_FORMAT " requests were refused; the first, of %" G_GUINT64_FORMAT
+                "%" G_GUINT64_FORMAT " request%s refused; %s %" G_GUINT64_FORMAT
                 " bytes, at event %" G_GUINT64_FORMAT "%s%s",
-                found->ooms, found->oom_size, found->oom_seq, found->oom_by != NULL ? ", " : "",
-                found->oom_by != NULL ? found->oom_by : "");
+                found->ooms, found->ooms == 1 ? " was" : "s were",
+                found->ooms == 1 ? "of" : "the first, of", found->oom_size, found->oom_seq,
+                found->oom_by != NULL ? ", " : "", found->oom_by != NULL ? found->oom_by : "");
   if (found->ooms > 0 && verdict->status == 0)
     append_row (out, "", "the program %s with success",
                 found->after_ooms > 0 ? "went on after that and ended" : "ended after that");

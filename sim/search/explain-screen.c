@@ -242,6 +242,8 @@ append_limit (GString *out, const GememExplanation *explanation)
     APPEND (" allows @", F (ALLOWED));
   if (KNOWS (RESERVED))
     APPEND (", @ are reserved", F (RESERVED));
+  if (KNOWS (BESIDE) && KNOWS (LIMITED)) /* the limit counts it */
+    APPEND (", @ are in use beside", F (BESIDE));
   if (KNOWS (ASKED))
     APPEND (", @ were asked for", F (ASKED));
   g_string_append_c (out, '.');
@@ -425,7 +427,8 @@ append_next (GString *out, const GememMessageKind *kind)
   g_string_append (out, "Next: record what the message does not say\n");
   for (char **line = lines; *line != NULL; line++)
     g_string_append_printf (out, "  %s\n", *line);
-  g_string_append_printf (out, "  gemem-sim %s\n", kind->recording);
+  if (kind->recording != NULL)
+    g_string_append_printf (out, "  gemem-sim %s\n", kind->recording);
 }
 
 void

@@ -278,8 +278,10 @@ gemem_explain (GememInput *input, GError **error)
       if (explanation->cause != GEMEM_CAUSE_TOO_LARGE)
         add_gains (explanation);
     }
-  explanation->verdict = explanation->cause == GEMEM_CAUSE_TOO_LARGE ? GEMEM_ADVICE_DOES_NOT_FIT
-                                                                     : GEMEM_ADVICE_UNKNOWN;
+  explanation->verdict = explanation->cause == GEMEM_CAUSE_TOO_LARGE
+                                 || explanation->cause == GEMEM_CAUSE_TOO_LITTLE
+                             ? GEMEM_ADVICE_DOES_NOT_FIT
+                             : GEMEM_ADVICE_UNKNOWN;
   return g_steal_pointer (&explanation);
 }
 

@@ -150,6 +150,13 @@ pairs_of (const GememAllocatorClass *klass, const GememForm *form, gboolean inst
   return out;
 }
 
+/* Whether the call names its only argument itself. */
+static gboolean
+takes_value (const GememForm *form)
+{
+  return form->kind == GEMEM_FORM_CALL && strstr (form->text, "=%s") != NULL;
+}
+
 char *
 gemem_paste_line (const GememAllocatorClass *klass, const GememForm *form, gboolean instead,
                   const char *defaults, const GPtrArray *own)
@@ -180,9 +187,10 @@ gemem_paste_line (const GememAllocatorClass *klass, const GememForm *form, gbool
     {
       g_auto (GStrv) around = g_strsplit (form->text, "%s", 2);
       const gboolean first = g_str_has_suffix (around[0], "("); /* no comma before it */
+      const gsize named = strlen (", =") + strlen (form->keys);
+      const gsize passed = takes_value (form) ? named : first ? 2 : 0;
 
-      line = g_strconcat (around[0], pairs->str + (first && pairs->len > 2 ? 2 : 0), around[1],
-                          NULL);
+      line = g_strconcat (around[0], pairs->str + MIN (passed, pairs->len), around[1], NULL);
     }
   else
     line = g_strconcat (form->kind == GEMEM_FORM_VARIABLES ? "export " : "", pairs->str, NULL);
@@ -257,9 +265,11 @@ settings_text (const GememForm *form, const char *line, GError **error)
           return fail (error, line, "it makes another allocator");
         }
       inner = g_strndup (line + before, strlen (line) - before - after);
+      if (takes_value (form))
+        g_string_append_printf (out, "%s=", form->keys);
       arguments = g_strsplit (g_str_has_prefix (inner, ", ") ? inner + 2 : inner, ", ", -1);
       for (char **argument = arguments; *argument != NULL; argument++)
-        g_string_append_printf (out, "%s%s", out->len > 0 ? "," : "", *argument);
+        g_string_append_printf (out, "%s%s", argument > arguments ? "," : "", *argument);
     }
   else
     {

@@ -176,7 +176,7 @@ for python in $GEMEM_TORCH; do
   for how in exit:5 mine:0 SIGTERM:143 full:1 SIGKILL:137; do
     run "${how#*:}" gemem-dry-run --json end.json "$python" end.py "${how%:*}"
     if [ "${how%:*}" = SIGKILL ]; then says err "requests of +CUDA's runtime and driver"; else says err '^  peak live +8\.000 MiB .*end\.py:5'; fi
-    if [ "${how%:*}" = full ]; then says err 'DOES NOT FIT'; says err '^  out of memory +1 requests were refused; the first, of 4398046511104 bytes.*end\.py:7'; fi
+    if [ "${how%:*}" = full ]; then says err 'DOES NOT FIT'; says err '^  out of memory +1 request was refused; of 4398046511104 bytes.*end\.py:7'; fi
   done
   run 0 gemem-sim info mine.pickle
   costs 'GPT-2 small' 15 500 "$python" "$programs/gpt2.py"

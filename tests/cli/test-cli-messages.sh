@@ -14,11 +14,11 @@ G=1073741824 M=1048576
 
 # ---- PyTorch, as the binaries of its releases print it
 for version in 1.4.0 1.8.1 1.10.2; do
-  explains 3 "$data/torch-$version.txt" too-little "asked_bytes=$((70 * G)) total_bytes=$((80 * G)) allocated_bytes=$((70 * G)) free_bytes=$((10 * G)) reserved_bytes=$((70 * G)) outside_bytes=0"
+  explains 4 "$data/torch-$version.txt" too-little "asked_bytes=$((70 * G)) total_bytes=$((80 * G)) allocated_bytes=$((70 * G)) free_bytes=$((10 * G)) reserved_bytes=$((70 * G)) outside_bytes=0"
 done
-for version in 2.0.1 2.1.2; do explains 3 "$data/torch-$version.txt" too-little "asked_bytes=$((70 * G)) total_bytes=$((80 * G)) allocated_bytes=$((80 * G)) free_bytes=0 idle_bytes=0"; done
+for version in 2.0.1 2.1.2; do explains 4 "$data/torch-$version.txt" too-little "asked_bytes=$((70 * G)) total_bytes=$((80 * G)) allocated_bytes=$((80 * G)) free_bytes=0 idle_bytes=0"; done
 for version in 2.6.0 2.9.1 2.15.0; do
-  explains 3 "$data/torch-$version-plain.txt" too-little "asked_bytes=$((700 * M)) total_bytes=$G allocated_bytes=$((700 * M)) free_bytes=$((324 * M)) idle_bytes=0"
+  explains 4 "$data/torch-$version-plain.txt" too-little "asked_bytes=$((700 * M)) total_bytes=$G allocated_bytes=$((700 * M)) free_bytes=$((324 * M)) idle_bytes=0"
   explains 3 "$data/torch-$version-processes.txt" held-outside "process_bytes=$((756 * M)) other_processes_bytes=$((200 * M)) outside_bytes=$((256 * M)) beside_bytes=$((56 * M)) elsewhere_bytes=$((200 * M))"
   explains 3 "$data/torch-$version-fraction.txt" limit "asked_bytes=$((300 * M)) free_bytes=$((424 * M)) reserved_bytes=$((600 * M))"
 done
@@ -84,7 +84,7 @@ run 3 gemem-sim message.log; says out 'That is enough: a limit refused it, or$';
 message 'RuntimeError: CUDA out of memory. Tried to allocate 30.00 GiB (GPU 0; 23.69 GiB total capacity; 1.00 GiB already allocated; 22.00 GiB free; 1.10 GiB reserved in total by PyTorch)'
 run 4 gemem-sim message.log; says out '^It does not fit: one request of 30\.00 GiB is larger than the whole device of 23\.69 GiB\.'
 message 'CUDA out of memory. Tried to allocate 6.00 GiB (GPU 0; 6.00 GiB total capacity; 1.00 GiB already allocated; 4.60 GiB free; 1.10 GiB reserved in total by PyTorch)'
-run 3 gemem-sim message.log; says out 'Truly too little' # 6.00 may be less than 6.00: the message does not decide
+run 4 gemem-sim message.log; says out 'Truly too little' # 6.00 may be less than 6.00: the message does not decide
 message 'CUDA out of memory. Tried to allocate 1.39 GiB (GPU 0; 6.00 GiB total capacity; 4.04 GiB already allocated; 478.00 MiB free; 4.15 GiB reserved in total by PyTorch)'
 run 3 gemem-sim message.log; says out 'Memory outside PyTorch is in the way: 1\.383 GiB of other processes, or of this one'; lacks out 'expandable' # that release does not know it
 # what every process has beside PyTorch is not the cause, nor what rounding leaves for others; a setting that gains too little is not offered
@@ -117,8 +117,8 @@ message "CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capac
 explains 3 message.log held-outside ''; lacks out '"process_bytes"'
 # a message that a terminal wrapped, within a log, twice
 { yes 'epoch 1 loss 0.3' | head -n 20000; sed 's/is free/is\n    free/' "$data/torch-2.6.0-plain.txt"; echo 'During handling of the above exception, another exception occurred:'; cat "$data/torch-2.6.0-processes.txt"; } >train.log
-explains 3 train.log too-little "free_bytes=$((324 * M))"; says out '"times": 2'; lacks out '"process_bytes"'
-run 3 gemem-sim train.log; says out 'the first of several'
+explains 4 train.log too-little "free_bytes=$((324 * M))"; says out '"times": 2'; lacks out '"process_bytes"'
+run 4 gemem-sim train.log; says out 'the first of several'
 
 # a terminal that breaks lines anywhere: a number that may be broken is none, not the rest of it; a time in the next line is no rest
 message 'Out of memory error on GPU 0. Cannot allocate 1.204590GB memory on GPU 0, 22.563' '110GB memory has been allocated and available memory is only 1.126587GB.'
@@ -127,9 +127,22 @@ message "CUDA out of memory. Tried to allocate 3.06 GiB. GPU 0 has a total capac
 explains 3 message.log untold ''; lacks out '"total_bytes"'
 message '[E:onnxruntime:, sequential_executor.cc:516] Failed to allocate memory for requested buffer of size 2147483648' '2025-07-01 10:11:12 [W] next'
 explains 3 message.log untold 'asked_bytes=2147483648'
+# a terminal that breaks lines within words, at any width: what is known is what the whole text tells, and is never another number
+whole="2026-11-30 22:00:00.123 [E:onnxruntime:, sequential_executor.cc:516 ExecuteKernel] Non-zero status code returned while running Conv node. Name:'/model/conv1/Conv' Status Message: bfc_arena.cc:376 void* onnxruntime::BFCArena::AllocateRawInternal(size_t, bool, onnxruntime::Stream*, bool) Failed to allocate memory for requested buffer of size 2147483648"
+figures () { gemem-sim explain message.log -f json 2>&1 | grep -o '"[a-z_]*_bytes": [0-9]*\|.*error.*' | grep -v 'not recognised' | sort; }
+folds () { # WHAT TIMES: with each width from 60 to 130; known at least so often
+  message "$whole"; figures >plain; : >folded; known=0
+  for width in $(seq 60 130); do printf '%s\n' "$whole" | fold -w "$width" >message.log; figures >>folded; figures | grep -q . && known=$((known + 1)); done
+  sort -u folded >found
+  check "$1, broken: no other number" sh -c '! comm -23 found plain | grep .'
+  check "$1, broken: mostly known" test "$known" -ge "$2"
+}
+folds "ONNX Runtime's" 60
+whole="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.64 GiB of which 1.05 GiB is free. Including non-PyTorch memory, this process has 22.07 GiB memory in use. $now 18.20 GiB is allocated by PyTorch, and 3.40 GiB is reserved by PyTorch but unallocated."
+folds "PyTorch's" 71
 # a line broken within what a message is known by, and the blanks of a chat
 message 'Status Message: bfc_arena.cc:376 Failed to allocate memory for requested' 'buffer of size 2147483648'; explains 3 message.log untold 'asked_bytes=2147483648'
-sed 's/ /\xc2\xa0/g' "$data/torch-2.6.0-plain.txt" >message.log; explains 3 message.log too-little "asked_bytes=$((700 * M)) free_bytes=$((324 * M))"
+sed 's/ /\xc2\xa0/g' "$data/torch-2.6.0-plain.txt" >message.log; explains 4 message.log too-little "asked_bytes=$((700 * M)) free_bytes=$((324 * M))"
 
 # ---- sums that do not add up
 message 'CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 6.00 GiB total capacity; 4.00 GiB already allocated; 3.00 GiB free; 4.15 GiB reserved in total by PyTorch)'
@@ -167,6 +180,20 @@ run 3 gemem-sim message.log; says out 'A request of 9\.313 GiB was refused; why 
 message "[ 13149][18:11:01:717414][error ] [A][Stream 0x1][Upstream 3000000000B][FAILURE maximum pool size exceeded: $short]"; explains 3 message.log limit "asked_bytes=3000000000 allowed_bytes=$((2 * G))"
 message 'MemoryError: std::bad_alloc: out_of_memory: RMM failure at:/__w/c.cpp:61: Exceeded memory limit 1000000; Allocated bytes 0; Requested bytes 10000000'; explains 3 message.log limit 'asked_bytes=10000000 allowed_bytes=1000000'
 run 3 gemem-sim message.log; says out 'the limit of LimitingResourceAdaptor allows'
+# MLX 0.32.4, LightGBM 4.7 (the texts in their wheels), PyTorch on Apple's GPU, llama.cpp with Metal
+message 'RuntimeError: [metal::malloc] Attempting to allocate 34359738368 bytes which is greater than the maximum allowed buffer size of 22613000192 bytes.'
+explains 3 message.log limit 'asked_bytes=34359738368 allowed_bytes=22613000192'; run 3 gemem-sim message.log; says out '^  print \(mlx\.core\.get_peak_memory'; lacks out 'gemem-sim'
+message 'RuntimeError: [malloc] Unable to allocate 4294967296 bytes.'; explains 3 message.log untold "asked_bytes=$((4 * G))"
+message 'load_tensors: Metal_Mapped model buffer size =  4685.30 MiB' 'llama_kv_cache_unified:      Metal KV buffer size =   512.00 MiB' 'error: Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)'
+explains 3 message.log untold "context_bytes=$((512 * M))"; run 3 gemem-sim message.log; says out "^message.log: Metal's error"; says out 'a shorter context \(-c\)'
+message 'RuntimeError: MPS backend out of memory (MPS allocated: 15.06 GB, other allocations: 2.33 GB, max allowed: 18.13 GB). Tried to allocate 1.00 GB on private pool.'
+run 3 gemem-sim message.log; says out '2\.330 GiB are in use beside'
+for text in '[LightGBM] [Fatal] [CUDA] out of memory /tmp/LightGBM/src/io/cuda/cuda_tree.cpp 37' 'lightgbm.basic.LightGBMError: Memory Object Allocation Failure'; do message "$text"; run 3 gemem-sim message.log; says out 'LightGBM'; says out '^Memory was refused'; done
+# estimates are no recording: what they leave out is said
+message '│   Memory Usage for loading `meta-llama/Llama-2-7b-hf`    │' '│float16│   125.0 MB  │ 6.74 GB  │         26.96 GB        │'
+run 3 gemem-sim message.log; says out "^message.log: accelerate's estimate"; says out 'no activations'; says out '^  gemem-dry-run'; lacks out refused
+message 'Estimated memory needed for params, optim states and gradients for a:' '  per CPU  |  per GPU |   Options' '    0.84GB |   0.06GB | offload_optimizer=none'
+run 3 gemem-sim message.log; says out "^message.log: DeepSpeed's estimate"; says out 'no buffers of ZeRO'
 # DeepSpeed 0.19.8, XGBoost 3.2 (dry runs), llama.cpp with Vulkan; PyTorch's error where only its name was kept
 message 'MA 0.68 GB         Max_MA 0.98 GB         CA 0.95 GB         Max_CA 1 GB '
 explains 3 message.log untold "allocated_bytes=730144440 peak_allocated_bytes=1052266987 reserved_bytes=1020054732 peak_reserved_bytes=$G"; run 3 gemem-sim message.log; lacks out refused; says out '_dump_snapshot'

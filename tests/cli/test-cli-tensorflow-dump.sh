@@ -40,6 +40,20 @@ for name in cpu-oom timestamps whole two; do
   says out 'reproduces the recording exactly: 1 of 1 decisions$'
 done
 
+# As collectors of logs pass it on, nothing is lost: JSON of Docker and of clouds, colours, times in front.
+wraps () { # NAME SED...
+  name=$1; shift
+  sed "$@" "$data/whole.log" >"$name"
+  run 4 gemem-sim "$name"; says out '^  18\.76 MiB fails, event 17\. Why: fragmentation \(32\.94 MiB'; says out 'replayed exactly$'
+}
+tab=$(printf '\t'); escape=$(printf '\033')
+wraps docker.log "s/\"/\\\\\"/g; s/$tab/\\\\t/g; s/.*/{\"log\":\"&\\\\n\",\"stream\":\"stderr\",\"time\":\"2026-11-30T22:00:00.1Z\"}/"
+wraps cloud.log "s/\"/\\\\\"/g; s/$tab/\\\\t/g; s/.*/{\"severity\": \"ERROR\", \"message\": \"&\", \"pid\": 7}/"
+wraps colours.log "s/.*/$escape[31m&$escape[0m/"
+wraps times.log 's/^/2026-11-30T22:00:00.123456789Z stderr F /'
+check 'as Docker writes it' grep -q '^{"log":".*dump for GPU_0_bfc\\n","stream":' docker.log
+check 'with its tabs' grep -q '^{"log":.*Bin (256): \\tTotal Chunks' docker.log
+
 # A log of hours before the dump, compressed, as it comes.
 { head -n 1 "$data/whole.log"; yes '2026-01-01 10:00:00.000000: I tensorflow/core/x.cc:1] step' | head -n 20000; cat "$data/whole.log"; } | gzip > train.log.gz
 run 0 gemem-sim info train.log.gz

@@ -90,12 +90,12 @@ check "pools and what they keep are of no interest" sh -c "! grep -qE 'unknown|h
 jax --capacity 400MiB python3 steps.py $((310 * MiB)); says err '^  h100 +DOES NOT FIT: .* of 300\.0 MiB .*, and more was asked for'
 # which a program may catch, and go on with less
 jax --capacity 400MiB -o a.gmt python3 steps.py $((310 * MiB)),$((150 * MiB)),$((160 * MiB)),$((140 * MiB)); says err '^  h100 +fits only if .*: 300\.0 MiB of 300\.0 MiB'
-says err '^ +- the program may do without what was refused .*: it went on, with 1 requests'; says err '^  out of memory +2 requests were refused; the first, of 325058560 bytes'
+says err '^ +- the program may do without what was refused .*: it went on, with 1 request'; says err '^  out of memory +2 requests were refused; the first, of 325058560 bytes'
 jax --capacity 400MiB python3 steps.py $((310 * MiB)) 0.8; says err '^  h100 +fits only if .*: 310\.0 MiB of 320\.0 MiB'; says err "take no more than the 80\.00 MiB that are left"
 jax --capacity 400MiB --context 10MiB python3 steps.py $((310 * MiB)) 0.8; says err '^  h100 +fits: 310\.0 MiB of 320\.0 MiB'
 # 320 MiB are not left: it tries 0.9 of them, 288 MiB
 jax --capacity 400MiB --context 85MiB -o a.gmt python3 steps.py $((310 * MiB)) 0.8; says err "^  h100 +DOES NOT FIT: 310\.0 MiB of 315\.0 MiB .*, but not as its allocator gets them"
-jax --capacity 400MiB python3 steps.py $((410 * MiB)); says err '^  h100 +DOES NOT FIT: .*, and more was asked for'; says err '^  out of memory +1 requests were refused; the first, of 429916160 bytes'
+jax --capacity 400MiB python3 steps.py $((410 * MiB)); says err '^  h100 +DOES NOT FIT: .*, and more was asked for'; says err '^  out of memory +1 request was refused; of 429916160 bytes'
 if command -v jq >/dev/null; then
   jax --capacity 4GiB --json verdict.json python3 steps.py $((100 * MiB)); run 0 jq -e '.fits and .processes[0].allocator_limit == 3221225472 and .processes[0].needed == 104857600' verdict.json
 fi

@@ -54,7 +54,7 @@ sizes, then where: innermost first
 TXT
 same out.txt "the lines, in order"
 says err '^  peak live +7\.422 KiB \(7600 bytes\), event 4, .*/program\.py:10 <module> \(in another thread\) \[thread 1\]$'
-says err '^  out of memory +1 requests were refused; the first, of 1125899906842624 bytes, .*/device\.py:5 take$'
+says err '^  out of memory +1 request was refused; of 1125899906842624 bytes, .*/device\.py:5 take$'
 check "frees have no line" sh -c "! grep -q '^free .*stack=' out.txt"
 run 0 gemem-sim info out.gmt --at=peak --by=line; says out '6\.836 KiB .*/program\.py:10 <module>$'; says out '600 B .*/device\.py:5 take$'
 

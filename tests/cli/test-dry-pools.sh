@@ -33,18 +33,21 @@ class Block:
         self.size, self.place, self.whole = size, (stream, (size + 511) // 512 * 512), 0
         if size: _tell("malloc_preprocess", device_id=0, size=size, mem_size=self.place[1])
         free = pool.free.get(self.place)
-        self.address = free.pop() if free else take(self.place[1]) if size else 0
+        held = sum(sum(place[1] for _ in blocks) for place, blocks in pool.free.items()) + pool.used
+        within = not pool.get_limit() or held + self.place[1] <= pool.get_limit()
+        self.address = free.pop() if free else take(self.place[1]) if size and within else 0
+        pool.used += self.place[1] if self.address else 0
         _tell("malloc_postprocess", device_id=0, size=size, mem_size=self.place[1], mem_ptr=self.address, pmem_id=id(self))
         if size and not self.address: raise OutOfMemoryError(size)
     def __del__(self):
         if self.address:
             facts = dict(device_id=0, mem_size=self.place[1], mem_ptr=self.address, pmem_id=id(self))
-            _tell("free_preprocess", **facts); pool.free.setdefault(self.place, []).append(self.address); _tell("free_postprocess", **facts)
+            pool.used -= self.place[1]; _tell("free_preprocess", **facts); pool.free.setdefault(self.place, []).append(self.address); _tell("free_postprocess", **facts)
 def take(size):
     at = ctypes.c_void_p()
     return at.value if device.cudaMalloc(ctypes.byref(at), ctypes.c_size_t(size)) == 0 else 0
 class Pool:
-    free = {}
+    free, used = {}, 0
     def get_limit(self): return self.limit if hasattr(self, "limit") else 0
     def free_all_blocks(self):
         for blocks in self.free.values():
@@ -88,12 +91,31 @@ dry () { run "$@"; gemem-sim convert out.gmt out.txt >/dev/null 2>&1; }
 dry 0 gemem-dry-run -o out.gmt python3 program.py
 says out '^refused 1125899906842624$'; says out '^hook 9$'; says out '^set\(\)$'
 says err '^  requests of +CuPy 14\.0\.1 \('; says err '^  peak live +3\.125 KiB \(3200 bytes\), event 5, .*/program\.py:5 (fill|<listcomp>)$'
-says err '^  out of memory +1 requests were refused; the first, of 1125899906842624 bytes, .*/program\.py:14 <module>'; says err "^  held in all +1\.005 MiB, with what others than CuPy's allocator asked for"
+says err '^  out of memory +1 request was refused; of 1125899906842624 bytes, .*/program\.py:14 <module>'; says err "^  held in all +1\.005 MiB, with what others than CuPy's allocator asked for"
 run 0 gemem-sim info out.gmt; says out 'recorded allocator +cupy-pool:version=14\.2,tie=recorded$'; says out '1 allocations of device memory beside this allocator are left out'
 check "the requests, in order" test "$(sed -n 's/^alloc .* size=\([0-9]*\) block=\([0-9]*\).*/\1:\2/p' out.txt | tr '\n' ' ')" = '100:512 3000:3072 100:512 50:512 700:1024 100:512 9:512 '
 check "the stream of a request, and of no other" test "$(grep -c '^alloc .* size=700 .* stream=1 ' out.txt)$(grep -c '^alloc .*stream=' out.txt)" = 11
 check "each free, the program's release, and the refusal" test "$(grep -c '^free ' out.txt)$(grep -c '^trim' out.txt)$(grep -c '^oom ' out.txt)" = 711
 run 0 gemem-sim compare -v out.gmt -a cupy-pool -a pytorch-caching -d sim:gpu=h100; says out '^pytorch-caching '; says out '^cupy-pool: reproduces the recording exactly: 7 of 7 decisions'
+
+# a limit of the pool refuses what the device would have given, and the program goes on with less
+cat >limited.py <<'PY'
+import sys
+sys.path.insert(0, "site-packages")
+import cupy
+cupy.pool.limit = 3 << 20
+a = cupy.empty(2 << 20)
+for size in (2 << 20, 1 << 20):
+    try: b = cupy.empty(size); break
+    except cupy.OutOfMemoryError: pass
+PY
+run 0 gemem-dry-run --gpu h100 -o limited.gmt python3 limited.py; says err '^  h100 +fits only if the following holds'; says err '^  out of memory +1 request was refused; of 2097152 bytes, .*limited\.py:7 <module>'
+check "what was free is in the recording" sh -c 'gemem-sim convert limited.gmt - | gemem-sim convert - limited.txt; grep -Eq "^oom size=2097152 free=8[0-9]{10} " limited.txt'
+run 4 gemem-sim limited.gmt; says out '^It does not fit with the settings it had: a request of 2\.000 MiB fails'; says out 'the program went on without'; says out 'of 3\.000 MiB \(the device had 7'
+says out '^  cupy\.get_default_memory_pool\(\)\.set_limit\(size=0\)$'; says out '^      4\.000 MiB'
+run 0 gemem-sim replay limited.gmt --fail-on-oom -a 'cupy.get_default_memory_pool().set_limit(size=0)'; says out '^every request was served'
+run 0 gemem-sim replay limited.gmt -a 'export CUPY_GPU_MEMORY_LIMIT=100%'
+run 2 gemem-sim replay limited.gmt -a 'cupy.get_default_memory_pool().set_limit(size=x)'
 
 # the same device calls without the recording of requests: python -E does not read $PYTHONPATH
 sed -n 's/^segment-\(alloc\|free\) .*\(addr=[^ ]*\).*/\1 \2/p' out.txt >with
@@ -182,13 +204,14 @@ class CudaMemoryResource:
         return at.value
     def deallocate(self, address, size, stream): device.cudaFree(ctypes.c_void_p(address))
 class PoolMemoryResource:
-    def __init__(self, upstream): self.upstream_mr, self.at, self.used = upstream, upstream.allocate(1 << 20, None), 0
+    def __init__(self, upstream, initial_pool_size=None, maximum_pool_size=None): self.upstream_mr, self.at, self.used = upstream, upstream.allocate(1 << 20, None), 0
     def pool_size(self): return 1 << 20
     def allocate(self, size, stream):
-        if self.used + size > 1 << 20: raise MemoryError(size)
+        if self.used + size > 1 << 20: raise MemoryError("Not enough r" "oom to grow, current/max/try size = 1.000000 MiB, 1.000000 MiB, 2.000000 MiB")
         self.used += (size + 255) // 256 * 256
         return self.at + self.used - (size + 255) // 256 * 256
     def deallocate(self, address, size, stream): pass
+class LimitingResourceAdaptor: pass
 class StatisticsResourceAdaptor:
     def __init__(self, upstream): self.upstream_mr, self.allocate, self.deallocate = upstream, upstream.allocate, upstream.deallocate
 class CallbackMemoryResource:
@@ -214,14 +237,23 @@ a, b = request(1000), request(300)
 rmm.mr.current[0].deallocate(a, 1000, stream)
 try: request(1 << 21)
 except MemoryError as error: print("refused", error)
+request(500)
 PY
 dry 0 gemem-dry-run -o out.gmt python3 rmm_program.py
 says out '^PoolMemoryResource PoolMemoryResource$'; says err "^  requests of +CUDA's runtime and driver \(1 events\)$"
+# a largest size of a pool makes it uncertain that nothing was refused: what it refuses, no device call tells
+lacks err 'GEMEM_DRY_RMM'
+sed 's/^rmm.reinitialize.*/rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), maximum_pool_size=1 << 20))/' rmm_program.py >largest.py
+run 0 gemem-dry-run --gpu h100 -o largest.gmt python3 largest.py; says out '^refused Not enough'; says err '^  h100 +fits only if'; says err 'pools of RMM, maximum_pool_size=1048576: what they refuse is not seen; GEMEM_DRY_RMM=1 shows it$'
+sed 's/^rmm.reinitialize.*/rmm.reinitialize(True, maximum_pool_size="1MiB")/' rmm_program.py >largest.py
+run 0 gemem-dry-run --gpu h100 -o largest.gmt python3 largest.py; says err 'pools of RMM, maximum_pool_size=1MiB: '
 GEMEM_DRY_RMM=1 dry 0 gemem-dry-run -o out.gmt python3 rmm_program.py
-says out '^PoolMemoryResource CallbackMemoryResource$'; says out '^StatisticsResourceAdaptor$'; says out '^refused 2097152$'
-says err '^  requests of +RMM 26\.10\.00, initial_pool_size=1048576 \('; says err '^  peak live +1\.270 KiB \(1300 bytes\), event 2, .*/rmm_program\.py:5 request$'
-check "requests with their stream, in the pool's first block" test "$(sed -n '/^#/d; s/ t=.*//; s/ addr=[^ ]*//; p' out.txt | tr '\n' ';')" = \
-  'segment-alloc size=1048576;alloc 2 size=1000 stream=1;alloc 3 size=300 stream=1;free 2;'
-run 0 gemem-sim info out.gmt; says out '1 requests that failed without a refusal of the device'
+says out '^PoolMemoryResource CallbackMemoryResource$'; says out '^StatisticsResourceAdaptor$'; says out '^refused Not enough'
+says err '^  requests of +RMM 26\.10\.00, initial_pool_size=1048576, maximum_pool_size=1048576 \('; says err '^  peak live +1\.270 KiB \(1300 bytes\), event 2, .*/rmm_program\.py:5 request$'
+check "requests with their stream, in the pool's first block" test "$(sed -n '/^#/d; s/ t=.*//; s/ \(addr\|free\)=[^ ]*//; p' out.txt | tr '\n' ';')" = \
+  'segment-alloc size=1048576;alloc 2 size=1000 stream=1;alloc 3 size=300 stream=1;free 2;oom size=2097152 stream=1;alloc 4 size=500 stream=1;'
+says err "^ +- the program may do without what was refused .*: it went on, with 1 request after that$"
+run 4 gemem-sim out.gmt; says out 'Why: the allocator.s limit of 1\.000 MiB'; says out 'the program went on'
+run 0 gemem-sim info out.gmt; says out '1 request was refused by the program.s allocator \(its own limit\), not by the device'
 
 done_testing

@@ -125,10 +125,10 @@ says out '^cublasMadeUp in /no/such/place/libcublas\.so\.99 1$'
 
 # ---- out of memory
 run 0 gemem-dry-run --capacity 4GiB "$program" full; says out '^4$'
-says err '^  h100 +DOES NOT FIT: 4\.000 GiB of 4\.000 GiB \(.* bytes\), and more was asked for'; says err '^  out of memory +1 requests were refused; the first, of 1073741824 bytes'; says err '^ +the program ended after that with success$'
+says err '^  h100 +DOES NOT FIT: 4\.000 GiB of 4\.000 GiB \(.* bytes\), and more was asked for'; says err '^  out of memory +1 request was refused; of 1073741824 bytes'; says err '^ +the program ended after that with success$'
 next=$(sed -n 's/^  next  *//p' "$err"); run 4 sh -c "$next -a direct --fail-on-oom"; says out 'when recorded \(1\.000 GiB, event 4\), and here with each$' # the failure that was shown
 run 0 gemem-dry-run --capacity 20GiB --json verdict.json -o retry.gmt "$program" retry; says out '^16$'; says err '^  h100 +fits only if the following holds: 16\.00 GiB of 20\.00 GiB'
-says err "^ +- the program may do without what was refused \('out of memory', below\): it went on, with 1 requests after that$"; says err '^ +the program went on after that and ended with success$'
+says err "^ +- the program may do without what was refused \('out of memory', below\): it went on, with 1 request after that$"; says err '^ +the program went on after that and ended with success$'
 check "neither yes nor no" grep -q '"fits": *null' verdict.json
 run 1 gemem-dry-run --capacity 20GiB -o retry.gmt --fit 'N=1..2' -- "$program" retry N; says err 'no value of N from 1 to 2 fits h100'
 run 0 gemem-dry-run --capacity 4GiB --context 1GiB "$program" full; says out '^3$'; says err 'of these 1\.000 GiB for CUDA'
@@ -627,7 +627,7 @@ PY
   run 4 gemem-sim tf.gmt; check 'why' sh -c 'tr -s " \n" " " <"$1" | grep -q "Why: the allocator.s limit of 64\.00 MiB (the device had"' sh "$out"; says out '^  export TF_GPU_ALLOCATOR=cuda_malloc_async$'
   # a request beyond the limit is refused, as TensorFlow's allocator would, and the program may go on with less
   run 0 gemem-dry-run -o tf.gmt python3 flow.py 70,20; says err '^  h100 +fits only if .*: 64\.00 MiB of 64\.00 MiB'; says err '^  peak live +20\.00 MiB'
-  says err '^  out of memory +1 requests were refused; the first, of 73400320 bytes'
+  says err '^  out of memory +1 request was refused; of 73400320 bytes'
   run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,70; says err '^  h100 +DOES NOT FIT: '
   # what ended it then is another error, or the refusal, seen or not
   for end in 'ValueError("no")=fits only if' 'MemoryError("no")=DOES NOT FIT' 'SystemExit(1)=DOES NOT FIT' 'RuntimeError("CUDA out of memory")=DOES NOT FIT'; do

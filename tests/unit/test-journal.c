@@ -585,7 +585,7 @@ add_requests (Draft *given)
   CALL (.call = JOURNAL_ALLOC, .p = 0x1000, .q = 512, .r = 0xaa, .below = 1, .stack = 1);
   CALL (.call = JOURNAL_REQUEST, .p = 0x1000, .q = 78, .r = 0xaa, .s = 512, .stack = 1);
   CALL (.call = JOURNAL_ALLOC_HOST, .p = 0x5000, .q = 10, .device = JOURNAL_HOST);
-  CALL (.call = JOURNAL_REQUEST, .p = 0, .q = 6000); /* for another reason */
+  CALL (.call = JOURNAL_REQUEST, .p = 0, .q = 6000, .s = 77); /* by the allocator's own limit */
   CALL (.call = JOURNAL_ALLOC_FAILED, .q = 9216, .s = 5, .below = 1, .thread = 2);
   CALL (.call = JOURNAL_REQUEST, .p = 0, .q = 6000); /* again, in a thread of its own */
   CALL (.call = JOURNAL_REQUEST, .p = 0, .q = 9000, .thread = 2); /* refused */
@@ -635,13 +635,14 @@ test_requests (void)
   draft_expect (
       &draft, FALSE,
       "segment-alloc +512 @1000 s1; alloc 3 +78/512 @1000 s1; alloc 4 +10 @5000 d65535; oom "
-      "+9000/5; oom +8000/6; free 3; segment-alloc +1024 @2000; alloc 6 +1/512 @2000; alloc 7 "
+      "+6000/77; oom +6000; oom +9000/5; oom +8000/6; free 3; segment-alloc +1024 @2000; alloc 6 "
+      "+1/512 @2000; alloc 7 "
       "+2/512 @2200; segment-free +512 @1000 s1; free 7; alloc 8 +3/512 @2200; free 6; free 8; "
       "segment-alloc +512 @3000; alloc 10 +4/512 @3000; free 10; segment-alloc +256 @8000; alloc "
       "13 +1 @80ff; alloc 14 +1 @8100; trim; segment-free +1024 @2000; segment-free +512 @3000; | "
       "7 | skipped 1 | 2 allocations of device memory beside this allocator are left out | 2 "
-      "requests that failed without a refusal of the device (a limit of the allocator, another "
-      "error) are left out | 1 frees of memory that was not seen to be allocated are left out | 1 "
+      "requests were refused by the program's allocator (its own limit), not by the device | 1 "
+      "frees of memory that was not seen to be allocated are left out | 1 "
       "blocks were freed by calls that are not recorded; they end where their address is given out "
       "again");
   g_autofree char *got = draft_stacks (&copy);

@@ -78,7 +78,8 @@ typedef enum
   /* p number, from 1, q return addresses, innermost first, in the slots that follow */
   JOURNAL_STACK = 34,
   /* What an allocator above the calls says of its own requests (JournalHeader.library): p address
-   * (0: it failed, for want of memory or otherwise), q size, r stream, s bytes of the block */
+   * (0: it was refused), q size, r stream, s bytes of the block, of a refused one what was free
+   * (0: not known) */
   JOURNAL_REQUEST = 35,
   JOURNAL_REQUEST_END = 36, /* p address: the block of a request is free again */
   /* p number of a stack, a STRING: where the main thread of Python, which is `thread`, has been

@@ -3,8 +3,8 @@
  *
  * The requests become the blocks of the trace.  Calls that were made to serve one become the
  * segments of that allocator, as in other recordings of allocators.  A refused call says nothing by
- * itself, because the allocator may have tried again; a request that fails after one is out of
- * memory, and one that fails without (a limit of the allocator, another error) is counted.  If a
+ * itself, because the allocator may have tried again; a request that fails is out of memory,
+ * also where no call was refused: then a limit of the allocator was reached, and it is counted.  If a
  * segment goes while no request is served, the program told the allocator to return what is idle
  * (TRIM).  Other blocks of the device (libraries, what the program took beside the allocator) are
  * left out, unless a request gets a part of one; refusals of them stay.
@@ -27,7 +27,7 @@ struct _JournalRequests
   GememSlab left_slab;
   GArray *sorted;
   GememIdMap *refused; /* thread whose request the device refused -> guint64 its free bytes */
-  guint64 left_out, failed;
+  guint64 left_out, limited;
   gboolean trimming; /* the last event was a segment that went without a request */
 };
 
@@ -139,19 +139,15 @@ gemem_journal_requests_take (JournalRequests *self, const JournalRecord *record,
 {
   GememTraceEvent event = *made;
   gboolean existed;
-  guint64 free = 0;
-  const gboolean refused = gemem_idmap_remove (self->refused, record->thread, &free);
+  guint64 free = record->s;
+  const gboolean by_device = gemem_idmap_remove (self->refused, record->thread, &free);
 
   self->trimming = FALSE;
   event.size = record->q;
   event.aux = record->p != 0 ? record->s : free;
-  if (record->p == 0 && !refused)
-    {
-      self->failed++;
-      return FALSE;
-    }
   if (record->p == 0)
     {
+      self->limited += !by_device;
       event.kind = GEMEM_EVENT_OOM;
       g_array_append_val (events, event);
       return FALSE;
@@ -282,10 +278,9 @@ gemem_journal_requests_end (const JournalRequests *self, GememTraceInfo *info)
                            "%" G_GUINT64_FORMAT
                            " allocations of device memory beside this allocator are left out",
                            self->left_out);
-  if (self->failed > 0)
+  if (self->limited > 0)
     gemem_trace_info_note (info, "note",
-                           "%" G_GUINT64_FORMAT
-                           " requests that failed without a refusal of the device (a limit of the "
-                           "allocator, another error) are left out",
-                           self->failed);
+                           "%" G_GUINT64_FORMAT " request%s refused by the program's allocator "
+                           "(its own limit), not by the device",
+                           self->limited, self->limited == 1 ? " was" : "s were");
 }

@@ -8,7 +8,8 @@
 #include "traces/messages/message.h"
 #include "traces/messages/nvidia-smi.h"
 
-#define UNIT "( ?(?:[KMGTPEkm]i?B|bytes|B)|[KMGT])"
+/* a line may be broken within one */
+#define UNIT "( ?(?:[KMGTPEkm] ?i? ?B|bytes|B)|[KMGT])"
 /* the unit of "3.2/23.5 GiB" is that of both */
 #define BROKEN \
   "\001" /* stands in a line where one was broken, maybe within a number, which is none then */
@@ -65,16 +66,31 @@ gemem_figure_words (GememFigureKind figure)
 
 /* ---- recognition */
 
-/* The bytes of @sign at @text, where a terminal or a mail may have broken a line, or made it a no-break space, at each
- * of its blanks but the first two bytes; 0: it is not there. */
+/* The bytes of a break of a line at @c within a word that goes on with @next; 0: there is none. */
 static gsize
-sign_length (const char *text, const char *end, const char *sign)
+break_at (const char *c, const char *end, char next)
+{
+  const gsize n = end - c > 2 && c[0] == '\r' && c[1] == '\n' ? 2 : end - c > 1 && *c == '\n';
+
+  return n > 0 && c[n] == next ? n : 0;
+}
+
+/* The bytes of @sign at @text, where a terminal or a mail may have broken a line, or made it a no-break space, at each
+ * of its blanks but the first two bytes, or a terminal a line within a word, the last of which is *@broken (NULL: none);
+ * 0: it is not there. */
+static gsize
+sign_length_at (const char *text, const char *end, const char *sign, const char **broken)
 {
   const char *c = text;
 
   for (const char *s = sign; *s != '\0'; s++)
     if (c < end && *c == *s)
       c++;
+    else if (s >= sign + 2 && break_at (c, end, *s) > 0)
+      {
+        *broken = c;
+        c += break_at (c, end, *s) + 1;
+      }
     else if (*s != ' ' || s < sign + 2)
       return 0;
     else if (end - c > 1 && memcmp (c, "\302\240", 2) == 0)
@@ -88,6 +104,14 @@ sign_length (const char *text, const char *end, const char *sign)
           c++;
       }
   return (gsize) (c - text);
+}
+
+static gsize
+sign_length (const char *text, const char *end, const char *sign)
+{
+  const char *broken = NULL;
+
+  return sign_length_at (text, end, sign, &broken);
 }
 
 static const char *
@@ -320,22 +344,49 @@ breaks_number (const char *c, gsize width, const char *begin, const char *end)
   return TRUE;
 }
 
-/* The message that begins at @sign as one line of single blanks, numbers without commas; g_free(). */
+/* The bytes of the line that ends at @c, without its end. */
+static gsize
+length_of (const char *c, const char *begin)
+{
+  return (gsize) (c - line_of (c, begin)) - (c > begin && c[-1] == '\r');
+}
+
+/* The width at which a terminal broke the lines of a text, which is known where it broke a word of the sign of @kind
+ * at @sign; 0: it is not. */
+static gsize
+wrapped_at (const GememMessageKind *kind, const char *sign, const char *text, const char *end)
+{
+  const char *broken = NULL;
+
+  sign_length_at (sign, end, kind->sign, &broken);
+  return broken != NULL ? length_of (broken + (*broken == '\r'), text) : 0;
+}
+
+/* The message that begins at @sign as one line of single blanks, numbers without commas; @join: a line as long as the
+ * longest was broken within a word.  g_free(). */
 static char *
-line_at (const GememMessageKind *kind, const char *text, gsize size, const char *sign)
+line_at (const GememMessageKind *kind, const char *text, gsize size, const char *sign,
+         gboolean join)
 {
   const gssize near = kind->whole ? (gssize) size : GEMEM_MESSAGE_NEAR;
   const char *begin = kind->lines ? sign - MIN (sign - text, near) : sign;
   const char *end = sign + MIN (text + size - sign, near);
   const char *again = kind->lines ? NULL : sign_in (kind, sign + 1, (gsize) (end - sign - 1));
   GString *line = g_string_sized_new ((gsize) (end - begin));
-  const gsize width = widest_line (begin, end);
+  const char *first = line_of (begin, text); /* all of a line counts for where it was broken */
+  const gsize width = widest_line (first, end), wrapped = wrapped_at (kind, sign, text, end);
+  const gsize full = wrapped > 0 ? wrapped : join && width >= NARROWEST ? width : 0;
 
   if (again != NULL)
     end = again;
   for (const char *c = begin; c < end; c++)
     if (frame_at (c, begin, end) > 0)
       c += frame_at (c, begin, end) - 1;
+    else if (full > 0 && (*c == '\r' || (*c == '\n' && length_of (c, text) == full)))
+      {
+        if (wrapped == 0 && breaks_number (c, width, first, end))
+          g_string_append (line, BROKEN);
+      }
     else if (groups_digits (c, begin, end))
       continue;
     else if (is_point (c, begin, end))
@@ -345,7 +396,7 @@ line_at (const GememMessageKind *kind, const char *text, gsize size, const char 
         g_string_append_c (line, ' ');
         c++;
       }
-    else if (breaks_number (c, width, begin, end))
+    else if (breaks_number (c, width, first, end))
       g_string_append (line, BROKEN);
     else if (*c != '\0' && !g_ascii_isspace (*c))
       g_string_append_c (line, *c);
@@ -454,11 +505,12 @@ gemem_message_read (GememInput *input, GememMessage *message, GError **error)
     }
   sign = sign_in (message->kind, piece.text, piece.size);
   message->times = count_signs (message->kind, sign, piece.text + piece.size);
-  g_autofree char *line = line_at (message->kind, piece.text, piece.size, sign);
+  g_autofree char *line = line_at (message->kind, piece.text, piece.size, sign, FALSE);
+  g_autofree char *joined = line_at (message->kind, piece.text, piece.size, sign, TRUE);
   for (const GememFact *fact = message->kind->facts; fact->pattern != NULL; fact++)
     if (fact->rule == GEMEM_FACT_SUM && message->kind->whole && piece.more)
       continue; /* the text may go on */
-    else if (!take_fact (message, fact, line))
+    else if (!take_fact (message, fact, line) || !take_fact (message, fact, joined))
       {
         g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT,
                      "%s: a number in it is no amount of memory; was the message changed?",

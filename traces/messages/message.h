@@ -65,7 +65,7 @@ typedef struct
   const char *limit;     /* what sets ALLOWED; NULL */
   guint64 step;          /* memory of the device may be taken in steps of so many bytes; 0 */
   const char *record;    /* lines that record what the message does not say */
-  const char *recording; /* the file that they make */
+  const char *recording; /* the file that they make; NULL: none */
   gboolean lines;        /* the sign is in each of many lines, and others may stand before it */
   gboolean whole;        /* all of the text belongs to it, however long */
   gboolean plain;        /* it is there without a refusal, too */

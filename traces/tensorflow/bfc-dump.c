@@ -444,6 +444,16 @@ message_of (const char *p, const char *end, guint64 *thread)
   return p;
 }
 
+/* Where the text at @p ends: what JSON or a terminal writes behind it, as '\n","stream":', begins with what is in no text
+ * of the allocator, but for its tabs, as JSON writes them. */
+static const char *
+message_end (const char *p, const char *end)
+{
+  while (p < end && *p != '"' && *p != '\033' && (*p != '\\' || (end - p > 1 && p[1] == 't')))
+    p++;
+  return p;
+}
+
 gboolean
 gemem_bfc_dumps_read (GememBfcDumps *dumps, GememInput *input, GError **error)
 {
@@ -464,7 +474,8 @@ gemem_bfc_dumps_read (GememBfcDumps *dumps, GememInput *input, GError **error)
         thread = last;
       last = thread;
       log.line = gemem_input_line_number (input);
-      take_message (&log, gemem_idmap_insert (log.writers, thread, NULL), message, text + length);
+      take_message (&log, gemem_idmap_insert (log.writers, thread, NULL), message,
+                    message_end (message, text + length));
     }
   while (gemem_idmap_next (log.writers, &position, NULL, &writer))
     {

@@ -10,7 +10,8 @@
  *   Sum Total of in-use chunks: 256B
  *   Total size in pool: 2.00MiB memory_limit_: 64.00MiB available size: 62.00MiB curr_region_...
  *
- * Each line has the prefix of a log, in one of three forms, or none.  Dumps that threads write at
+ * Each line has the prefix of a log, in one of three forms, or none; around both may stand what a
+ * collector of logs adds: JSON, colours, a time.  Dumps that threads write at
  * the same time are told apart by the number of the thread, where the prefix has one.  TensorFlow
  * before 1.14 writes "Chunk at", and neither the beginning of a dump nor its regions; up to 1.2 its bins count
  * free chunks alone.
