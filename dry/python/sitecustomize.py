@@ -476,7 +476,7 @@ def _spare_recordings():
         return not uses or os.path.exists(path + "pickle") and not os.path.exists(path + "pickle.part")
 
     def kill_when_written(pid, number):
-        if number == signal.SIGKILL and pid > 0 and not written(pid):
+        if number == signal.SIGKILL and pid > 0 and pid != os.getpid() and not written(pid):
             kill(pid, signal.SIGTERM)
             until = time.monotonic() + _WRITES
             while not written(pid) and time.monotonic() < until and _runs(pid):
