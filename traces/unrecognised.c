@@ -23,6 +23,13 @@ typedef struct
   "GPU, " \
   "doc/recordings.md says how with one"
 
+#define WEIGHTS \
+  "weights of a model, not a recording; gemem-dry-run PROGRAM says what a program needs with them"
+
+#define PICTURE \
+  "a picture; give the text itself: the message in a file, or what nvidia-smi prints (nvidia-smi " \
+  ">smi.txt)"
+
 static const Foreign foreign[] = {
   { "version https://git-lfs.github.com/spec/", NULL,
     "a Git LFS pointer stands here in place of the file; fetch that with git lfs pull" },
@@ -38,6 +45,15 @@ static const Foreign foreign[] = {
   { "PK\x03\x04", NULL,
     "a zip archive (as torch.save and jit.save write); name a recorded trace or a graph, not "
     "weights" },
+  { "GGUF", NULL, WEIGHTS },
+  { "", "\"data_offsets\":", WEIGHTS }, /* safetensors: a length stands before it */
+  { "\x89PNG", NULL, PICTURE },
+  { "\xff\xd8\xff", NULL, PICTURE },
+  { "RIFF", "WEBP", PICTURE },
+  { "PAR1", NULL, "a table (Parquet), not a recording; doc/recordings.md says what to record" },
+  { "\x7f"
+    "ELF",
+    NULL, "a program or library, not a recording of one; gemem-record PROGRAM makes one" },
   { "import ", NULL, PYTHON },
   { "from ", " import ", PYTHON },
   { "#!", "\nimport ", PYTHON },

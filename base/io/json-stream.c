@@ -395,7 +395,8 @@ gemem_json_next (GememJson *json, GError **error)
   if (json->state == STATE_DONE)
     return c == -2 ? GEMEM_JSON_END
                    : fail (json, error,
-                           "something follows the end of the JSON text; the file is damaged");
+                           "something follows the end of the JSON text; it is a log of JSON lines, "
+                           "or damaged");
   if (c == -2)
     return fail_end (json, error);
   if (json->state == STATE_AFTER_VALUE)

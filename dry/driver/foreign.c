@@ -5,7 +5,9 @@
  * attention) read whole numbers and write others: lengths and indices are known after them.
  *
  * Invariants: the driver's lock is held, unless a function says otherwise.  Nothing is missed but addresses that kernels find in tables
- * or compute; what is told too much is only not known.  A program whose kernels are all PyTorch's pays a comparison a launch.
+ * or compute, and those that a library for mathematics compiles as it runs (cuDNN: convolutions), whose parameters nobody knows: they
+ * write what the operator makes that called them.  What is told too much is only not known.  A program whose kernels are all PyTorch's
+ * pays a comparison a launch.
  */
 #include "config.h"
 
@@ -113,8 +115,9 @@ gemem_driver_foreign_launch (const DriverFunction *function, void **parameters, 
     return;
   gemem_dry_foreign++;
   if (!gemem_driver_parameters (function, parameters, extra,
-                                function->mathematics ? see_mathematics : see))
-    (function->mathematics ? &of_mathematics : &of_others)->anything = gemem_dry_foreign;
+                                function->mathematics ? see_mathematics : see)
+      && !function->mathematics)
+    of_others.anything = gemem_dry_foreign;
 }
 
 void

@@ -74,12 +74,12 @@ class Known(Watch, Reads, Sparse, Computing, Nodes):
 
         inner = torch._C
         key, backward = inner._parse_dispatch_key(operators.KEY), inner._parse_dispatch_key(operators.BACKWARD_KEY)
-        self.torch, self.weak, self.told, self.tell, driver = torch, StorageWeakRef, told, tell, ctypes.CDLL(None)
+        self.weak, self.told, self.tell, self.pid, driver = StorageWeakRef, told, tell, os.getpid(), ctypes.CDLL(None)
         self.no_overflow = no_overflow
         self.draw, self.is_foreign, self.foreign = driver.gemem_dry_draw, driver.gemem_dry_is_foreign, ctypes.c_uint64.in_dll(driver, "gemem_dry_foreign")
         self.graphs = ctypes.c_uint64.in_dll(driver, "gemem_dry_graphs")
         self.is_foreign.argtypes = (ctypes.c_uint64,) * 3 + (ctypes.c_int,)
-        self.key, self.backward, self.keys = key, backward, inner.DispatchKeySet(key).add(backward)
+        self.torch, self.key, self.backward, self.keys = torch, key, backward, inner.DispatchKeySet(key).add(backward)
         self.backward_keys = inner.DispatchKeySet(backward)
         self.below = inner._dispatch_keyset_full_after(backward)
         self.guard, self.plain = inner._ExcludeDispatchKeyGuard, (torch.Tensor, torch.nn.Parameter)
@@ -109,11 +109,12 @@ class Known(Watch, Reads, Sparse, Computing, Nodes):
         for alias, base in operators.ALIASES.items():
             for end in ("", "_"):
                 self.watch_alias(alias + end, base + end)
+        self.watch_others()
         self.watch_higher()
         self.watch_backward()
         self.watch_storages()
         self.watch_threads()
-        inner._dispatch_tls_set_dispatch_key_included(key, True)
+        self.watch_here()
         os.register_at_fork(after_in_child=lambda: inner._dispatch_tls_set_dispatch_key_included(key, False))  # CUDA does not go on there
 
     def comparison(self):

@@ -22,6 +22,7 @@ STEPS = 1 << 33  # multiplications of a product that is computed
 DEPTH = 60
 COLLAPSE = 1 << 15  # a node of so few bytes is computed when it is DEPTH nodes high, others are forgotten
 PURGE = 1 << 26  # bytes of the host after which nodes of tensors that are gone are dropped
+FOUND_FINITE = "numbers that kernels compute are taken to be finite: isfinite() finds them so, isnan() and isinf() none"
 
 NUMBERS = {int, float, bool, complex}
 COPIED = object()  # in the place of a version: nobody has looked at this memory yet
@@ -57,15 +58,15 @@ class Unknown(Exception):
 class Node(object):
     """How the bytes of a storage come to be: what OP makes of ARGS, or writes into what PRIOR was; META: shape, strides, offset and type of the tensor that it made or wrote.
     Without OP: drawn, if ASSUMED, else zero.  UNSURE: so many multiplications were made for it, of which it is not known before it is computed whether they are exact.
-    REAL: it follows from a real number that was drawn, and not from integers and truth values alone (the mean of a mask).
+    REAL: it follows from a real number that was drawn, and not from integers and truth values alone (the mean of a mask).  FINITE: it says whether numbers are finite.
     UNKNOWN: bytes that are 1 where those of DATA are not known; None: all are."""
 
-    __slots__ = ("op", "args", "kwargs", "out", "meta", "nbytes", "prior", "below", "data", "assumed", "depth", "lost", "form", "void", "held", "unsure", "real", "unknown")
+    __slots__ = ("op", "args", "kwargs", "out", "meta", "nbytes", "prior", "below", "data", "assumed", "depth", "lost", "form", "void", "held", "unsure", "real", "finite", "unknown")
 
     def __init__(self, nbytes, meta):
         self.op = self.args = self.kwargs = self.out = self.prior = self.data = self.form = None
         self.nbytes, self.meta, self.assumed, self.depth, self.lost, self.below, self.void = nbytes, meta, False, 0, False, (), False
-        self.unsure, self.real, self.unknown = 0, False, None
+        self.unsure, self.real, self.finite, self.unknown = 0, False, False, None
 
 
 class Held(object):
@@ -312,11 +313,12 @@ class Nodes(object):
             node.args, node.kwargs = (), {}
             node.void = base in operators.CLEARED and not self.is_called(base)
         elif base in operators.FINITE and self.is_computed(base, args):
-            self.tell("numbers that kernels compute are taken to be finite: isfinite() finds them so, isnan() and isinf() none")
+            self.tell(FOUND_FINITE)
             node.op = functools.partial(self.torch.ops.aten.scalar_tensor.default, base in ("eq", "ne") and (base == "eq") == (args[0] is args[1]), dtype=self.torch.bool)
             node.args, node.kwargs = (), {}
         else:
             self.fill(node, op, args, kwargs, i, state)
+            node.finite = self.asks_finite(base, args, node)
             node.unsure += self.count_steps(args, result) if base in operators.PRODUCTS else 0
             node.void = (base in operators.CLEARED or base in operators.COPIES and self.nested() and result.dtype not in self.whole) and not self.is_called(base)
         self.put(result, node)
@@ -364,6 +366,17 @@ class Nodes(object):
         one.data, one.unknown = self.torch.zeros(node.nbytes, dtype=self.torch.uint8), self.torch.ones(node.nbytes, dtype=self.torch.uint8)
         return one
 
+    def asks_finite(self, base, args, node):
+        """Whether what an operator made says of numbers whether they are finite: a comparison, or what follows from such ones alone (isfinite(x).all())."""
+        if base in operators.FINITE:
+            return base in ("isnan", "isinf") or args[1] is args[0] or self.is_size_of(node.below[0], args[1])
+        return base in operators.OF_TRUTHS and bool(node.below) and all(one.finite for one in node.below)
+
+    @staticmethod
+    def is_size_of(node, number):
+        """Whether NODE is that of abs(x), and NUMBER infinity."""
+        return type(number) is float and number == math.inf and getattr(getattr(node, "op", None), "_schema", None) is not None and node.op._schema.name == "aten::abs"
+
     def is_computed(self, base, args):
         """Whether isnan(x), isinf(x), x == x, or abs(x) == infinity asks about real numbers that some kernel computes, of which nothing else is known."""
         x = args[0]
@@ -371,9 +384,7 @@ class Nodes(object):
             return False
         node = self.get(x)
         if base in ("eq", "ne") and args[1] is not x:
-            if type(args[1]) is not float or args[1] != math.inf or node is None or getattr(node.op, "_schema", None) is None or node.op._schema.name != "aten::abs":
-                return False
-            if not node.args or not isinstance(node.args[0], Ref):
+            if not self.is_size_of(node, args[1]) or not node.args or not isinstance(node.args[0], Ref):
                 return False
             node = node.args[0].node
         leaf = node is None or node.op is None and node.prior is None

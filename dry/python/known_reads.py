@@ -4,9 +4,9 @@ Why: an operator that reads copies to the host, which values.py sees; what it wi
 
     before_NAME (args, kwargs)     what operator NAME is about to read with these arguments: [Value, ...] in the order of its copies; None: nothing, or it is not known
 
-Invariants: a truth value or a real number that is assumed is never given to the program.  Those of sparse tensors are in known_sparse.py.
+Invariants: one truth value or a real number that is assumed is never given to the program, but for one that says whether numbers are finite; a list of truth values is (a mask: all false, it would leave out everything).  Those of sparse tensors are in known_sparse.py.
 """
-from .known_nodes import LIST, NUMBERS, Unknown, Value, meta_of
+from .known_nodes import FOUND_FINITE, LIST, NUMBERS, Unknown, Value, meta_of
 
 FEW = 1 << 24  # multiplications that are worth a real number which the program reads
 
@@ -36,13 +36,17 @@ class Reads(object):
         return values
 
     def read(self, tensor):
-        """What the program reads; a truth value that is assumed is not known, nor are data: these are not computed."""
-        if self.node(tensor).assumed and (tensor.dtype == self.torch.bool or tensor.numel() * tensor.element_size() > LIST):
+        """What the program reads; one truth value that is assumed is not known, nor are data: these are not computed."""
+        node = self.node(tensor)
+        unknown = tensor.dtype == self.torch.bool and tensor.numel() == 1 and not node.finite or tensor.numel() * tensor.element_size() > LIST
+        if node.assumed and unknown:
             raise Unknown
         data, assumed = self.value(tensor)
-        if assumed and (tensor.dtype == self.torch.bool or data.nbytes > LIST):
+        if assumed and unknown:
             raise Unknown
-        return data, assumed
+        if assumed and node.finite:
+            self.tell(FOUND_FINITE)
+        return data, assumed and not node.finite
 
     def compared(self, tensor):
         """"gt" and 1e-10 of a truth value that says whether a tensor is greater than that number, or than another tensor, in whose place None stands."""
@@ -100,6 +104,16 @@ class Reads(object):
         node = self.node(tensor)
         data = self.seen(node, meta_of(tensor))
         return [Value(int(one), None, node.assumed) for one in count(data)]
+
+    def before_nms(self, args, kwargs):
+        """Which boxes of a detector lie on no better one: the operator of the host decides, too."""
+        if not args[0].is_cuda:
+            return None
+        boxes, scores = (self.view(self.evaluate(self.node(one)), meta_of(one)) for one in args[:2])
+        assumed = any(self.node(one).assumed for one in args[:2])
+        with self.torch._C._DisableTorchDispatch(), self.guard(self.aside):
+            kept = self.torch.ops.torchvision.nms(boxes, scores, args[2])
+        return [Value(kept.numel(), None, assumed)]
 
     def before_nested_tensor_from_mask_left_aligned(self, args, kwargs):
         data, assumed = self.read(args[1])

@@ -45,13 +45,29 @@ class Watch(object):
 
     def watch_threads(self):
         """Each thread has keys of its own, and begins without."""
-        begin, include, key, pid = threading.Thread._bootstrap_inner, self.torch._C._dispatch_tls_set_dispatch_key_included, self.key, os.getpid()
+        begin = threading.Thread._bootstrap_inner
 
         def begin_again(thread):
-            include(key, os.getpid() == pid)
+            self.watch_here()
             begin(thread)
 
         threading.Thread._bootstrap_inner = self.shown(begin_again)
+
+    def watch_here(self):
+        """This thread is watched, unless a child of fork() asks."""
+        self.torch._C._dispatch_tls_set_dispatch_key_included(self.key, os.getpid() == self.pid)
+
+    def watch_inference(self, mode):
+        """MODE, inference mode, gives a thread back the keys that it had when it began: none, if CUDA began within it."""
+        end = mode.__exit__
+
+        @functools.wraps(end)
+        def end_again(guard, *error):
+            end(guard, *error)
+            if self.torch is not None:
+                self.watch_here()
+
+        mode.__exit__ = end_again
 
     def watch_storages(self):
         """What copies storages (torch.save, torch.load, copy.deepcopy, pickle) makes no tensors that are those of the program."""
@@ -225,8 +241,18 @@ class Watch(object):
 
         return register_again
 
-    def watch(self, op, name):
-        """Sees each call of OP."""
+    def watch_others(self):
+        """Sees each call of those operators of other packages that have been registered by now, and were not seen yet."""
+        have = {one.ns for one in self.library}
+        for full in operators.OF_OTHERS:
+            package, _, name = full.partition("::")
+            if self.torch is not None and package not in have and self.torch._C._dispatch_has_kernel(full):
+                self.library.append(self.torch.library.Library(package, "IMPL"))
+                self.watch(getattr(getattr(self.torch.ops, package), name).default, name, self.library[-1])
+
+    def watch(self, op, name, library=None):
+        """Sees each call of OP, which is registered as NAME in LIBRARY, or PyTorch's."""
+        library = library or self.library[1]
         schema = op._schema
         if any(one.alias_info is not None and not one.alias_info.is_write for one in schema.returns):
             return  # a view
@@ -290,9 +316,9 @@ class Watch(object):
                 return whole(*args, **kwargs)
 
         self.shown(call)
-        self.library[1].impl(name, call, operators.KEY, with_keyset=True)
+        library.impl(name, call, operators.KEY, with_keyset=True)
         if base in operators.SELECT:
-            self.library[1].impl(name, call, operators.BACKWARD_KEY, with_keyset=True)
+            library.impl(name, call, operators.BACKWARD_KEY, with_keyset=True)
 
     def watch_alias(self, alias, base):
         """ALIAS is BASE from here on, which is seen: PyTorch would make a tensor of a number before it is, which torch.func cannot give to Python."""

@@ -232,6 +232,8 @@ def _on_torch(torch):
     torch.cuda._lazy_call(history.begin)
     if hasattr(torch, "distributed"):
         _load("ranks").start(torch, _note, _load("values").values.assume)
+    if hasattr(torch, "inference_mode"):
+        _load("known").known.watch_inference(torch.inference_mode)
     _leave_host_lazy(torch)
 
 
@@ -340,6 +342,10 @@ def _on_triton(module):
     _load("known_triton").watch(module.JITFunction)
 
 
+def _on_torchvision(module):
+    _load("known").known.watch_others()
+
+
 def _on_deepspeed(module):
     _load("ranks").watch_deepspeed(module)
 
@@ -365,6 +371,7 @@ class _Finder(object):
         "torch.nested._internal.nested_tensor": _on_nested,
         "torch._inductor.runtime.triton_heuristics": _on_compiled,
         "triton.runtime.jit": _on_triton,
+        "torchvision.extension": _on_torchvision,
         "deepspeed.runtime.zero.utils": _on_deepspeed,
         "torch.distributed.optim.zero_redundancy_optimizer": _on_zero,
     }

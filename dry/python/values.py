@@ -411,7 +411,8 @@ class Values(object):
             read = follows.memory
             real = read.is_floating_point()
             counts = not real or bool(((read == read.round()) & (read.abs() >= 2)).any())  # a mean of truth values (accuracy) is no size
-            self.tell_read(address, size, "number" if counts else "value", read.element_size(), stack, [], real)
+            kind = "truth" if read.dtype == self.known.torch.bool else "number" if counts else "value"
+            self.tell_read(address, size, kind, read.element_size(), stack, [], real)
 
     def tell_read(self, address, size, kind, each, stack, operators, real=False):
         """A place that nothing is known of: an operator that reads a size, a program that reads integers or truth values, or another value.  REAL: integers of such a type."""

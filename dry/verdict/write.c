@@ -414,7 +414,7 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
                  verdict->numbers);
   append_tried (out, &verdict->tried_numbers);
   append_counts (out, "truths",
-                 "truth values were read from the GPU, as false (--value chooses others)",
+                 "truth values were read from the GPU, as false or drawn (--value chooses others)",
                  verdict->truths);
   append_tried (out, &verdict->tried_truths);
   append_counts (out, "sizes",

@@ -2,7 +2,7 @@
  * the plan may be.
  *
  * Stages, each only where those before did not reach the lower bound: parts.h cuts what can be
- * placed apart; dives (dive.h) in several orders; corner search (corner.h); window search (window.c); the largest
+ * placed apart; dives (dive.h) in several orders; the peak first (peak.c); corner search (corner.h); window search (window.c); the largest
  * boxes first (large.c); local search (local.c); and the
  * planners of fit.c where the input is small, so that no plan of theirs is smaller.  What has gaps or places, or mixed
  * alignments, is searched by shapes.h, from a plan that fills the gaps where there is one.
@@ -59,9 +59,10 @@ static const GememParam params_optimal[] = {
 /* Up to here shapes are searched at once, beyond it dives are changed first where they can be. */
 #define FEW 500
 
-static const char *const stage_names[GEMEM_STAGE_COUNT] = {
-  "stack", "dive", "local-search", "corner-search", "window-search", "large-first", "fit"
-};
+static const char *const stage_names[GEMEM_STAGE_COUNT] = { "stack",         "dive",
+                                                            "peak-first",    "local-search",
+                                                            "corner-search", "window-search",
+                                                            "large-first",   "fit" };
 
 /* ---- a space */
 

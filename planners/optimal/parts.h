@@ -21,6 +21,7 @@ typedef enum
 {
   GEMEM_STAGE_STACK, /* nothing but boxes that span their part */
   GEMEM_STAGE_DIVE,
+  GEMEM_STAGE_PEAK, /* what lives at the peak first */
   GEMEM_STAGE_LOCAL,
   GEMEM_STAGE_CORNER,
   GEMEM_STAGE_WINDOW,
@@ -48,6 +49,9 @@ gint64 gemem_parts_top (const GArray *parts);
 /* Places every part by dives of the kinds from @from to below @to, until its top is at most @goal less its base; from 0 on by one
  * at least. */
 void gemem_parts_dive (GArray *parts, gint64 goal, guint from, guint to, const GememStop *stop);
+/* peak.c: places what lives at the peak of each part without a gap and the others between that, in a few orders, until its top is at most
+ * @goal less its base; not of parts that have nothing free elsewhere, or very many boxes. */
+void gemem_parts_stack_peak (GArray *parts, gint64 goal, const GememStop *stop);
 typedef enum
 {
   GEMEM_SEARCH_GOAL, /* whether the goal can be reached */

@@ -189,6 +189,7 @@ dive (Ways *ways, const GememStop *stop)
       levels[(ways->boxes.n > FEW) + (ways->boxes.n > MANY) + (ways->boxes.n > VERY_MANY)];
 
   gemem_parts_dive (ways->ways[0].parts, goal_of (ways), 0, 1, stop);
+  gemem_parts_stack_peak (ways->ways[0].parts, goal_of (ways), stop);
   find_places (ways);
   while (fit && *level != GEMEM_GLUE_LEVELS && !is_done (ways, stop))
     {

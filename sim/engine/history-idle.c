@@ -92,23 +92,39 @@ attach (GememProbe *probe, GememRun *run, GError **error)
   return TRUE;
 }
 
-static gboolean
-after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **error)
+/* Takes what lies idle now, if the present event is a moment and it was not taken yet. */
+static void
+take (Moments *self, GememRun *run, const GememTraceEvent *event)
 {
-  Moments *self = (Moments *) probe;
   const GememHistoryWish *wish = self->wish;
   g_autoptr (GArray) rows = NULL;
 
-  (void) error;
   while (self->moment < wish->n_moments && wish->moments[self->moment] < run->seq)
     self->moment++;
   if (self->moment == wish->n_moments || wish->moments[self->moment] != run->seq)
-    return TRUE;
-  self->moment++;
+    return;
+  while (self->moment < wish->n_moments && wish->moments[self->moment] == run->seq)
+    self->moment++;
   rows = g_array_new (FALSE, FALSE, sizeof (GememIdleRow));
   gemem_idle_take (run, event->stream, event->pool, rows, NULL);
   add_sums (self->idle, rows, run->seq);
   add_gaps (self->gaps, run, event, GEMEM_HISTORY_GAPS / wish->n_moments);
+}
+
+/* A request that was refused, and is served, is held within its event alone (refused.c): what counts is what lies idle
+ * beside it. */
+static void
+decided (GememProbe *probe, GememRun *run, const GememDecision *decision)
+{
+  if (decision->request && decision->block != NULL && decision->event->id == GEMEM_REFUSED_ID)
+    take ((Moments *) probe, run, decision->event);
+}
+
+static gboolean
+after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **error)
+{
+  (void) error;
+  take ((Moments *) probe, run, event);
   return TRUE;
 }
 
@@ -140,6 +156,7 @@ clear (GememProbe *probe, GememRun *run)
 const GememProbeClass gemem_history_idle_probe = { .size = sizeof (Moments),
                                                    .wanted = wanted,
                                                    .attach = attach,
+                                                   .decided = decided,
                                                    .after = after,
                                                    .gather = gather,
                                                    .clear = clear };

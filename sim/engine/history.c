@@ -259,7 +259,8 @@ released (History *self, guint64 id)
   if (!gemem_idmap_remove (self->live, id, &block))
     return;
   *held_by (self, &block) -= block.requested;
-  block.end = self->run->seq;
+  block.end = MAX (self->run->seq,
+                   block.begin + 1); /* a request that was refused, and is served: refused.c */
   gemem_rectangles_add (&self->blocks, &block);
 }
 

@@ -21,4 +21,7 @@ GememNeed gemem_advice_need_of (const GememAdviceQuestion *question,
 void gemem_advice_judge (GememAdvice *advice, const GememAdviceQuestion *question,
                          const GememAdviceQuestion *asked);
 
+/* Sets last_refused, last_seq and last_by of @advice, whose replay is given. */
+void gemem_advice_find_last (GememAdvice *advice);
+
 GEMEM_END_DECLS

@@ -463,8 +463,10 @@ static void
 choose_lines (GememAdvice *advice, Tried *tried)
 {
   g_autoptr (GArray) order = rank (advice, tried);
+  const gboolean failed = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
 
-  for (guint i = 0; i < order->len && advice->lines->len < GEMEM_ADVICE_LINES; i++)
+  for (guint i = 0;
+       i < order->len && advice->lines->len < GEMEM_ADVICE_LINES && !advice->contradicted; i++)
     {
       const guint at = g_array_index (order, guint, i);
       GememAdviceLine line = {
@@ -474,6 +476,11 @@ choose_lines (GememAdvice *advice, Tried *tried)
       if (is_too_much (tried, at) || is_said (advice, line.candidate))
         continue;
       line.need = line.result->peak_reserved;
+      if (failed && gemem_advice_grows (advice) && gemem_advice_steps_left (advice, line.need) == 0)
+        {
+          advice->stepless++;
+          continue;
+        }
       advice->least = MIN (advice->least, line.result->lower_bound);
       line.saved = line.need < need_beside (advice) ? need_beside (advice) - line.need : 0;
       line.too_new = line.candidate->klass == advice->spec->klass
@@ -608,6 +615,7 @@ gemem_advise (const GememAdviceQuestion *asked, GError **error)
   advice->least = advice->now->lower_bound;
   advice->growth = gemem_growth_find (advice->held, advice->now->device_ordinal);
   gemem_advice_judge (advice, question, asked);
+  gemem_advice_find_last (advice);
   advice->holders = gemem_holders_new (gemem_held_open, advice->held, &at_peak, NULL);
   if (advice->now->allocs + advice->now->graph_loads > 0)
     search (advice, question, ordinal);
@@ -638,6 +646,7 @@ gemem_advice_free (GememAdvice *advice)
   g_free (advice->system);
   g_free (advice->versions);
   g_free (advice->doubt);
+  g_free (advice->last_by);
   g_free (advice->other);
   g_free (advice);
 }

@@ -74,7 +74,13 @@ typedef struct
   GememResult *now;         /* with the settings it had; on the device asked for */
   GememHistories histories; /* of `now`; without runs: not asked for */
   GememAdviceVerdict verdict;
-  char *doubt;   /* why it cannot be told; NULL: it can, but for the device */
+  gboolean
+      contradicted; /* the replay serves what the recorded program was refused there: it says nothing */
+  char *doubt;      /* why it cannot be told; NULL: it can, but for the device */
+  /* the request at which the recording ends, refused after others without which the program went on: bytes (0: it is
+   * none such), its event, its line (NULL: not known) */
+  guint64 last_refused, last_seq;
+  char *last_by;
   guint64 need;  /* bytes with the settings it had; 0: not known */
   gboolean gaps; /* on a device of some more than `need` it fails again */
   guint64 least; /* what is in use at once, whatever the settings of the system */
@@ -89,6 +95,7 @@ typedef struct
   GArray *lines;           /* GememAdviceLine, the best first */
   guint
       placed; /* settings that are not offered, as the program fits with them in some orders of addresses only */
+  guint stepless; /* that serve the request that failed, and then not a step more of what grows */
   /* settings: alone and in pairs; not of this version; not proven, as an approximation replays them; not
    * tried to the end, as that was interrupted */
   guint tried, pairs, refused, approximate, left_out;

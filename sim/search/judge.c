@@ -128,10 +128,17 @@ doubt_replay (GememAdvice *advice, const GememAdviceQuestion *question)
 {
   char held[GEMEM_FORMAT_MAX];
 
-  if (advice->doubt != NULL)
+  advice->contradicted = gemem_advice_parts (advice) && advice->now->recorded_ooms_served > 0;
+  if (advice->contradicted)
+    {
+      g_free (advice->doubt);
+      advice->doubt = g_strdup ("the replay does not follow the recording, in which a request was "
+                                "refused that it serves");
+    }
+  else if (advice->doubt != NULL)
     return;
-  if (gemem_advice_parts (advice) && advice->now->ooms > 0
-      && gemem_held_refused (advice->held) == 0)
+  else if (gemem_advice_parts (advice) && advice->now->ooms > 0
+           && gemem_held_refused (advice->held) == 0)
     advice->doubt = g_strdup ("the replay does not follow the recording, in which every request "
                               "was served");
   else if (advice->verdict != GEMEM_ADVICE_DOES_NOT_FIT && !follows_recording (advice, question))

@@ -195,9 +195,11 @@ append_tried (GString *text, const GememAdvice *advice)
                             advice->left_out == 1 ? "is" : "are");
   else if (advice->lines->len == 0)
     g_string_append (
-        text, advice->anew > 0     ? "; from what was alive at its beginning none needs 1 % less"
-              : !failed            ? "; none needs 1 % less"
-              : advice->placed > 0 ? "; with none of them it fits in all of 3 orders of addresses"
+        text, advice->contradicted   ? "; none is offered by such a replay"
+              : advice->anew > 0     ? "; from what was alive at its beginning none needs 1 % less"
+              : !failed              ? "; none needs 1 % less"
+              : advice->stepless > 0 ? "; with none of them there is memory for a step more"
+              : advice->placed > 0   ? "; with none of them it fits in all of 3 orders of addresses"
               : advice->device_assumed || advice->limited ? "; none is known to fit there"
                                                           : "; with none of them it fits");
   if (advice->approximate > 0)

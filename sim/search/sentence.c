@@ -131,21 +131,29 @@ gemem_advice_names_least (const GememAdvice *advice)
          && is_too_much (advice->now);
 }
 
-/* So little of the device is not in use that no setting is the answer. */
+/* So little of the device is not in use that no setting is the answer: a fiftieth; or no setting was the answer, as little
+ * would be left with the request, and a twentieth of what is held lies idle. */
 static gboolean
-is_used_up (const GememResult *now, const GememOom *oom)
+is_used_up (const GememAdvice *advice, const GememOom *oom)
 {
-  return now->capacity - MIN (oom->live, now->capacity) < now->capacity / 50;
+  const GememResult *now = advice->now;
+  const guint64 unused = now->capacity - MIN (oom->live, now->capacity);
+  const guint64 idle = oom->reserved - MIN (oom->live, oom->reserved);
+
+  return unused < now->capacity / 50
+         || (advice->tried > 0 && advice->lines->len == 0 && idle < oom->reserved / 20
+             && unused - MIN (oom->requested, unused) < now->capacity / 50);
 }
 
-/* The device had enough free for the first request that failed: a limit of the allocator refused it. */
+/* The device had plenty free for the first request that failed: a limit of the allocator refused it. */
 static gboolean
 had_enough (const GememAdvice *advice)
 {
   const GememOom *oom = gemem_result_first_oom (advice->now);
 
-  return oom != NULL && oom->device_free >= oom->requested && !is_too_much (advice->now)
-         && !is_used_up (advice->now, oom) && !gemem_oom_is_unbegun (oom) && !oom->wake;
+  return oom != NULL && oom->device_free >= MAX (oom->requested, advice->now->capacity / 10)
+         && !is_too_much (advice->now) && !is_used_up (advice, oom) && !gemem_oom_is_unbegun (oom)
+         && !oom->wake;
 }
 
 char *
@@ -173,7 +181,7 @@ gemem_advice_reason (const GememAdvice *advice)
     return g_strdup_printf (
         "truly too little (%s in use, and with the request %s more than there is)",
         gemem_format_size (a, oom->live), gemem_format_size (b, oom->missing));
-  if (oom->device_free >= oom->requested && !is_used_up (now, oom))
+  if (oom->device_free >= oom->requested && !is_used_up (advice, oom))
     return limit_text (advice, oom);
   if (oom->waiting)
     return g_strdup (
@@ -181,12 +189,20 @@ gemem_advice_reason (const GememAdvice *advice)
   elsewhere = idle_elsewhere (now, oom);
   if (elsewhere != NULL)
     return elsewhere;
-  if (is_used_up (now, oom))
+  if (is_used_up (advice, oom))
     return g_strdup_printf ("too little is left (%s of the %s held are in use)",
                             gemem_format_size (a, oom->live), gemem_format_size (b, oom->reserved));
   return g_strdup_printf ("fragmentation (%s of the %s held are not in use)",
                           gemem_format_size (a, oom->reserved - MIN (oom->live, oom->reserved)),
                           gemem_format_size (b, oom->reserved));
+}
+
+/* Whether the recording ends at another request than the first that fails, and all were refused there too. */
+static gboolean
+has_last (const GememAdvice *advice)
+{
+  return advice->last_refused > 0 && gemem_result_new_ooms (advice->now) == 0
+         && advice->last_seq != gemem_result_first_oom (advice->now)->seq;
 }
 
 /* "a request of 147.2 MiB fails, event 1668 by record.py:35 run, and 3 more" */
@@ -207,6 +223,14 @@ append_failure (GString *out, const GememAdvice *advice)
     g_string_append_printf (out, ", and %" G_GUINT64_FORMAT " more", now->ooms - 1);
   if (now->after_recorded_oom > 0 && gemem_result_new_ooms (now) == 0)
     g_string_append (out, "; the program went on without");
+  else if (has_last (advice))
+    {
+      g_string_append_printf (
+          out, "; the program went on without, up to the last, of %s, event %" G_GUINT64_FORMAT,
+          gemem_format_size (size, advice->last_refused), advice->last_seq);
+      if (advice->last_by != NULL)
+        gemem_origin_append_by (out, advice->last_by);
+    }
 }
 
 /* The recording ends at the request that was refused: what would come behind it is not known. */
@@ -244,6 +268,9 @@ append_enough (GString *out, const GememAdvice *advice)
   if (gemem_advice_grows (advice))
     g_string_append_printf (out, " It needs a %s of %s so far, and more with each step.", what,
                             need);
+  else if (ends_at_failure (advice) && has_last (advice))
+    g_string_append_printf (out, " Serving them all needs a %s of %s%s.", what, need,
+                            advice->gaps ? ", and some larger ones fail" : "");
   else if (ends_at_failure (advice))
     g_string_append_printf (out, " Up to there it needs a %s of %s%s.", what, need,
                             advice->gaps ? ", and some larger ones fail" : "");
@@ -302,10 +329,9 @@ gemem_advice_sentence (const GememAdvice *advice)
     g_string_append_printf (out, "It fits so far, and not for ever: %s. It needs %s of %s%s %s.",
                             advice->doubt, need, whole, whose, with);
   else if (advice->verdict == GEMEM_ADVICE_UNKNOWN)
-    g_string_append_printf (out,
-                            "It cannot be told whether it fits: %s. As far as it goes it needs %s "
-                            "of %s%s.",
-                            advice->doubt, need, whole, whose);
+    g_string_append_printf (
+        out, "It cannot be told whether it fits: %s. %s needs %s of %s%s.", advice->doubt,
+        advice->contradicted ? "The replay" : "As far as it goes it", need, whole, whose);
   else
     {
       g_autofree char *reason = gemem_advice_reason (advice);

@@ -5,8 +5,8 @@
  *
  * Workloads: "training" (weights, activations freed in mirrored order, temporaries, links that skip
  * layers, gradients); "guillotine" (a rectangle cut into boxes, whose height is the least); "dense"
- * (the same in 1000 steps, so that many begin at each); "slack" (without 3 % of the boxes); "J", of MiniMalloc's instances in $GEMEM_SHARED, left out where
- * there is none.  One thread.  Lifetimes are made before the clock starts.  A JSON line per row: median
+ * (the same in 1000 steps, so that many begin at each); "slack" (without 3 % of the boxes); all others are names of published
+ * instances in $GEMEM_SHARED, whose rows every seed but the first shuffles; left out where there are none.  One thread.  Lifetimes are made before the clock starts.  A JSON line per row: median
  * seconds and overhead over the seeds, how many plans were as low as the rectangle, and how many bytes
  * of memory an item took at most, its lifetime included: each row is a process of its own.  With SECONDS the search is bounded by processor time, too.
  */
@@ -38,12 +38,34 @@ typedef struct
 } Row;
 
 static const Row rows[] = {
-  { "training", "quick", 10000, 0, 5 },         { "training", "quick", 100000, 0, 5 },
-  { "training", "quick", 1000000, 0, 5 },       { "guillotine", "normal", 200, 0, 5 },
-  { "guillotine", "thorough", 500, 1, 20 },     { "slack", "thorough", 400, 20, 8 },
-  { "guillotine", "thorough", 10000, 10, 1 },   { "guillotine", "thorough", 100000, 20, 1 },
-  { "guillotine", "thorough", 1000000, 30, 1 }, { "slack", "thorough", 10000, 10, 5 },
-  { "dense", "quick", 100000, 0, 3 },           { "J", "thorough", 409, 60, 1 },
+  { "training", "quick", 10000, 0, 5 },
+  { "training", "quick", 100000, 0, 5 },
+  { "training", "quick", 1000000, 0, 5 },
+  { "guillotine", "normal", 200, 0, 5 },
+  { "guillotine", "thorough", 500, 1, 20 },
+  { "slack", "thorough", 400, 20, 8 },
+  { "guillotine", "thorough", 10000, 10, 1 },
+  { "guillotine", "thorough", 100000, 20, 1 },
+  { "guillotine", "thorough", 1000000, 30, 3 },
+  { "slack", "thorough", 10000, 10, 5 },
+  { "dense", "quick", 100000, 0, 3 },
+  { "dense", "thorough", 100000, 20, 3 },
+  { "A", "normal", 154, 0, 5 },
+  { "B", "normal", 170, 0, 5 },
+  { "C", "normal", 203, 0, 5 },
+  { "D", "normal", 213, 0, 5 },
+  { "E", "normal", 215, 0, 5 },
+  { "F", "normal", 296, 0, 5 },
+  { "G", "normal", 308, 0, 5 },
+  { "H", "normal", 316, 0, 5 },
+  { "I", "normal", 374, 0, 5 },
+  { "J", "thorough", 409, 60, 1 },
+  { "K", "normal", 454, 0, 5 },
+  { "resnet50", "normal", 1042, 0, 5 },
+  { "G_1", "normal", 816, 0, 5 },
+  { "Y_1", "normal", 62185, 0, 5 },
+  { "pangu_2.6B", "normal", 18692, 0, 5 },
+  { "S_1", "normal", 28526, 0, 5 },
 };
 
 /* ---- workloads */
@@ -85,37 +107,33 @@ make_training (guint64 seed, guint n)
   return lifetimes;
 }
 
-static char *
-path_of_j (void)
+static gboolean
+is_cut (const Row *row)
 {
-  const char *shared = g_getenv ("GEMEM_SHARED");
-
-  return g_build_filename (shared != NULL ? shared : ".", "dsa", "minimalloc", "J.1048576.csv",
-                           NULL);
+  return strcmp (row->workload, "guillotine") == 0 || strcmp (row->workload, "dense") == 0
+         || strcmp (row->workload, "slack") == 0;
 }
 
-static GememLifetimes *
-read_j (void)
+/* Of a published instance; NULL: @row has a generator. */
+static char *
+path_of (const Row *row)
 {
-  g_autofree char *path = path_of_j ();
-  GError *error = NULL;
-  GememTraceReader *reader = gemem_trace_open (path, NULL, NULL, &error);
-  GememLifetimes *lifetimes = reader != NULL ? gemem_trace_lifetimes (reader, -1, &error) : NULL;
+  const char *shared = g_getenv ("GEMEM_SHARED");
+  const gboolean minimalloc = row->workload[1] == '\0';
+  g_autofree char *name = g_strconcat (row->workload, minimalloc ? ".1048576.csv" : ".csv.gz",
+                                       NULL);
 
-  if (lifetimes == NULL)
-    {
-      fprintf (stderr, "bench-optimal: %s\n", error->message);
-      exit (2);
-    }
-  gemem_trace_close (reader);
-  return lifetimes;
+  if (is_cut (row) || strcmp (row->workload, "training") == 0)
+    return NULL;
+  return g_build_filename (shared != NULL ? shared : ".", "dsa",
+                           minimalloc ? "minimalloc" : "traces", name, NULL);
 }
 
 static gboolean
 is_there (const Row *row)
 {
-  g_autofree char *path = path_of_j ();
-  const gboolean there = strcmp (row->workload, "J") != 0 || g_file_test (path, G_FILE_TEST_EXISTS);
+  g_autofree char *path = path_of (row);
+  const gboolean there = path == NULL || g_file_test (path, G_FILE_TEST_EXISTS);
 
   if (!there)
     fprintf (stderr, "bench-optimal: no %s, so it is left out\n", path);
@@ -123,10 +141,42 @@ is_there (const Row *row)
 }
 
 static GememLifetimes *
+read_instance (const char *path, guint64 seed)
+{
+  GError *error = NULL;
+  GememTraceReader *reader = gemem_trace_open (path, NULL, NULL, &error);
+  GememLifetimes *lifetimes = reader != NULL ? gemem_trace_lifetimes (reader, -1, &error) : NULL;
+  GememRng rng;
+
+  if (lifetimes == NULL)
+    {
+      fprintf (stderr, "bench-optimal: %s\n", error->message);
+      exit (2);
+    }
+  gemem_trace_close (reader);
+  gemem_rng_init (&rng, seed, "rows");
+  for (guint i = lifetimes->items->len; i > 1 && seed > 1; i--)
+    {
+      GememLifetime *a = &g_array_index (lifetimes->items, GememLifetime, i - 1),
+                    *b = &g_array_index (lifetimes->items, GememLifetime,
+                                         gemem_rng_below (&rng, i));
+      const GememLifetime moved = *a;
+
+      *a = *b;
+      *b = moved;
+    }
+  for (guint i = 0; i < lifetimes->items->len && seed > 1; i++)
+    g_array_index (lifetimes->items, GememLifetime, i).id = i;
+  return lifetimes;
+}
+
+static GememLifetimes *
 make (const Row *row, guint64 seed)
 {
-  if (strcmp (row->workload, "J") == 0)
-    return read_j ();
+  g_autofree char *path = path_of (row);
+
+  if (path != NULL)
+    return read_instance (path, seed);
   if (strcmp (row->workload, "training") == 0)
     return make_training (seed, row->n);
   return test_guillotine (seed, row->n, strcmp (row->workload, "dense") == 0 ? DENSE_STEPS : STEPS,
@@ -189,10 +239,7 @@ static void
 measure (const Row *row)
 {
   const double before = peak_memory ();
-  const gboolean cut = strcmp (row->workload, "guillotine") == 0
-                       || strcmp (row->workload, "dense") == 0
-                       || strcmp (row->workload, "slack") == 0;
-  const guint64 known = cut ? HEIGHT : 0;
+  const guint64 known = is_cut (row) ? HEIGHT : 0;
   double seconds[MOST_SEEDS], overheads[MOST_SEEDS];
   guint solved = 0;
 

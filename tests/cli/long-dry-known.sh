@@ -287,6 +287,76 @@ run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" finite.py
 says out '^loss \[True, False, False, True, False\]$'; says out '^all True False$'; says out '^host \[True, False\] torch.Size\(\[1465\]\)$'
 says err '^  note +numbers that kernels compute are taken to be finite'; lacks err '^  (numbers|truths) '
 
+# of numbers that follow from these, too: a mean of weights over steps
+cat >means.py <<'EOF'
+import torch
+
+model = torch.nn.Linear(30, 30).cuda()
+means = {key: one.detach().clone() for key, one in model.state_dict().items()}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model(torch.randn(5, 30, device="cuda")).sum().backward()
+optimizer.step()
+for key, one in model.state_dict().items():
+    means[key].mul_(0.9).add_(0.1 * one)
+print("means", all(torch.isfinite(one).all() for one in means.values()), any(torch.isnan(one).any() for one in means.values()))
+more = means["weight"] * 2 + 1
+print("masked", bool(torch.isfinite(more.masked_fill(torch.arange(30, device="cuda") < 7, -torch.inf)).all()), bool((more > 0).any()))
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" means.py
+says out '^means True False$'; says out '^masked False False$'; says err '^  note +numbers that kernels compute are taken to be finite'; says err '^  truths +1 '
+
+# convolutions that cuDNN compiles as it runs write what they return
+cat >compiled_convolutions.py <<'EOF'
+import torch
+
+kept = torch.arange(7.0, device="cuda")
+images = torch.randn(4, 16, 80, 80, device="cuda", requires_grad=True)
+for order, of in ((torch.contiguous_format, torch.float32), (torch.channels_last, torch.float16)):
+    layer = torch.nn.Conv2d(16, 16, 3, padding=1, groups=16).cuda().to(of)
+    layer(images.to(of, memory_format=order)).sum().backward()
+print("kept", kept.tolist())
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" compiled_convolutions.py
+says out '^kept \[0\.0, 1\.0, 2\.0, 3\.0, 4\.0, 5\.0, 6\.0\]$'
+
+# which boxes torchvision keeps, wherever it is imported: the operator of the host decides, too; of boxes that kernels compute some are drawn
+cat >boxes.py <<'EOF'
+import sys, torch
+
+device = sys.argv[1]
+torch.zeros(1, device=device)
+import torchvision.ops
+
+boxes = torch.tensor([[0.0, 0, 10, 10], [1, 1, 10, 10], [20, 20, 30, 30], [0, 0, 9, 9.5]], device=device)
+scores = torch.tensor([0.9, 0.8, 0.7, 0.95], device=device)
+kept = torchvision.ops.nms(boxes, scores, 0.5)
+print(kept.shape, kept.tolist(), boxes[kept].tolist())
+print(torchvision.ops.batched_nms(boxes, scores, torch.tensor([0, 1, 0, 0], device=device), 0.5).tolist())
+if device == "cuda":
+    print("some", len(torchvision.ops.nms(torch.nn.Linear(4, 4).cuda()(boxes), scores, 0.5)) > 0)
+EOF
+if "$GEMEM_TORCH_2_11" boxes.py cpu >wanted 2>/dev/null; then
+  echo 'some True' >>wanted
+  run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" boxes.py cuda
+  check 'boxes as on the host' diff wanted "$out"; says err '^  computed +5 '; says err '^  drawn +1 '; lacks err '^  (sizes|numbers) '
+else
+  skip 'boxes as on the host' 'there is no torchvision'
+fi
+
+# also where CUDA begins in inference mode
+cat >inference.py <<'EOF'
+import torch
+
+
+@torch.inference_mode()
+def count():
+    return int(torch.arange(5, device="cuda").max())
+
+
+print("in", count(), "after", int(torch.arange(7, device="cuda").max()), "again", count())
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" inference.py; says out '^in 4 after 6 again 4$'
+
 # checks that would end the program pass
 cat >checks.py <<'EOF'
 import torch
@@ -407,9 +477,11 @@ for name, rows in (
     ("distribution", torch.distributions.Normal(torch.zeros((), device="cuda"), 1.0).sample((n,)) > 0.524),
 ):
     print(name, 29000 < len(rows.nonzero()) < 31000)
+print("mask", 29000 < sum((torch.randperm(n, device="cuda") % 10 < 3).tolist()) < 31000, bool((torch.randperm(n, device="cuda") > 2).any()))
 EOF
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" drawn.py; says out '^randperm 100000 300$'; says err '^  h100 +fits only if'; says err '^  drawn +12 '; lacks err '^  sizes '
 for what in bernoulli bernoulli_ dropout multinomial exponential 'of many' 'nothing known of many' product double distribution; do says out "^$what True\$"; done
+says out '^mask True False$'; says err '^  truths +2 .* as false or drawn ' # a list of truth values is drawn, one is false
 
 # cuDNN asks cuBLASLt for workspaces: 272 bytes, as on an H100
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SHARED/gpu/cases/cublaslt_in_cudnn.py"; says out ', 272\]$'; says err '^  h100 +fits:'; says err '^  libraries .*libcublasLt\.so'
@@ -522,6 +594,7 @@ run 0 gemem-dry-run --gpu h100 --once --value 'chosen.py=7' "$GEMEM_TORCH_2_11" 
 cat >router.py <<'EOF'
 import torch
 
+torch.manual_seed(1)
 x = torch.randn(4096, 64, device="cuda") @ torch.randn(64, 8, device="cuda")
 rows = (x.softmax(-1).argmax(-1) == 3).nonzero()
 print("rows", 300 < rows.shape[0] < 700)

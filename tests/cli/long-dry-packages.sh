@@ -26,7 +26,7 @@ for gpu in h100 b200 rtx4090; do
   says out '^FLASH_ATTENTION causal=False mask=True'
   check 'no other kind of attention is refused' sh -c "! grep -vq '^FLASH_ATTENTION causal=False mask=True' $out"
 done
-for name in llama generate beams assisted policy trainer mixtral whisper peft convnext swin lightning; do fits h100 '' "$programs/packages.py" $name; done
+for name in llama generate beams assisted llava policy trainer mixtral whisper peft convnext swin lightning; do fits h100 '' "$programs/packages.py" $name; done
 # what such a program needs is what PyTorch's own allocator held at most, and 64 MiB for each handle of cuBLAS: emptied caches are told from refusals, managed memory is not counted
 for name in profiled emptied resumed scripted paged nf4; do
   run 0 gemem-dry-run --gpu h100 --json verdict.json "$GEMEM_PACKAGES" "$programs/packages.py" $name; says err '^  h100 +fits:'
@@ -34,8 +34,7 @@ for name in profiled emptied resumed scripted paged nf4; do
   check "$name: gemem decides as its PyTorch" jq -e '.processes[0] | .compared > 0 and .equal == .compared' verdict.json
 done
 fits h100 '' "$programs/packages.py" checked
-fits h100 drawn "$programs/packages.py" solved
-for name in detection lookup llava; do fits h100 sizes "$programs/packages.py" $name; done
+for name in solved detection lookup; do fits h100 drawn "$programs/packages.py" $name; done
 fits h100 '' "$programs/packages.py" diffusion; says err '^  workspaces .*: cublasLtMatmulAlgoGetHeuristic 0\.\.[0-9]+$' # a bound that fits is no condition
 fits h100 workspaces "$programs/packages.py" audio
 

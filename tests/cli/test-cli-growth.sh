@@ -31,4 +31,7 @@ run 0 gemem-sim "$data/accumulate.gmt" --capacity 4GiB
 lacks out 'It grows'
 run 4 gemem-sim "$data/accumulate.gmt" --capacity 700MiB
 lacks out 'It grows'
+# a line with which there is no memory for a step more is none; where next to all is in use and no setting helps, it is not fragmentation
+run 4 gemem-sim "$data/losses.gmt"; says out '^It grows: each of 12 steps keeps 52\.64 MiB'; says out 'with none of them there is memory for a step$'; lacks out 'export|0 more steps'
+run 4 gemem-sim "$data/eval.gmt"; says out 'Why: too little is left \(2\.238 GiB of the$'; lacks out fragmentation
 done_testing

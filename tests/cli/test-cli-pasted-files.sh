@@ -129,4 +129,13 @@ else
   skip 'zip archives' 'python3 makes them'
 fi
 
+# ---- what is no recording by its first bytes
+other () { run 3 gemem-sim "$1"; lines 1; says err "^gemem-sim: error: $1: $2"; } # NAME PATTERN
+printf '\211PNG\r\n\032\n' >smi.png; other smi.png 'a picture; give the text itself'
+printf '\377\330\377\340' >smi.jpg; other smi.jpg 'a picture'
+printf 'GGUF\003' >model.gguf; other model.gguf 'weights of a model'
+printf '\110\0\0\0\0\0\0\0{"w":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}' >model.safetensors; other model.safetensors 'weights of a model, not a recording; gemem-dry-run'
+printf 'PAR1\025' >table.parquet; other table.parquet 'a table \(Parquet\)'
+printf '\177ELF\002' >program; other ./program 'a program or library.*gemem-record PROGRAM'
+printf '%s\n' '{"step":1}' '{"step":2}' >steps.jsonl; run 3 gemem-sim steps.jsonl; says err 'steps.jsonl:2: .*; it is a log of JSON lines, or damaged$'
 done_testing

@@ -37,6 +37,12 @@ says out '^the program went on without: peaks and least capacity are lower bound
 run 0 gemem-sim compare -v went-on.txt -a direct -a pytorch-caching:memory_limit=400MiB
 says out 'when recorded \(300\.0 MiB, event 3\); served by direct$'
 
+# ---- of several that were refused it says which one ended the recording: cuDNN tries one workspace after another
+trace several.txt 'alloc 1 size=100MiB' 'oom size=300MiB' 'alloc 2 size=50MiB' 'oom size=290MiB'
+run 4 gemem-sim several.txt -d 350MiB; says out '^It does not fit in 350\.0 MiB with default settings: a request of 300\.0 MiB fails, event 1, and 1$'
+says out '^  more; the program went on without, up to the last, of 290\.0 MiB, event 3\. Why: '; says out 'Serving them all needs a device of 690\.0 MiB\.$'
+trace same.txt 'alloc 1 size=100MiB' 'oom size=300MiB' 'oom size=300MiB'; run 4 gemem-sim same.txt -d 350MiB; lacks out 'up to the last'
+
 # ---- what others held of the device is counted in the one that would do
 cat >others.txt <<'EOF'
 # gemem-trace: 2

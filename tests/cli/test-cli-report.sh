@@ -38,6 +38,10 @@ run 0 gemem-sim report "$recorded/gpt2-train-stacks.gmt" --capacity 2.3GiB -a py
 seen 'requests failed' failed.html
 run 0 gemem-sim report "$recorded/gpt2-train-too-short.gmt" -a pytorch-caching -o short.html
 check 'what was refused is in the page' grep -q '"refused_when_recorded": *1,' short.html; seen 'refused when recorded' short.html
+# a refused request that is served here is on the map of the peak that it makes; what is idle then is what lies beside it
+run 0 gemem-sim report "$GEMEM_SRCDIR/tests/data/pytorch-refused/pages.pickle.gz" -o served.html; seen 'refused when recorded, and served' served.html
+# segments side by side, which a recording without a history begins with, are free parts of their own
+run 0 gemem-sim report "$GEMEM_SRCDIR/tests/data/pytorch/ring-2.11.pickle.gz" -o beside.html; seen 'segments side by side' beside.html
 run 0 gemem-sim report "$recorded/gpt2-train.gmt" "$recorded/llama-decode-expandable.gmt" -a pytorch-caching -a bfc -o two.html
 seen 'two traces' two.html
 run 0 gemem-sim report "$recorded/vit-train.gmt" -a pytorch-caching -d '64MiB|16GiB' -o devices.html

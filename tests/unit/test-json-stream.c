@@ -88,8 +88,8 @@ test_damage (void)
   expect ("[\"\\x\"]", "[x.json:1: \\x is no escape of JSON; the file is damaged");
   expect ("[\"\\u12g4\"]",
           "[x.json:1: a \\u escape without four hexadecimal digits; the file is damaged");
-  expect ("{}\n\n{}",
-          "{}x.json:3: something follows the end of the JSON text; the file is damaged");
+  expect ("{}\n\n{}", "{}x.json:3: something follows the end of the JSON text; it is a log of JSON "
+                      "lines, or damaged");
 }
 
 static void

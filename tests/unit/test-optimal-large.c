@@ -6,6 +6,7 @@
 #include "planners/optimal/parts.h"
 #include "planners/planner.h"
 #include "tests/util/guillotine.h"
+#include "tests/util/placed.h"
 
 #define BOXES 1500
 #define COLUMNS 200
@@ -42,24 +43,6 @@ packing (guint64 seed, gint64 unit)
   return part;
 }
 
-/* @part has a placement with its top. */
-static void
-assert_placed (const GememPart *part)
-{
-  const GememBox *boxes = part->boxes.boxes;
-
-  for (guint32 i = 0; i < part->boxes.n; i++)
-    {
-      g_assert_cmpint (boxes[i].offset, >=, 0);
-      g_assert_cmpint (boxes[i].offset % boxes[i].unit, ==, 0);
-      for (guint32 k = 0; k < i; k++)
-        if (boxes[i].first < boxes[k].last && boxes[k].first < boxes[i].last)
-          g_assert_true (boxes[i].offset + boxes[i].size <= boxes[k].offset
-                         || boxes[k].offset + boxes[k].size <= boxes[i].offset);
-    }
-  g_assert_cmpint (gemem_boxes_top (&part->boxes), ==, part->top);
-}
-
 typedef struct
 {
   gint64 unit;
@@ -80,7 +63,7 @@ test_less (gconstpointer data)
   gemem_part_fill (&again, again.bound, &same);
   g_test_message ("%.4f of %.4f", (double) part.top / (double) part.bound,
                   (double) before / (double) part.bound);
-  assert_placed (&part);
+  test_assert_placed (&part);
   g_assert_cmpint (part.top - part.bound, <, (before - part.bound) * own->left / 8);
   g_assert_cmpint (part.stage, ==, GEMEM_STAGE_LARGE);
   g_assert_cmpuint (effort.steps, ==, same.steps);
@@ -101,7 +84,7 @@ test_few_steps (void)
       GememEffort effort = { steps, NULL };
 
       gemem_part_fill (&part, part.bound, &effort);
-      assert_placed (&part);
+      test_assert_placed (&part);
       g_assert_cmpint (part.top, <=, before);
       g_free (part.boxes.boxes);
     }

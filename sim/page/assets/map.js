@@ -133,12 +133,12 @@ function freeAt (alive, address) {
 
 /* What is known of a free part, as elements: its cause where the moment has one. */
 function describeFree (film, event, free) {
-  const { blocks, texts } = film.history, cause = causeAt (film, event, free.address);
+  const { blocks, texts } = film.history, gap = gapAt (film, event, free.address); /* segments that lie side by side may be one here */
   const beside = free.inside.length === 0 ? "a whole segment, in which no block lies"
     : "of a segment of " + bytes (free.segment.end - free.segment.start) + " with " + count (free.inside.length) + (free.inside.length > 1 ? " blocks, the largest " : " block, ")
       + bytes (blocks.size[free.largest]) + " of " + (texts[blocks.text[free.largest]] || "an unknown line");
   return [
-    make ("div", null, make ("b", null, bytes (free.end - free.start) + " free"), cause ? "  " + cause : ""),
+    make ("div", null, make ("b", null, bytes (gap ? gap.end - gap.start : free.end - free.start) + " free"), gap ? "  " + gap.cause : ""),
     make ("div", null, beside),
     !free.whole && make ("div.soft", null, "Small and short blocks that the page leaves out may lie here.")].filter (e => e);
 }

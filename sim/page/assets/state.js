@@ -98,11 +98,12 @@ function rowsAt (columns, event) {
   return [d3.bisectLeft (columns.seq, event), d3.bisectRight (columns.seq, event)];
 }
 
-/* Why an address lies idle after an event; "": it is not known, or something lies there. */
-function causeAt (film, event, address) {
+/* The free part at an address after an event, as the allocator has it; null: it is not known, or something lies there. */
+function gapAt (film, event, address) {
   const gaps = film.history.gaps, [from, to] = rowsAt (gaps, event);
   const i = d3.bisectRight (gaps.address, address, from, to) - 1;
-  return i >= from && address < gaps.address[i] + gaps.size[i] ? DATA.causes[gaps.cause[i]].text : "";
+  return i >= from && address < gaps.address[i] + gaps.size[i]
+    ? { start: gaps.address[i], end: gaps.address[i] + gaps.size[i], cause: DATA.causes[gaps.cause[i]].text } : null;
 }
 
 /* The frames of a node of stacks, innermost first. */

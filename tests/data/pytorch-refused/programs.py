@@ -64,6 +64,17 @@ def beside_pool():
         take(90)
 
 
+def gone_pool():
+    """What was freed in a pool served nothing outside; the pool went with the function, and the snapshot of 2.11 does not name it."""
+    record()
+    pool, kept = torch.cuda.MemPool(), []
+    with torch.cuda.use_mem_pool(pool):
+        kept += [take(10 + i) for i in range(8)]
+    kept = kept[::2]
+    for i in range(12):
+        kept.append(take(9 + i))
+
+
 def released():
     """Without call stacks: the cache of 280 MiB was released because the device refused 290, not by the program.  On a larger one it stays, and serves 100 but not 190."""
     record(context=None)
