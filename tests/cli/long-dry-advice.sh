@@ -40,4 +40,10 @@ tail -n 1 advice.txt >counts.json
 check 'programs were refused memory' jq -e '.programs >= 20 and .refused >= 10 and .line >= 5' counts.json
 check 'no false green' jq -e '(."false green" // 0) == 0' counts.json
 check 'no false red' jq -e '(."false red" // 0) == 0' counts.json
+
+dry $plain "$GEMEM_SRCDIR/tests/cli/dry-advice-programs.py" >programs.txt 2>/dev/null
+grep '^#' programs.txt; tail -n 1 programs.txt | sed 's/^/# /'; tail -n 1 programs.txt >programs.json
+check 'programs as people have them were refused memory, and got lines' jq -e '.programs >= 14 and .refused >= 10 and .line >= 8' programs.json
+check 'none is said to fit' jq -e '."false fits" == 0' programs.json
+check 'each line helps' jq -e '(."false line" // 0) == 0' programs.json
 done_testing
