@@ -60,6 +60,11 @@ record (DriverEntry entry, CUevent handle, CUstream stream_handle, unsigned int 
                                 "event and stream are of different contexts");
   if ((flags & ~CU_EVENT_RECORD_EXTERNAL) != 0)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "flags 0x%x", flags);
+  if (stream->capture != NULL
+      && flags == CU_EVENT_RECORD_EXTERNAL) /* the graph records it, each time it runs */
+    return gemem_driver_capture_add (stream,
+                                     &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+                                                           .eventRecord = { .event = handle } });
   event->capture = stream->capture;
   event->captured = stream->capture != NULL;
   if (event->captured)

@@ -1,7 +1,8 @@
 /* foreign.c - which memory kernels got that are not those of PyTorch's own operators: of Triton, of a program's extensions, of NCCL.
  *
  * Why: what PyTorch's operators write to a tensor is known by their names (dry/python/known.py).  What others write is not, so that a
- * tensor is known no longer once such a kernel has got an address in it.
+ * tensor is known no longer once such a kernel has got an address in it.  Kernels of mathematics (NVIDIA's libraries, FlashInfer's
+ * attention) read whole numbers and write others: lengths and indices are known after them.
  *
  * Invariants: the driver's lock is held, unless a function says otherwise.  Nothing is missed but addresses that kernels find in tables
  * or compute, and those that a library for mathematics compiles as it runs (cuDNN: convolutions), whose parameters nobody knows: they
@@ -22,7 +23,7 @@
 #define MOST 65536  /* granules that are kept of each kind */
 #define LOOKED 4096 /* granules that are looked for one by one */
 
-/* What kernels got: those of NVIDIA's libraries for mathematics, and all others. */
+/* What kernels got: those of mathematics, and all others. */
 typedef struct
 {
   GHashTable *granules; /* granule -> the launch that got an address in it last */
@@ -30,6 +31,7 @@ typedef struct
 } Given;
 
 guint64 gemem_dry_foreign; /* launches so far */
+guint64 gemem_dry_graphs;  /* of graphs */
 static Given of_mathematics, of_others;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -54,6 +56,9 @@ gemem_dry_maker (gconstpointer code)
   for (guint i = 0; name != NULL && i < G_N_ELEMENTS (mathematics); i++)
     if (g_str_has_prefix (name, mathematics[i]))
       return GEMEM_DRY_MATHEMATICS;
+  /* batch_decode_with_kv_cache_dtype_q_bf16_...: FlashInfer compiles its attention into one library for each form. */
+  if (name != NULL && strstr (name, "_with_kv_cache_") != NULL)
+    return GEMEM_DRY_MATHEMATICS;
   return GEMEM_DRY_N_MAKERS;
 }
 

@@ -23,6 +23,8 @@ void gemem_driver_foreign_launch (const DriverFunction *function, void **paramet
 
 /* The launches so far, for Python. */
 extern __attribute__ ((visibility ("default"))) guint64 gemem_dry_foreign;
+/* So many graphs were launched; what they write is unknown after each. */
+extern __attribute__ ((visibility ("default"))) guint64 gemem_dry_graphs;
 
 /* A library wrote at @address, by itself. */
 void gemem_dry_foreign_wrote (guint64 address);

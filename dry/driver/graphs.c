@@ -10,6 +10,7 @@
 
 #include "dry/driver/calls.h"
 #include "dry/driver/capture.h"
+#include "dry/driver/foreign.h"
 #include "dry/driver/mode.h"
 #include "dry/driver/remembered.h"
 
@@ -231,6 +232,7 @@ launch (DriverEntry entry, CUgraphExec handle, CUstream stream_handle)
     return gemem_driver_capture_add (stream,
                                      &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_GRAPH });
   gemem_driver_forget_all ();
+  gemem_dry_graphs++;
   for (guint i = 0; entry != ENTRY_cuGraphUpload && i < exec->host->len; i++)
     gemem_driver_call_later (g_array_index (exec->host, DriverCallback, i));
   return CUDA_SUCCESS;

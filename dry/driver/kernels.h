@@ -16,7 +16,7 @@ typedef struct _DriverFunction
   int carveout;
   gboolean of_library;  /* its launches change nothing (gemem_dry_in_library()) */
   gboolean foreign;     /* neither that nor one of PyTorch's (foreign.c) */
-  gboolean mathematics; /* of one of NVIDIA's libraries for that */
+  gboolean mathematics; /* writes no whole numbers (foreign.c) */
 } DriverFunction;
 
 /* What @function needs, for a program that asks; notes that it does where the image does not say. */

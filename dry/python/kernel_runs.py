@@ -30,10 +30,10 @@ class Unrunnable(Exception):
 class Area(object):
     """Memory at ADDRESS of the GPU: its bytes, DATA, or None if they are unknown; UNKNOWN: of each byte whether it is, if any is."""
 
-    def __init__(self, torch, address, nbytes, data, writable):
+    def __init__(self, torch, address, nbytes, data, unknown, writable):
         self.address, self.nbytes, self.writable, self.loaded = address, nbytes, writable, False
         self.data = data.clone() if data is not None and writable else data
-        self.unknown = torch.ones(nbytes, dtype=torch.bool) if data is None and writable else None
+        self.unknown = unknown.bool() if unknown is not None else torch.ones(nbytes, dtype=torch.bool) if data is None and writable else None
         if data is None and writable:
             self.data = torch.zeros(nbytes, dtype=torch.uint8)
 

@@ -19,8 +19,8 @@ which get no gradients, by a second key; but for Functions of the program, hooks
 
 Operators are seen by a dispatch key of PyTorch that nothing else uses, above autograd: PyTorch's derivatives and the fast paths of its modules ask whether a mode of Python is
 active, and this is none.  Operators that are not named here cost nothing; what they return has no node.  What they write has another version than its node knew, and is
-no longer known; of tensors without a version (inference mode) what writes in place is seen, whatever its name.  Tensors of subclasses (FakeTensor) and what graphs capture are
-not known at all.
+no longer known; of tensors without a version (inference mode) what writes in place is seen, whatever its name.  Tensors of subclasses (FakeTensor) are not known at all,
+nor is what graphs write once one has been launched.
 
 Operators that are not named make their results by operators that may be (zeros), and then fill them by kernels.  So memory that was made or cleared by no line of Python is
 *void*: it is known once an operator that is named writes there.
@@ -57,6 +57,7 @@ class Known(Watch, Reads, Sparse, Computing, Nodes):
     def __init__(self):
         self.torch = None
         self.nodes = {}  # storage -> weak reference, node, version
+        self.captured = {}  # storage that graphs write -> weak reference, launches of graphs when something else wrote there last
         self.lookups = {}  # id of a table -> weak reference, the rows that were looked up last
         self.multiplied = collections.deque(maxlen=LOOKUPS)  # of products of sparse matrices: two matrices and theirs, as (the places of their entries, how many they have)
         self.turned = {}  # shape and entries of a turned matrix -> how many of these are in places of their own; None: that differs
@@ -76,6 +77,7 @@ class Known(Watch, Reads, Sparse, Computing, Nodes):
         self.weak, self.told, self.tell, self.pid, driver = StorageWeakRef, told, tell, os.getpid(), ctypes.CDLL(None)
         self.no_overflow = no_overflow
         self.draw, self.is_foreign, self.foreign = driver.gemem_dry_draw, driver.gemem_dry_is_foreign, ctypes.c_uint64.in_dll(driver, "gemem_dry_foreign")
+        self.graphs = ctypes.c_uint64.in_dll(driver, "gemem_dry_graphs")
         self.is_foreign.argtypes = (ctypes.c_uint64,) * 3 + (ctypes.c_int,)
         self.torch, self.key, self.backward, self.keys = torch, key, backward, inner.DispatchKeySet(key).add(backward)
         self.backward_keys = inner.DispatchKeySet(backward)

@@ -85,6 +85,7 @@ class Computing(object):
         torch = self.torch
         if node.prior is not None:
             data = node.prior.data.clone()
+            node.unknown = self.unknown_since(node)
             target = self.view(data, node.meta)
             args = [target if one is WRITTEN else self.host(one) for one in node.args]
             kwargs = {key: target if one is WRITTEN else one for key, one in self.host(node.kwargs).items()}
@@ -113,16 +114,38 @@ class Computing(object):
         self.view(data, node.meta).copy_(result)
         return data
 
+    def unknown_since(self, node):
+        """Which bytes are not known after NODE has written to what was there before; None: all are."""
+        if node.prior.unknown is None:
+            return None
+        unknown = node.prior.unknown.clone()
+        written = self.view(unknown, node.meta)
+        covers = isinstance(node.op, (Random, Drawn)) or node.op._schema.name[6:].strip("_") in ("fill", "zero", "copy") or WRITTEN in node.kwargs.values()
+        if covers:
+            written.fill_(0)
+        elif bool(written.bool().any()):
+            raise Unknown
+        return unknown if bool(unknown.any()) else None
+
+    def seen(self, node, meta):
+        """What NODE holds there; Unknown: that is not known."""
+        data = self.evaluate(node) if node.data is None else node.data
+        if node.unknown is not None and bool(self.view(node.unknown, meta).bool().any()):
+            raise Unknown
+        return self.view(data, meta)
+
     def launched(self, node):
         """What a kernel of Triton wrote; real numbers that are not known are drawn."""
         try:
-            data, node.assumed, node.real = node.op.result(self.torch, node.out)
+            data, node.assumed, node.real, node.unknown = node.op.result(self.torch, node.out)
+            if node.unknown is not None and node.meta[3] not in self.whole:
+                raise Unknown
         except Exception:  # it cannot be run
             if node.meta[3] in self.whole:
                 raise
             data = self.torch.zeros(node.nbytes, dtype=self.torch.uint8)
             self.draw_reals(data, node.meta)
-            node.assumed = node.real = True
+            node.assumed, node.real, node.unknown = True, True, None
         node.real = node.real and node.meta[3] not in self.whole
         return data
 
@@ -139,7 +162,7 @@ class Computing(object):
     def host(self, one):
         """An argument of a node as PyTorch's operators on the host take it."""
         if isinstance(one, Ref):
-            return self.view(one.node.data, one.meta)
+            return self.seen(one.node, one.meta)
         if isinstance(one, SparseRef):
             parts = [self.torch.ones(part[0], dtype=part[1]) if isinstance(part, tuple) else self.host(part) for part in one.parts]
             return one.open(*parts, one.shape, check_invariants=False, **one.options)

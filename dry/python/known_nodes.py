@@ -58,14 +58,15 @@ class Unknown(Exception):
 class Node(object):
     """How the bytes of a storage come to be: what OP makes of ARGS, or writes into what PRIOR was; META: shape, strides, offset and type of the tensor that it made or wrote.
     Without OP: drawn, if ASSUMED, else zero.  UNSURE: so many multiplications were made for it, of which it is not known before it is computed whether they are exact.
-    REAL: it follows from a real number that was drawn, and not from integers and truth values alone (the mean of a mask).  FINITE: it says whether numbers are finite."""
+    REAL: it follows from a real number that was drawn, and not from integers and truth values alone (the mean of a mask).  FINITE: it says whether numbers are finite.
+    UNKNOWN: bytes that are 1 where those of DATA are not known; None: all are."""
 
-    __slots__ = ("op", "args", "kwargs", "out", "meta", "nbytes", "prior", "below", "data", "assumed", "depth", "lost", "form", "void", "held", "unsure", "real", "finite")
+    __slots__ = ("op", "args", "kwargs", "out", "meta", "nbytes", "prior", "below", "data", "assumed", "depth", "lost", "form", "void", "held", "unsure", "real", "finite", "unknown")
 
     def __init__(self, nbytes, meta):
         self.op = self.args = self.kwargs = self.out = self.prior = self.data = self.form = None
         self.nbytes, self.meta, self.assumed, self.depth, self.lost, self.below, self.void = nbytes, meta, False, 0, False, (), False
-        self.unsure, self.real, self.finite = 0, False, False
+        self.unsure, self.real, self.finite, self.unknown = 0, False, False, None
 
 
 class Held(object):
@@ -173,7 +174,8 @@ class Nodes(object):
     def lasts(self, storage, entry):
         """Whether ENTRY is that of this storage, and no kernel of others has got it since."""
         weak, node, _, since, _ = entry
-        if node is None or weak.expired():
+        captured = self.captured.get(storage._cdata)
+        if weak.expired() or captured is not None and not captured[0].expired() and captured[1] != self.graphs.value:
             return False
         whole = node.meta is not None and node.meta[3] in self.whole
         return self.foreign.value == since or not self.is_foreign(storage.data_ptr(), storage.nbytes(), since, whole)
@@ -201,22 +203,24 @@ class Nodes(object):
         storage = tensor.untyped_storage()
         entry = self.nodes.get(storage._cdata)
         old = entry is not None and not entry[0].expired()
-        if old and entry[1] is None:
-            return  # a graph writes there
+        captured = self.captured.get(storage._cdata)
+        if captured is not None:
+            captured[1] = self.graphs.value
         self.nodes[storage._cdata] = entry[0] if old else self.weak(storage), node, self.version(tensor), self.foreign.value, weakref.ref(tensor._base if tensor._is_view() else tensor)
         if self.kept > PURGE or len(self.nodes) > self.most:
             for key, entry in list(self.nodes.items()):  # other threads make nodes meanwhile
                 if entry[0].expired():
                     self.nodes.pop(key, None)
+            for key, entry in list(self.captured.items()):
+                if entry[0].expired():
+                    self.captured.pop(key, None)
             self.kept, self.most = 0, 2 * len(self.nodes) + 512
 
     def forget(self, one):
         """Nothing is known of a tensor, or of those in a list."""
         if isinstance(one, self.torch.Tensor):
             if one.is_cuda and self.suits(one):
-                key = one.untyped_storage()._cdata
-                if self.nodes.get(key, (None, None))[1] is not None:  # else a graph writes there
-                    del self.nodes[key]
+                self.nodes.pop(one.untyped_storage()._cdata, None)
         elif isinstance(one, (tuple, list)):
             for each in one:
                 self.forget(each)
@@ -334,6 +338,8 @@ class Nodes(object):
         same = entry is not None and self.is_same(entry, tensor, version if nested or tensor.is_inference() else version - 1)
         same = same or listed and entry is not None and entry[2] == version  # _foreach_lerp_() of CUDA gives no new one
         before = entry[1] if same and self.lasts(storage, entry) and entry[1].nbytes == node.nbytes else None
+        if before is None and not whole and all_of_it and tensor.dtype in self.whole and node.nbytes <= LIST:
+            before = self.nothing_known(node)
         if before is None and not whole or before is not None and before.lost:
             return self.forget(tensor)
         node.prior = before if before is not None and not whole else Node(node.nbytes, node.meta)
@@ -353,6 +359,12 @@ class Nodes(object):
         node.void = base in operators.CLEARED and (nested or tensor.is_inference() and not self.is_called(base))
         node.void |= base in operators.COPIES and nested and tensor.dtype not in self.whole and not self.is_called(base)
         self.put(tensor, node)
+
+    def nothing_known(self, node):
+        """A node that is written in part, as NODE will be, by what does not ask what was there."""
+        one = Node(node.nbytes, node.meta)
+        one.data, one.unknown = self.torch.zeros(node.nbytes, dtype=self.torch.uint8), self.torch.ones(node.nbytes, dtype=self.torch.uint8)
+        return one
 
     def asks_finite(self, base, args, node):
         """Whether what an operator made says of numbers whether they are finite: a comparison, or what follows from such ones alone (isfinite(x).all())."""

@@ -22,7 +22,8 @@ class Reads(object):
                 self.evaluate(node)
             if node.real or node.unsure:
                 raise Unknown
-        return self.view(self.evaluate(node), meta_of(tensor)), node.assumed
+        data = self.seen(node, meta_of(tensor))
+        return data, node.assumed
 
     def ask(self, ask, args, kwargs):
         """What the operator is about to read; None: that is not known."""
@@ -101,7 +102,7 @@ class Reads(object):
 
     def sizes(self, tensor, count):
         node = self.node(tensor)
-        data = self.view(self.evaluate(node), meta_of(tensor))
+        data = self.seen(node, meta_of(tensor))
         return [Value(int(one), None, node.assumed) for one in count(data)]
 
     def before_nms(self, args, kwargs):

@@ -88,7 +88,7 @@ class Sparse(object):
         torch, layouts = self.torch, {self.torch.sparse_csr: ("crow_indices", "col_indices"), self.torch.sparse_csc: ("ccol_indices", "row_indices")}
         parts = [getattr(tensor, part)() for part in layouts.get(tensor.layout, ("_indices",))]
         nodes = [self.node(part) for part in parts]
-        data = [self.view(self.evaluate(node), meta_of(part)).long() for node, part in zip(nodes, parts)]
+        data = [self.seen(node, meta_of(part)).long() for node, part in zip(nodes, parts)]
         rows, columns = data[0] if len(data) == 1 else (torch.repeat_interleave(data[0].diff()), data[1])
         indices = torch.stack((columns, rows) if tensor.layout == torch.sparse_csc else (rows, columns))
         return torch.sparse_coo_tensor(indices, torch.ones(len(rows)), tuple(tensor.shape), check_invariants=False).coalesce(), any(node.assumed for node in nodes)
@@ -155,7 +155,7 @@ class Sparse(object):
         for one in args[:2]:
             parts = [one.crow_indices(), one.col_indices()]
             nodes = [self.node(part) for part in parts]
-            rows, columns = [self.view(self.evaluate(node), meta_of(part)).long() for node, part in zip(nodes, parts)]
+            rows, columns = [self.seen(node, meta_of(part)).long() for node, part in zip(nodes, parts)]
             assumed |= any(node.assumed for node in nodes)
             keys.append(torch.repeat_interleave(rows.diff()) * one.shape[1] + columns)
         return [Value(torch.cat(keys).unique().numel(), None, assumed)]
@@ -165,7 +165,7 @@ class Sparse(object):
         if tensor.layout != self.torch.sparse_coo or not tensor.is_cuda or dim >= tensor.sparse_dim():
             return None
         of_index = self.node(index)
-        wanted = self.view(self.evaluate(of_index), meta_of(index)).long()
+        wanted = self.seen(of_index, meta_of(index)).long()
         return [
             Value(one.number, None, one.assumed or of_index.assumed)
             for one in self.sizes(tensor._indices(), lambda data: [data[dim].bincount(minlength=tensor.shape[dim])[wanted].sum()])

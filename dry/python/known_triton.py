@@ -30,20 +30,19 @@ class Launch(object):
         self.kernel, self.numbers, self.memory, self.grid, self.results = kernel, numbers, memory, grid, None
 
     def result(self, torch, address):
-        """The bytes at ADDRESS after it, whether they follow from what is assumed, and from real numbers that are; Unknown: they are not known."""
+        """The bytes at ADDRESS after it, whether they follow from what is assumed, and from real numbers that are, and which are unknown."""
         if self.results is None:
             self.results = {}
             self.run(torch)
-        data, assumed, real = self.results.pop(address, (None, False, False))
-        if data is None:
+        if address not in self.results:
             raise Unknown
-        return data, assumed, real
+        return self.results.pop(address)
 
     def run(self, torch):
         areas = []
         for address, nbytes, node, written in self.memory:
             data = node.data if node is not None and not (written and node.real) else None
-            areas.append((Area(torch, address, nbytes, data, written), node))
+            areas.append((Area(torch, address, nbytes, data, node.unknown if data is not None else None, written), node))
         self.memory = ()
         budget = Budget(min(STEPS, ALL - _spent[0]), ELEMENTS)
         first = budget.steps
@@ -54,8 +53,9 @@ class Launch(object):
         used = [node for area, node in areas if node is not None and (area.loaded or area.writable)]
         assumed, real = any(one.assumed for one in used), any(one.real for one in used)
         for area, _ in areas:
-            if area.writable and (area.unknown is None or not bool(area.unknown.any())):
-                self.results[area.address] = area.data, assumed, real
+            if area.writable:
+                unknown = area.unknown.to(torch.uint8) if area.unknown is not None and bool(area.unknown.any()) else None
+                self.results[area.address] = area.data, assumed, real, unknown
 
 
 class _Kernels(object):
@@ -141,9 +141,7 @@ def _after(cache, kernel, before, given, grid):
     written = {before.storages[place]._cdata: before.tensors[place] for place in cache.written(kernel, len(before.storages))}
     known.read_since([(key, entry) for key, entry in before.kept if key not in written])
     if known.torch.cuda.is_current_stream_capturing():
-        for tensor in written.values():
-            known.put(tensor, None)  # a graph writes there
-        return
+        return known.capture(tuple(written.values()))
     code = cache.code(kernel)
     programs = grid[0] * grid[1] * grid[2]
     if code is None or not written or not 0 < programs <= PROGRAMS:

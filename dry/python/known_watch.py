@@ -51,7 +51,7 @@ class Watch(object):
             self.watch_here()
             begin(thread)
 
-        threading.Thread._bootstrap_inner = begin_again
+        threading.Thread._bootstrap_inner = self.shown(begin_again)
 
     def watch_here(self):
         """This thread is watched, unless a child of fork() asks."""
@@ -129,6 +129,8 @@ class Watch(object):
         if node.meta is not None and node.meta[3] not in self.whole and (node.assumed or node.unsure or node.nbytes > SMALL):
             raise Unknown
         data = self.evaluate(node)[: to.nbytes()]
+        if node.unknown is not None:
+            raise Unknown
         self.told(node.assumed)
         return Value(None, data.view(torch.uint8), node.assumed)
 
@@ -399,7 +401,7 @@ class Watch(object):
         """TENSOR, whose node was NODE, is another view of its memory, or of that of SOURCE, or of one that was copied."""
         storage = tensor.untyped_storage()
         entry = self.nodes.get(storage._cdata)
-        if entry is None or entry[1] is None or entry[0].expired():
+        if entry is None or entry[0].expired():
             return
         if entry[2] is COPIED or source is not None and self.get(source) is entry[1] or node is entry[1] and node.nbytes == storage.nbytes():
             self.put(tensor, entry[1])
@@ -550,7 +552,9 @@ class Watch(object):
         return None
 
     def capture(self, result):
-        """What a graph writes each time it runs is known never again."""
+        """What a graph writes is known only if something else writes there since the last graph was launched."""
         for one in result if isinstance(result, tuple) else (result,):
             if isinstance(one, self.torch.Tensor) and one.is_cuda and self.suits(one):
-                self.put(one, None)
+                self.forget(one)
+                storage = one.untyped_storage()
+                self.captured[storage._cdata] = [self.weak(storage), None]

@@ -195,9 +195,52 @@ print("graph", int(x))
 x.zero_()
 graph.replay()
 print("replayed", int(x))
+x.fill_(4)
+add[(1,)](x)
+print("since", int(x))
 EOF
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" not_known.py
-says out '^slots 8 0$'; says out '^larger 0 3$'; says out '^long 0 150$'; says out '^many 200$'; says out '^graph 0$'; says out '^replayed 0$'; says err '^  numbers +5 '; says err '^  computed +4 '
+says out '^slots 8 0$'; says out '^larger 0 3$'; says out '^long 0 150$'; says out '^many 200$'; says out '^graph 0$'; says out '^replayed 0$'; says out '^since 5$'; says err '^  numbers +5 '; says err '^  computed +5 '
+
+# of memory that may have been written, what is written since is known, and what is not is not
+cat >part.py <<'EOF'
+import torch, triton
+import triton.language as tl
+
+
+@triton.jit
+def copy(a, to, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(to + i, tl.load(a + i, mask=i < n), mask=i < n)
+
+
+@triton.jit
+def elsewhere(pointers, x):
+    tl.store(tl.load(pointers).to(tl.pointer_type(tl.int32)), tl.load(x))
+
+
+def lose(x):  # a kernel that may have written there
+    elsewhere[(1,)](torch.tensor([other.data_ptr()], device="cuda"), x)
+
+
+other = torch.zeros(1, dtype=torch.int32, device="cuda")
+x = torch.zeros(100, dtype=torch.int32, device="cuda")
+lose(x)
+x[1:4] = torch.arange(5, 8, device="cuda")
+print("part", x[1:4].tolist(), x[3].item(), x[2:5].tolist(), x[0].item())
+x[4:6] = 9
+x[1:3] += 1
+print("more", x[1:6].tolist())
+y = torch.zeros(100, dtype=torch.int32, device="cuda")
+lose(y)
+copy[(1,)](x[1:], y, 5, 8)
+print("copied", y[:5].tolist(), y[4:6].tolist(), y[y[:5].long() % 5].shape)
+copy[(1,)](x, y, 5, 8)
+print("of none", y[:5].tolist(), y[1:5].tolist(), y[5:7].tolist())
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" part.py
+says out '^part \[5, 6, 7\] 7 \[0, 0, 0\] 0$'; says out '^more \[6, 7, 7, 9, 9\]$'; says out '^copied \[6, 7, 7, 9, 9\] \[0, 0\] '; says out '^of none \[0, 0, 0, 0, 0\] '
+says err '^  numbers +6 '; says err '^  computed +4 '
 
 # several threads that make tensors and give them other shapes, at once
 cat >threads.py <<'EOF'
