@@ -55,7 +55,7 @@ class Known(Watch, Reads, Sparse, Computing, Nodes):
     """What is known of the memory of this process's GPUs."""
 
     def __init__(self):
-        self.torch = None
+        self.torch, self.library = None, []
         self.nodes = {}  # storage -> weak reference, node, version
         self.captured = {}  # storage that graphs write -> weak reference, launches of graphs when something else wrote there last
         self.lookups = {}  # id of a table -> weak reference, the rows that were looked up last

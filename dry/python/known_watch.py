@@ -244,9 +244,9 @@ class Watch(object):
     def watch_others(self):
         """Sees each call of those operators of other packages that have been registered by now, and were not seen yet."""
         have = {one.ns for one in self.library}
-        for full in operators.OF_OTHERS:
+        for full in operators.OF_OTHERS if have else ():
             package, _, name = full.partition("::")
-            if self.torch is not None and package not in have and self.torch._C._dispatch_has_kernel(full):
+            if package not in have and self.torch._C._dispatch_has_kernel(full):
                 self.library.append(self.torch.library.Library(package, "IMPL"))
                 self.watch(getattr(getattr(self.torch.ops, package), name).default, name, self.library[-1])
 

@@ -339,6 +339,8 @@ if "$GEMEM_TORCH_2_11" boxes.py cpu >wanted 2>/dev/null; then
   echo 'some True' >>wanted
   run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" boxes.py cuda
   check 'boxes as on the host' diff wanted "$out"; says err '^  computed +5 '; says err '^  drawn +1 '; lacks err '^  (sizes|numbers) '
+  echo 'import torch, torchvision; print(len(torchvision.ops.nms(torch.tensor([[0.0, 0, 4, 4]] * 3, device="cuda"), torch.ones(3, device="cuda"), 0.5)))' >before.py
+  run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" before.py; says out '^1$'; says err '^  computed +1 '; lacks err 'what is recorded of'
 else
   skip 'boxes as on the host' 'there is no torchvision'
 fi
