@@ -60,7 +60,7 @@ if [ -n "${GEMEM_SGLANG:-}" ]; then
   sglang () { # STATUS OPTION...
     status=$1; shift
     run "$status" timeout 900 gemem-dry-run --once --gpu rtx4090 --until 'ready to roll' --json server.json -o server.gmt "$GEMEM_SGLANG" -m sglang.launch_server --model-path model \
-      --load-format dummy --skip-tokenizer-init --disable-cuda-graph --attention-backend triton --port 8714 "$@"
+      --load-format dummy --skip-tokenizer-init --port 8714 "$@"
   }
   sglang 0 --mem-fraction-static 0.5 # it serves a request before it says that it is ready
   says err '^  rtx4090 +fits'; says err '^  KV cache +[0-9]+ tokens, as SGLang says$'; lacks err 'not written|misuse'
