@@ -7,10 +7,12 @@
 #include "dry/driver/devices.h"
 #include "dry/driver/mode.h"
 
-/* Where memory and ranges of the first device begin: no numbers that two integers side by side in a kernel's parameters would be (0 and
- * 4096), which are taken for addresses otherwise (foreign.c). */
-#define FIRST_MEMORY G_GUINT64_CONSTANT (0x1f3d00000000)
-#define FIRST_RANGE G_GUINT64_CONSTANT (0x2f1500000000)
+/* Where memory and ranges of the first device begin: as those of a simulated device, with which tests compare.  In a dry run, where kernels'
+ * parameters are looked through for addresses (foreign.c), no numbers that two integers side by side would be (0 and 4096). */
+static const struct
+{
+  guint64 memory, ranges;
+} first_places[] = { { 0x100000000000, 0x200000000000 }, { 0x1f3d00000000, 0x2f1500000000 } };
 
 static void
 open_devices (void)
@@ -30,7 +32,8 @@ open_devices (void)
       /* Each device has its own part of the address space. */
       g_autofree char *places = g_strdup_printf (
           "base=0x%" G_GINT64_MODIFIER "x,va_base=0x%" G_GINT64_MODIFIER "x",
-          FIRST_MEMORY + ((guint64) i << 48), FIRST_RANGE + ((guint64) i << 48));
+          first_places[gemem_driver.mode->as_gpu].memory + ((guint64) i << 48),
+          first_places[gemem_driver.mode->as_gpu].ranges + ((guint64) i << 48));
       GememDeviceInfo info;
 
       device->ordinal = i;

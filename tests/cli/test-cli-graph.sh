@@ -140,7 +140,9 @@ printf 'BZh91AY&SY' > b.pickle; refused 3 'b.pickle: bzip2 data; unpack it' geme
 printf '(dp0\nVsegments\np1\n' > old.pickle; refused 3 'old.pickle: a snapshot as a pickle of protocol 0 or 1; pickle.dump.. it' gemem-sim old.pickle
 printf '}q\0(X\010\0\0\0segmentsq\1' > old1.pickle; refused 3 'old1.pickle: a snapshot as a pickle of protocol' gemem-sim old1.pickle
 printf '\177ELF' > program
-refused 3 'program: not recognised as a trace or graph; .*--trace-format=NAME names it' gemem-sim info program
+refused 3 'program: a program or library, not a recording of one; gemem-record PROGRAM makes one' gemem-sim info program
+printf '\177ELK\002\001' >unknown
+refused 3 'unknown: not recognised as a trace or graph; .*--trace-format=NAME names it' gemem-sim info unknown
 refused 2 'onxx: no such format of traces or graphs; did you mean onnx\? known formats: native, .*, gemem-graph, ' gemem-sim info program --trace-format onxx
 
 # ---- the lists

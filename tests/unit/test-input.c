@@ -497,6 +497,10 @@ test_formats (void)
   assert_open_fails ("\x7f"
                      "ELF\x02\x01",
                      6, NULL, GEMEM_ERROR_INPUT,
+                     "f: a program or library, not a recording of one; gemem-record PROGRAM makes");
+  assert_open_fails ("\x7f"
+                     "ELK\x02\x01",
+                     6, NULL, GEMEM_ERROR_INPUT,
                      "f: not recognised as a trace; 'gemem-sim list formats' shows what is read");
   assert_open_fails ("\x1f\x8b\x08\x00\x00", 5, NULL, GEMEM_ERROR_INPUT,
                      "f: the gzip data stop in the middle");
