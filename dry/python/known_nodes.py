@@ -318,7 +318,6 @@ class Nodes(object):
             node.args, node.kwargs = (), {}
         else:
             self.fill(node, op, args, kwargs, i, state)
-            node.finite = self.asks_finite(base, args, node)
             node.unsure += self.count_steps(args, result) if base in operators.PRODUCTS else 0
             node.void = (base in operators.CLEARED or base in operators.COPIES and self.nested() and result.dtype not in self.whole) and not self.is_called(base)
         self.put(result, node)
@@ -366,11 +365,11 @@ class Nodes(object):
         one.data, one.unknown = self.torch.zeros(node.nbytes, dtype=self.torch.uint8), self.torch.ones(node.nbytes, dtype=self.torch.uint8)
         return one
 
-    def asks_finite(self, base, args, node):
+    def asks_finite(self, base, args, below):
         """Whether what an operator made says of numbers whether they are finite: a comparison, or what follows from such ones alone (isfinite(x).all())."""
-        if base in operators.FINITE:
-            return base in ("isnan", "isinf") or args[1] is args[0] or self.is_size_of(node.below[0], args[1])
-        return base in operators.OF_TRUTHS and bool(node.below) and all(one.finite for one in node.below)
+        if base in operators.FINITE and below:
+            return base in ("isnan", "isinf") or len(args) > 1 and (args[1] is args[0] or self.is_size_of(below[0], args[1]))
+        return base in operators.OF_TRUTHS and bool(below) and all(one.finite for one in below)
 
     @staticmethod
     def is_size_of(node, number):
@@ -425,6 +424,7 @@ class Nodes(object):
             node.unsure = min(node.unsure + one.unsure, STEPS)
             node.real |= one.real
         node.real = (node.real or drawn and base not in operators.COUNTED) and node.meta[3] not in self.whole
+        node.finite = self.asks_finite(base, args, below)
         self.grow(node)
 
     def grow(self, node):

@@ -485,6 +485,23 @@ run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" drawn.py; says out '^r
 for what in bernoulli bernoulli_ dropout multinomial exponential 'of many' 'nothing known of many' product double distribution; do says out "^$what True\$"; done
 says out '^mask True False$'; says err '^  truths +2 .* as false or drawn ' # a list of truth values is drawn, one is false
 
+# tokens, one after the other, each of which follows from the last
+cat >tokens.py <<'EOF'
+import torch
+
+model = torch.nn.Linear(8, 50).cuda()
+tokens = torch.tensor([[1, 2, 3]], device="cuda")
+for _ in range(100):
+    logits = model(torch.randn(1, 8, device="cuda"))
+    logits[:, 3] = -torch.inf
+    last = logits.argmax(-1)
+    last[tokens[:, -1] == 49] = 49
+    tokens = torch.cat([tokens, last[:, None]], -1)
+padded = torch.nn.functional.pad(tokens, (0, 1), value=49)
+print("end", (padded[0] == 49).nonzero()[0, 0].item() > 2)
+EOF
+run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" tokens.py; says out '^end True$'; lacks err '^  sizes '
+
 # cuDNN asks cuBLASLt for workspaces: 272 bytes, as on an H100
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SHARED/gpu/cases/cublaslt_in_cudnn.py"; says out ', 272\]$'; says err '^  h100 +fits:'; says err '^  libraries .*libcublasLt\.so'
 
