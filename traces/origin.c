@@ -154,6 +154,15 @@ has_any_prefix (const char *text, const char *const *prefixes)
   return FALSE;
 }
 
+/* Whether a Python @file is an installed package other than PyTorch, which asks for memory in the name of all others. */
+static gboolean
+is_package (const char *file)
+{
+  const char *packages = strstr (file, "-packages/");
+
+  return packages != NULL && !g_str_has_prefix (packages, "-packages/torch/");
+}
+
 /* How well a frame stands for the program's line; 0: hardly. */
 static guint
 rank (const GememTraceInfo *info, const GememFrame *frame)
@@ -163,7 +172,9 @@ rank (const GememTraceInfo *info, const GememFrame *frame)
     case GEMEM_FRAME_PYTHON:
       if (strstr (gemem_frame_file (info, frame), "site-packages/gemem/") != NULL)
         return 0; /* what gemem-dry-run put before a function of PyTorch */
-      return gemem_frame_is_program (info, frame) ? 6 : 5;
+      if (gemem_frame_is_program (info, frame))
+        return 7;
+      return is_package (gemem_frame_file (info, frame)) ? 6 : 5;
     case GEMEM_FRAME_NATIVE:
       if (gemem_frame_is_gradient (info, frame))
         return 3; /* the operator whose gradient is computed */

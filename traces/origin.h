@@ -2,8 +2,8 @@
  *
  * A call stack as recorded begins in the allocator and ends in the interpreter; a person needs the
  * line that they wrote.  These rules choose it, in one place for tables, messages and pages:
- *  - line: the innermost Python frame outside of installed packages; else the innermost Python
- *    frame; else the innermost native frame that has a line number and is no framework's; else that
+ *  - line: the innermost Python frame outside of installed packages; else that of a package other
+ *    than PyTorch; else the innermost Python frame; else the innermost native frame that has a line number and is no framework's; else that
  *    of a gradient (PyTorch computes gradients in threads without Python); else one that is no
  *    framework's; else the innermost frame.
  *  - operator: the innermost frame that is an operator (a frame without a file, or a call of

@@ -475,6 +475,10 @@ test_origin (void)
       "at::(anonymous namespace)::f [t]");
   check_origin ("\"x\" \"<string>\" 1\n\"f\" \"/usr/lib/python3.12/a.py\" 2", "<string>:1 x [t]");
   /* what PyTorch's compiler wrote is no line of the program, and a function of gemem-dry-run none at all */
+  check_origin (
+      "\"__torch_function__\" \"/v/site-packages/torch/utils/_device.py\" 122\n"
+      "\"load\" \"/v/site-packages/vllm/model.py\" 5\n\"main\" \"/v/site-packages/vllm/a.py\" 2",
+      "/v/site-packages/vllm/model.py:5 load [t]");
   check_origin ("\"call\" \"/tmp/torchinductor_me/ab/cabx.py\" 9\n\"step\" \"train.py\" 2",
                 "train.py:2 step [t]");
   check_origin ("\"collect\" \"/tmp/torch_geometric.nn.conv.gat_conv_GATConv_propagate_dy.py\" 85\n"
