@@ -7,7 +7,7 @@
 # shellcheck source=tests/util/slurm.sh
 . "$GEMEM_SRCDIR/tests/util/slurm.sh"
 gemem-sim version | grep -q 'SQLite yes' || { skip 'sweeps on Slurm' 'built without SQLite'; done_testing; }
-events=75000 most=319; ! is_sanitized || events=50000 most=59 # there each run takes many times as long
+events=250000 most=319; ! is_sanitized || events=50000 most=59 # there each run takes many times as long
 gemem-sim generate random:events=$events --seed 3 -o r.gmt # a task must still run when it is killed
 printf '[all]\ntrace=r.gmt\nallocator=pytorch-caching:max_split_size_mb=20..%s; bfc; direct\n' $most >k.ini
 if ! slurm_has; then

@@ -70,7 +70,8 @@ slurm_begin () {
 }
 
 # A controller that is too busy to answer does not say that a job is over.
-slurm_queued () { squeue -h -j "$1" 2>&1 | grep -qv 'Invalid job id'; }
+# What was put back is in no list of squeue for a moment.
+slurm_queued () { scontrol -o show job "$1" 2>&1 | grep -qvE 'Invalid job id|JobState=(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|OUT_OF_MEMORY) '; }
 
 slurm_wait () {
   slurm_second=0
