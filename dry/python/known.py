@@ -115,7 +115,7 @@ class Known(Watch, Reads, Sparse, Computing, Nodes):
         self.watch_storages()
         self.watch_threads()
         self.watch_here()
-        os.register_at_fork(after_in_child=lambda: inner._dispatch_tls_set_dispatch_key_included(key, False))  # CUDA does not go on there
+        os.register_at_fork(after_in_child=self.watch_here)  # CUDA does not go on there
 
     def comparison(self):
         """What made the truth value that item() reads in this thread."""

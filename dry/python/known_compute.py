@@ -129,7 +129,7 @@ class Computing(object):
 
     def seen(self, node, meta):
         """What NODE holds there; Unknown: that is not known."""
-        data = self.evaluate(node) if node.data is None else node.data
+        data = self.evaluate(node)
         if node.unknown is not None and bool(self.view(node.unknown, meta).bool().any()):
             raise Unknown
         return self.view(data, meta)

@@ -109,8 +109,9 @@ class Reads(object):
         """Which boxes of a detector lie on no better one: the operator of the host decides, too."""
         if not args[0].is_cuda:
             return None
-        boxes, scores = (self.view(self.evaluate(self.node(one)), meta_of(one)) for one in args[:2])
-        assumed = any(self.node(one).assumed for one in args[:2])
+        nodes = [self.node(one) for one in args[:2]]
+        boxes, scores = (self.seen(node, meta_of(one)) for node, one in zip(nodes, args))
+        assumed = any(node.assumed for node in nodes)
         with self.torch._C._DisableTorchDispatch(), self.guard(self.aside):
             kept = self.torch.ops.torchvision.nms(boxes, scores, args[2])
         return [Value(kept.numel(), None, assumed)]

@@ -95,6 +95,17 @@ gemem_parts_top (const GArray *parts)
   return top;
 }
 
+gboolean
+gemem_part_take (GememPart *part, gint64 top, const gint64 *offsets)
+{
+  if (top >= part->top)
+    return FALSE;
+  for (guint32 i = 0; i < part->boxes.n; i++)
+    part->boxes.boxes[i].offset = offsets[i];
+  part->top = top;
+  return TRUE;
+}
+
 static void
 dive_part (GememPart *part, gint64 goal, guint from, guint to, const GememStop *stop)
 {
@@ -109,10 +120,8 @@ dive_part (GememPart *part, gint64 goal, guint from, guint to, const GememStop *
       gemem_dive_prepare (dive, &part->boxes, kind);
       const gint64 top = gemem_dive_run (dive, part->top, offsets);
 
-      for (guint32 i = 0; i < part->boxes.n && top < part->top; i++)
-        part->boxes.boxes[i].offset = offsets[i];
-      part->kind = top < part->top ? kind : part->kind;
-      part->top = MIN (part->top, top);
+      if (gemem_part_take (part, top, offsets))
+        part->kind = kind;
       if (gemem_stop_reason (stop) != NULL)
         return;
     }

@@ -46,12 +46,16 @@ GArray *gemem_parts_new (GememBoxes boxes);
 gint64 gemem_parts_bound (const GArray *parts);
 gint64 gemem_parts_top (const GArray *parts);
 
+/* Takes a placement whose top is @top, with the @offsets of @part's boxes, if it is lower than the one that there is; TRUE: it was. */
+gboolean gemem_part_take (GememPart *part, gint64 top, const gint64 *offsets);
+
 /* Places every part by dives of the kinds from @from to below @to, until its top is at most @goal less its base; from 0 on by one
  * at least. */
 void gemem_parts_dive (GArray *parts, gint64 goal, guint from, guint to, const GememStop *stop);
 /* peak.c: places what lives at the peak of each part without a gap and the others between that, in a few orders, until its top is at most
  * @goal less its base; not of parts that have nothing free elsewhere, or very many boxes. */
 void gemem_parts_stack_peak (GArray *parts, gint64 goal, const GememStop *stop);
+
 typedef enum
 {
   GEMEM_SEARCH_GOAL, /* whether the goal can be reached */

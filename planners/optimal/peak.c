@@ -115,7 +115,6 @@ order_boxes (Peak *all, guint turn)
       const GememBox *box = &all->boxes->boxes[i];
       const gboolean lives = box->first <= all->peak && all->peak < box->last;
       Ordered *own = &all->order[lives ? stacked++ : --other];
-
       const char *word = lives ? turns[turn].stack : turns[turn].others;
 
       *own = (Ordered){ .place = i };
@@ -171,11 +170,8 @@ stack_peak (GememPart *part, gint64 goal, const GememStop *stop)
   for (guint turn = 0; turn < G_N_ELEMENTS (turns) && part->top > goal; turn++)
     {
       order_boxes (&all, turn);
-      const gint64 top = place_boxes (&all, part->top);
-      for (gsize i = 0; i < n && top < part->top; i++)
-        part->boxes.boxes[i].offset = offsets[i];
-      part->stage = top < part->top ? GEMEM_STAGE_PEAK : part->stage;
-      part->top = MIN (part->top, top);
+      if (gemem_part_take (part, place_boxes (&all, part->top), offsets))
+        part->stage = GEMEM_STAGE_PEAK;
       if (gemem_stop_reason (stop) != NULL)
         return;
     }
