@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/io/input.h"
 #include "tests/util/snapshot-writer.h"
-#include "tests/util/testutil.h"
 #include "traces/pytorch/state.h"
 #include "traces/trace.h"
 
