@@ -11,7 +11,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/io/child.h"
 #include "base/io/json-text.h"
 #include "base/text.h"

@@ -19,7 +19,6 @@
 #include "base/rng.h"
 #include "planners/optimal/corner.h"
 #include "planners/optimal/parts.h"
-#include "planners/planner.h"
 
 #define FEWEST 8 /* boxes of a window */
 #define MOST 40

@@ -329,8 +329,9 @@ append_cause (GString *out, const GememExplanation *explanation)
     }
 }
 
-char *
-gemem_explanation_sentence (const GememExplanation *explanation)
+/* "Truly too little: ..."; g_free(). */
+static char *
+sentence_of (const GememExplanation *explanation)
 {
   GString *out = g_string_new (NULL);
 
@@ -436,7 +437,7 @@ gemem_explanation_append (GString *out, const GememExplanation *explanation)
 {
   const GememMessage *message = &explanation->message;
   const gboolean several = message->times > 1 && !message->kind->lines;
-  g_autofree char *sentence = gemem_explanation_sentence (explanation);
+  g_autofree char *sentence = sentence_of (explanation);
   g_autofree char *name = g_path_get_basename (explanation->name);
   g_autofree char *head = g_strdup_printf ("%s: %s%s", name, message->kind->title,
                                            several ? ", the first of several" : "");
@@ -503,7 +504,7 @@ void
 gemem_explanation_append_json (GString *out, const GememExplanation *explanation)
 {
   const GememMessage *message = &explanation->message;
-  g_autofree char *sentence = gemem_explanation_sentence (explanation);
+  g_autofree char *sentence = sentence_of (explanation);
   const gboolean fails = explanation->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
 
   g_string_append (out, "{\"schema\": \"gemem-explanation\", \"version\": 1");

@@ -14,7 +14,6 @@
 
 #define DRIVER_API_LATEST
 #include "dry/driver/api.h"
-#include "dry/driver/notes.h"
 #include "dry/libraries/missing.h"
 #include "dry/nvml/nvml.h"
 #include "tests/util/testutil.h"

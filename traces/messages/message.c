@@ -46,12 +46,6 @@ static const struct
 #undef GEMEM_FIGURE
 };
 
-const GememMessageKind *
-gemem_message_kinds (void)
-{
-  return kinds;
-}
-
 const char *
 gemem_figure_member (GememFigureKind figure)
 {

@@ -103,8 +103,6 @@ struct _GememMessage
   GememMessageProcess processes[GEMEM_MESSAGE_PROCESSES];
 };
 
-/* The kinds, the end is one without a name. */
-const GememMessageKind *gemem_message_kinds (void);
 /* The message in @text, NULL: none. */
 const GememMessageKind *gemem_message_find (const char *text, gsize size);
 /* Reads the first message in @input from its beginning.  FALSE with GEMEM_ERROR_INPUT: there is none
