@@ -27,6 +27,12 @@ named (void)
   return (const GememNamed *const *) generators;
 }
 
+const GememGenerator *
+gemem_generator_find (const char *name, GError **error)
+{
+  return (const GememGenerator *) gemem_named_find (named (), "generator", name, error);
+}
+
 GememTraceReader *
 gemem_generator_open (const char *spec, guint64 seed, GError **error)
 {

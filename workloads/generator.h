@@ -23,6 +23,8 @@ typedef struct
 } GememGenerator;
 
 const GememGenerator *const *gemem_generators (void); /* NULL-terminated, from generators.def */
+/* By name; GEMEM_ERROR_USAGE with a suggestion. */
+const GememGenerator *gemem_generator_find (const char *name, GError **error);
 
 /* Opens "NAME[:key=value,...]" with @seed.  Errors: GEMEM_ERROR_USAGE. */
 GememTraceReader *gemem_generator_open (const char *spec, guint64 seed, GError **error);

@@ -1,7 +1,7 @@
 /* areas.c - the memory behind addresses: areas by address, and the bytes of each, allocated
  * at the first access.
  *
- * A area is an allocation, host memory, memory from a pool, or a mapping of a page; several
+ * An area is an allocation, host memory, memory from a pool, or a mapping of a page; several
  * mappings of one page share its bytes.
  */
 #include "config.h"

@@ -18,7 +18,9 @@ for version in 1.4.0 1.8.1 1.10.2; do
 done
 for version in 2.0.1 2.1.2; do explains 4 "$data/torch-$version.txt" too-little "asked_bytes=$((70 * G)) total_bytes=$((80 * G)) allocated_bytes=$((80 * G)) free_bytes=0 idle_bytes=0"; done
 for version in 2.6.0 2.9.1 2.15.0; do
-  explains 4 "$data/torch-$version-plain.txt" too-little "asked_bytes=$((700 * M)) total_bytes=$G allocated_bytes=$((700 * M)) free_bytes=$((324 * M)) idle_bytes=0"
+  for kind in plain expandable; do
+    explains 4 "$data/torch-$version-$kind.txt" too-little "asked_bytes=$((700 * M)) total_bytes=$G allocated_bytes=$((700 * M)) free_bytes=$((324 * M)) idle_bytes=0"
+  done
   explains 3 "$data/torch-$version-processes.txt" held-outside "process_bytes=$((756 * M)) other_processes_bytes=$((200 * M)) outside_bytes=$((256 * M)) beside_bytes=$((56 * M)) elsewhere_bytes=$((200 * M))"
   explains 3 "$data/torch-$version-fraction.txt" limit "asked_bytes=$((300 * M)) free_bytes=$((424 * M)) reserved_bytes=$((600 * M))"
 done
