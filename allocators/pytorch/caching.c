@@ -738,7 +738,9 @@ static const GememForm forms[] = {
   { "pytorch", GEMEM_FORM_STRING, "PYTORCH_CUDA_ALLOC_CONF",
     "expandable_segments|max_split_size_mb|garbage_collection_threshold|roundup_power2_divisions|"
     "large_segment_size_mb|max_non_split_rounding_mb",
-    .reads = gemem_caching_conf_reads },
+    .reads = gemem_caching_conf_reads,
+    /* asked of 2.0.1, 2.1.2, 2.4.1 and 2.5.1 */
+    .older_refuse = "expandable_segments=2.1|max_non_split_rounding_mb=2.6" },
   { NULL },
 };
 
