@@ -8,11 +8,11 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/io/child.h"
 #include "base/io/json-text.h"
+#include "base/io/terminal.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
@@ -384,10 +384,10 @@ wrap_rows (GString *shown, const char *text)
 {
   g_auto (GStrv) rows = g_strsplit (text, "\n", -1);
   g_autofree char *indent = g_strdup_printf (DRY_LABEL, "");
-  struct winsize size;
+  const guint columns = gemem_terminal_columns (STDERR_FILENO);
 
-  if (ioctl (STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-    gemem_text_set_width (size.ws_col);
+  if (columns > 0)
+    gemem_text_set_width (columns);
   for (char **row = rows; *row != NULL && (**row != '\0' || row[1] != NULL); row++)
     gemem_text_wrap (shown, *row, indent);
 }

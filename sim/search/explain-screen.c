@@ -373,9 +373,11 @@ static void
 append_gain (GString *out, const GememPossibleGain *one)
 {
   char size[GEMEM_FORMAT_MAX];
-  g_autofree char *most = g_strdup_printf ("%s (%s)%s", gemem_format_size (size, one->at_most),
-                                           gemem_figure_words (one->gain->bound),
-                                           one->falls_short ? ", not enough for this request" : "");
+  const char *since = one->gain->since;
+  g_autofree char *most = g_strdup_printf (
+      "%s (%s)%s%s%s", gemem_format_size (size, one->at_most),
+      gemem_figure_words (one->gain->bound), since != NULL ? "; from release " : "",
+      since != NULL ? since : "", one->falls_short ? ", not enough for this request" : "");
   const char *what = one->paste != NULL ? one->paste : one->gain->value;
   g_autofree char *line = g_strdup_printf ("  %s%s%s", what, one->paste != NULL ? "   # " : ": ",
                                            most);

@@ -28,7 +28,12 @@
   }
 #define GAIN(bound, with, without, setting, value) \
   { \
-    GEMEM_FIGURE_##bound, GEMEM_FIGURE_##with, GEMEM_FIGURE_##without, setting, value \
+    GEMEM_FIGURE_##bound, GEMEM_FIGURE_##with, GEMEM_FIGURE_##without, setting, value, NULL \
+  }
+#define GAIN_EXPANDABLE(bound, with) \
+  { \
+    GEMEM_FIGURE_##bound, GEMEM_FIGURE_##with, GEMEM_FIGURE_NONE, "expandable_segments", "yes", \
+        "2.1" \
   }
 
 static const GememMessageKind kinds[] = {

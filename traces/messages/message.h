@@ -53,6 +53,8 @@ typedef struct
   GememFigureKind with, without; /* known, and not known; NONE: does not matter */
   const char *setting;           /* of the allocator; NULL: `value` says what to do */
   const char *value;
+  const char
+      *since; /* "2.1": the release that the setting needs, where the text has that of none; NULL */
 } GememGain;
 
 typedef struct _GememMessage GememMessage;
