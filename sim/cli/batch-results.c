@@ -166,7 +166,8 @@ gemem_batch_collect (GememBatchResults *batch, const GememJob *job, GememResult 
         status = 3;
       else if (result->failure != NULL)
         status = 1;
-      else if (gemem_outputs.fail_on_oom && result->ooms > 0)
+      else if (gemem_outputs.fail_on_oom && result->ooms > 0
+               && !gemem_choices_is_elsewhere (result->label))
         status = 4;
     }
   if (batch->status == 0)
@@ -174,10 +175,10 @@ gemem_batch_collect (GememBatchResults *batch, const GememJob *job, GememResult 
 }
 
 void
-gemem_batch_leave_out (GememBatchResults *batch)
+gemem_batch_leave_out (GememBatchResults *batch, const GememJob *job)
 {
   batch->ended++;
-  batch->no_choices++;
+  batch->no_choices += !gemem_choices_is_elsewhere (job->allocator->label);
 }
 
 /* Removes the rows of traces of which no run began: their messages were printed.  After an
@@ -246,8 +247,9 @@ gemem_batch_results_end (GememBatchResults *batch)
   gemem_results_name_devices ((GememResult *const *) batch->rows->pdata, batch->rows->len);
   gemem_results_find_now ((GememResult *const *) batch->rows->pdata, batch->rows->len);
   gemem_results_find_least ((GememResult *const *) batch->rows->pdata, batch->rows->len);
-  if (batch->choices && batch->ended == batch->runs)
-    batch->no_choices += gemem_choices_keep (batch->rows, batch->results);
+  if (batch->choices)
+    batch->no_choices += gemem_choices_keep (batch->rows, batch->results,
+                                             batch->ended == batch->runs);
   leave_lone_rows_out (batch);
   blame_refused (batch);
 }

@@ -286,8 +286,10 @@ append_choices (GPtrArray *specs, GememSourceFile *first)
                                   &reader->info, gemem_source_is_host (first, &reader->info),
                                   no_trace_settings)
                                              : NULL;
+  const gboolean simulated = device_spec == NULL || !g_str_has_prefix (device_spec, "cuda");
   const gboolean known = recorder != NULL && !no_trace_settings
-                         && gemem_choices_append (specs, recorder, &reader->info);
+                         && gemem_choices_append (specs, recorder, &reader->info,
+                                                  simulated && gemem_outputs.page == NULL);
 
   if (reader != NULL)
     gemem_trace_close (reader);
@@ -723,7 +725,7 @@ run_batch (char **paths, const char *default_allocator, GememJobSetup setup, gbo
   g_autofree gboolean *left_out = g_new0 (gboolean, list->len);
   for (guint i = 0; i < list->len; i++)
     if ((left_out[i] = results[i] == NULL && errors[i] == NULL))
-      gemem_batch_leave_out (batch);
+      gemem_batch_leave_out (batch, &g_array_index (list, GememJob, i));
     else
       gemem_batch_collect (batch, &g_array_index (list, GememJob, i), results[i], errors[i]);
   gemem_batch_results_end (batch);

@@ -60,8 +60,27 @@ append_defaults (GPtrArray *specs, const GememAllocatorClass *klass, const Gemem
     append (specs, klass, own, info, TRUE);
 }
 
+#define ELSEWHERE "segments at other addresses" /* the label of that row */
+
+/* Appends @recorder with segments where the driver puts them. */
+static void
+append_elsewhere (GPtrArray *specs, const char *recorder)
+{
+  GememAllocatorSpec *spec;
+
+  if (!gemem_allocator_spec_parse (recorder, specs, NULL))
+    return;
+  spec = specs->pdata[specs->len - 1];
+  if (spec->device == NULL)
+    spec->device = gemem_settings_new ();
+  gemem_settings_add (spec->device, "address", "cuda");
+  g_free (spec->label);
+  spec->label = g_strdup (ELSEWHERE);
+}
+
 gboolean
-gemem_choices_append (GPtrArray *specs, const char *recorder, const GememTraceInfo *info)
+gemem_choices_append (GPtrArray *specs, const char *recorder, const GememTraceInfo *info,
+                      gboolean elsewhere)
 {
   const guint before = specs->len;
   const GememAllocatorClass *klass;
@@ -76,6 +95,8 @@ gemem_choices_append (GPtrArray *specs, const char *recorder, const GememTraceIn
       g_ptr_array_set_size (specs, (gint) before);
       return FALSE;
     }
+  if (elsewhere && (info->flags & GEMEM_TRACE_HAS_ADDRESSES) != 0)
+    append_elsewhere (specs, recorder);
   append_defaults (specs, klass, form, info);
   g_autoptr (GPtrArray) singles = gemem_candidates_single (klass, form->system, info->settings);
   for (guint i = 0; i < singles->len; i++)
@@ -99,24 +120,51 @@ helps (const GememResult *result, const GememResult *now)
   return result->peak_reserved < now->peak_reserved;
 }
 
+gboolean
+gemem_choices_is_elsewhere (const char *label)
+{
+  return g_strcmp0 (label, ELSEWHERE) == 0;
+}
+
+/* Whether @result would help with @now replayed where it was recorded, but not where all others are. */
+static gboolean
+owes_it_to_addresses (const GememResult *result, const GememResult *now,
+                      const GememResult *elsewhere)
+{
+  return elsewhere != NULL && !elsewhere->not_run && elsewhere->ooms == now->ooms
+         && g_strcmp0 (gemem_settings_value (now->device_settings, "address"), "recorded") == 0
+         && !helps (result, elsewhere);
+}
+
 guint
-gemem_choices_keep (GPtrArray *rows, GPtrArray *results)
+gemem_choices_keep (GPtrArray *rows, GPtrArray *results, gboolean complete)
 {
   guint n = 0;
 
-  for (guint i = rows->len; i-- > 0;)
+  for (guint i = rows->len; complete && i-- > 0;)
     {
-      const GememResult *result = rows->pdata[i], *now = result;
+      const GememResult *result = rows->pdata[i], *now = result, *elsewhere = NULL;
 
-      for (guint j = 0; j < i && now == result; j++)
-        if (gemem_report_same_group (rows->pdata[j], result)
-            && ((const GememResult *) rows->pdata[j])->capacity == result->capacity)
-          now = rows->pdata[j];
-      if (now == result || helps (result, now))
+      for (guint j = 0; j < i && !gemem_choices_is_elsewhere (result->label); j++)
+        {
+          const GememResult *other = rows->pdata[j];
+
+          if (!gemem_report_same_group (other, result) || other->capacity != result->capacity)
+            continue;
+          now = now == result ? other : now;
+          elsewhere = gemem_choices_is_elsewhere (other->label) ? other : elsewhere;
+        }
+      if (now == result || (helps (result, now) && !owes_it_to_addresses (result, now, elsewhere)))
         continue;
       g_ptr_array_remove (results, rows->pdata[i]);
       g_ptr_array_remove_index (rows, i);
       n++;
     }
+  for (guint i = rows->len; i-- > 0;)
+    if (gemem_choices_is_elsewhere (((const GememResult *) rows->pdata[i])->label))
+      {
+        g_ptr_array_remove (results, rows->pdata[i]);
+        g_ptr_array_remove_index (rows, i);
+      }
   return n;
 }

@@ -13,11 +13,16 @@
 #include "traces/trace.h"
 
 /* Appends to @specs the allocator @recorder with the settings that made the recording, then each setting
- * that its system's users can write (sim/search/candidates.h).  FALSE: its settings cannot be written,
- * so that there is nothing to choose. */
-gboolean gemem_choices_append (GPtrArray *specs, const char *recorder, const GememTraceInfo *info);
+ * that its system's users can write (sim/search/candidates.h).  @elsewhere: and behind the first the same with
+ * segments where the driver puts them, as all others are replayed, if @info has the recorded ones.  FALSE: its
+ * settings cannot be written, so that there is nothing to choose. */
+gboolean gemem_choices_append (GPtrArray *specs, const char *recorder, const GememTraceInfo *info,
+                               gboolean elsewhere);
+
+/* Whether @label is that of the row of segments elsewhere. */
+gboolean gemem_choices_is_elsewhere (const char *label);
 
 /* Removes from @rows, and from @results, which holds a part of them, what is no choice: the runs but the
- * first of each trace and device that need as much as that one, and serve no more.  Returns how many.
- * O(n^2). */
-guint gemem_choices_keep (GPtrArray *rows, GPtrArray *results);
+ * first of each trace and device that need as much as that one, there or elsewhere, and serve no more; and
+ * those elsewhere.  Not @complete: only these, as others were interrupted.  Returns how many settings.  O(n^2). */
+guint gemem_choices_keep (GPtrArray *rows, GPtrArray *results, gboolean complete);

@@ -305,6 +305,8 @@ printf '%s\n' 'a 1 8388608' 'a 2 8388608' 'a 3 8388608' 'a 4 8388608' 'f 2' 'f 4
 run 0 gemem-sim replay -q equal.ops -a pytorch-caching:version=2.11 -d sim:address=bump --record equal.gmt
 run 3 gemem-sim equal.gmt; says out 'It needs 58\.00 MiB'; lacks out export; tr -s '\n ' '  ' <"$out" >flat
 check 'and why' grep -q 'none needs less than its own 40.00 MiB with segments at other addresses' flat
+run 0 gemem-sim compare equal.gmt; says out '^pytorch-caching \(now\) +58\.00 MiB'; says out '^27 other settings were tried, which need no less'; lacks out 'max_split|at other addresses'
+run 0 gemem-sim compare equal.gmt -f json; check 'nor in JSON' jq -e '.results | length == 1' "$out"
 run 0 gemem-sim replay equal.ops -a pytorch-caching:version=2.11 -d sim:address=cuda; says out '40\.00 MiB'
 run 0 gemem-sim replay equal.ops -a pytorch-caching:version=2.11,max_split_size_mb=32 -d sim:address=bump; says out '58\.00 MiB'
 
