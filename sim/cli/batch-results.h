@@ -44,7 +44,7 @@ void gemem_batch_results_free (GememBatchResults *batch);
  * causes it for every allocator.  Takes both; one of them is NULL. */
 void gemem_batch_collect (GememBatchResults *batch, const GememJob *job, GememResult *result,
                           GError *error);
-/* Counts a run that was left out, as it is no choice. */
+/* Counts the run of @job, which was left out, as it is no choice. */
 void gemem_batch_leave_out (GememBatchResults *batch, const GememJob *job);
 /* Gives @result of @job, and those of its programs, the names that the user gave, with @hashes also
  * those of the traces. */
