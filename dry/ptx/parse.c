@@ -378,7 +378,19 @@ initialise (GByteArray *variables, gsize at, PtxType type, const char *text)
   return TRUE;
 }
 
-/* A variable: ".shared .align 4 .b8 name[512]", ".param .b64 param0", ".reg .b32 name<3>". */
+/* ".reg .b32 name", ".reg.b16 a, b", ".reg .b32 %r<9>": those with "%" are known by that. */
+static void
+declare_registers (Parser *parser, const char *text)
+{
+  g_auto (GStrv) words = g_strsplit_set (text, " \t\n,", -1);
+
+  for (guint i = 0; words[i] != NULL; i++)
+    if (words[i][0] != '\0' && words[i][0] != '.' && words[i][0] != '%'
+        && strchr (words[i], '<') == NULL)
+      register_of (parser, words[i]);
+}
+
+/* A variable: ".shared .align 4 .b8 name[512]", ".param .b64 param0". */
 static gboolean
 declare (Parser *parser, char *text)
 {
@@ -387,7 +399,7 @@ declare (Parser *parser, char *text)
   gsize alignment = 0, size, at;
   PtxType type = { 0, 0 };
   char *value = strchr (text, '='), *name = NULL, *rest, *token;
-  gboolean is_register = FALSE, external = FALSE, vector4 = FALSE, vector2 = FALSE;
+  gboolean external = FALSE, vector4 = FALSE, vector2 = FALSE;
   Place *place;
 
   if (value != NULL)
@@ -401,7 +413,6 @@ declare (Parser *parser, char *text)
       }
     else if (token[0] == '.')
       {
-        is_register |= strcmp (token, ".reg") == 0;
         external |= strcmp (token, ".extern") == 0;
         vector2 |= strcmp (token, ".v2") == 0;
         vector4 |= strcmp (token, ".v4") == 0;
@@ -412,12 +423,6 @@ declare (Parser *parser, char *text)
       name = token;
   if (name == NULL)
     return FALSE;
-  if (is_register)
-    {
-      if (name[0] != '%' && strchr (name, '<') == NULL)
-        register_of (parser, name);
-      return TRUE; /* others are known by their "%" */
-    }
   if (type.bytes == 0)
     return FALSE;
   size = type.bytes * (vector4 ? 4u : vector2 ? 2u : 1u);
@@ -544,10 +549,10 @@ parse_call (Parser *parser, PtxInstruction *one, const char *text)
               g_array_append_val (one->arguments, place);
             }
         }
-      else if (one->callee == NULL)
-        one->callee = g_hash_table_lookup (parser->ptx->functions, part);
+      else if (one->called == NULL)
+        one->called = g_strdup (part);
     }
-  return one->callee != NULL && one->arguments->len == one->callee->parameters->len / 2;
+  return one->called != NULL;
 }
 
 static void
@@ -602,7 +607,10 @@ parse_instruction (Parser *parser, char *text)
       one.n_operands = (guint8) MIN (n, G_N_ELEMENTS (one.operands));
     }
   if (!ok && one.arguments != NULL)
-    g_array_unref (one.arguments);
+    {
+      g_array_unref (one.arguments);
+      g_free (one.called);
+    }
   if (ok)
     g_array_append_val (parser->function->code, one);
   return ok;
@@ -620,6 +628,7 @@ function_free (gpointer data)
       PtxInstruction *one = &g_array_index (function->code, PtxInstruction, i);
       g_clear_pointer (&one->targets, g_array_unref);
       g_clear_pointer (&one->arguments, g_array_unref);
+      g_free (one->called);
     }
   g_array_unref (function->code);
   g_array_unref (function->parameters);
@@ -744,7 +753,10 @@ read_statement (Parser *parser, char *text)
       if (g_str_has_prefix (text, ".pragma") || strstr (text, ".func") != NULL
           || strstr (text, ".entry") != NULL)
         return; /* a declaration without a body */
-      ok = declare (parser, text);
+      if (g_str_has_prefix (text, ".reg") && parser->function != NULL)
+        declare_registers (parser, text);
+      else
+        ok = declare (parser, text);
     }
   else if (parser->function != NULL)
     ok = parse_instruction (parser, text);
@@ -844,6 +856,29 @@ read_text (Parser *parser, const char *text)
     }
 }
 
+/* A function may be called before its code comes. */
+static void
+find_callees (GememPtx *ptx)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, ptx->functions);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      GememPtxFunction *function = value;
+      for (guint i = 0; i < function->code->len; i++)
+        {
+          PtxInstruction *one = &g_array_index (function->code, PtxInstruction, i);
+          if (one->called == NULL)
+            continue;
+          one->callee = g_hash_table_lookup (ptx->functions, one->called);
+          function->lost |= one->callee == NULL
+                            || one->arguments->len != one->callee->parameters->len / 2;
+        }
+    }
+}
+
 static void
 mark_callers (GememPtx *ptx)
 {
@@ -887,6 +922,7 @@ gemem_ptx_parse (const char *text)
   read_text (&parser, code);
   if (parser.function != NULL)
     parser.function->lost = TRUE;
+  find_callees (ptx);
   mark_callers (ptx);
   g_hash_table_unref (parser.registers);
   g_hash_table_unref (parser.labels);

@@ -99,6 +99,7 @@ typedef struct
   GArray *targets; /* gint32, of brx.idx */
   GArray
       *arguments; /* of a call: gint32 places in the parameters of this function: results first */
+  char *called;
   GememPtxFunction *callee;
 } PtxInstruction;
 

@@ -436,8 +436,9 @@ compare (Run *run, Thread *thread, const PtxInstruction *one)
   if (is_set)
     set (thread, one->operands[0].reg,
          !yes                    ? 0
-         : one->type.kind == 'f' ? 0x3f800000
-                                 : G_MAXUINT32,
+         : one->type.kind != 'f' ? G_MAXUINT32
+         : one->type.bytes == 2  ? 0x3c00
+                                 : 0x3f800000,
          state);
   else
     {

@@ -67,8 +67,8 @@ of_f16 (double value)
 
   if (isnan (value))
     return 0x7fff;
-  if (size >= 65520)
-    return sign | 0x7c00;
+  if (size == 0 || size >= 65520)
+    return size == 0 ? sign : sign | 0x7c00;
   frexp (size, &exponent);
   exponent = MAX (exponent - 1, -14);
   const double units = nearbyint (ldexp (size, 10 - exponent)); /* of the last place */
