@@ -2,7 +2,7 @@
 
     watch (cupy)                       once CuPy has been imported
     block_begins, block_ends           for the memory hook (pools.py)
-    replay (address, size)             the bytes that the GPU would hold there, and whether they are assumed; None: that is not known
+    replay (address, size, little)     the bytes that the GPU would hold there, and whether they are assumed; None: that is not known.  LITTLE: it is worth little time
 
 CuPy's own kernels, and those of the program that NVRTC compiles, are kept with their parameters and run on the host when that is needed (dry/replay).  What CuPy has
 compiled into it is kept here as functions, which NumPy does again: sorts (Thrust), reductions, scans and histograms (CUB).  cuRAND's numbers are drawn, and what
@@ -68,7 +68,7 @@ class Replay(object):
         self.numpy, self.callback = numpy, kind(self.again)
         self.block_begins, self.block_ends, self.read = library.gemem_dry_block_begins, library.gemem_dry_block_ends, library.gemem_dry_replay
         self.block_begins.argtypes, self.block_ends.argtypes = (ctypes.c_uint64,) * 2, (ctypes.c_uint64,)
-        self.read.argtypes = (ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p)
+        self.read.argtypes = (ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int)
         self.draws = numpy.random.default_rng(2 if os.environ.get("GEMEM_DRY_DRAW") == "2" else 1)
         library.gemem_dry_on_function(self.callback)
         library.gemem_dry_replay_begin()
@@ -77,15 +77,15 @@ class Replay(object):
         _watch_cub(self, cupy)
         _watch_random(self)
 
-    def replay(self, address, size):
+    def replay(self, address, size, little=False):
         """The bytes that the GPU would hold at ADDRESS, and whether they are assumed; None: that is not known."""
         if self.library is None:
             return None
         data = ctypes.create_string_buffer(size)
-        state = self.read(address, size, data)
+        state = self.read(address, size, data, little)
         return None if state == _UNKNOWN else (data.raw, state == _ASSUMED)
 
-    def tell(self, does, ranges, written):
+    def tell(self, does, ranges, written, drawn=False):
         """A function that DOES (arrays) again on RANGES ran, which wrote the first WRITTEN of them."""
         ranges = [one for one in ranges if one.size]
         if not ranges:
@@ -94,7 +94,7 @@ class Replay(object):
         self.functions[self.last] = does, ranges, written
         numbers = ctypes.c_uint64 * len(ranges)
         self.library.gemem_dry_function(
-            ctypes.c_uint64(self.last), len(ranges), written, numbers(*[one.address for one in ranges]), numbers(*[one.size for one in ranges])
+            ctypes.c_uint64(self.last), len(ranges), written, numbers(*[one.address for one in ranges]), numbers(*[one.size for one in ranges]), drawn
         )
 
     def again(self, number, data, states):
@@ -278,7 +278,7 @@ def _watch_random(replay):
                 to[0][...] = draw(replay.numpy.random.default_rng(seed), n, *arguments)
                 return _ASSUMED
 
-            replay.tell(does, [_Range(address, replay.numpy.dtype(dtype), (n,))], 1)
+            replay.tell(does, [_Range(address, replay.numpy.dtype(dtype), (n,))], 1, True)
 
         replay.wrap(curand, name, drawn)
 

@@ -383,11 +383,11 @@ class Values(object):
         stack = self.stack()
         text = "\n".join(stack)
         follows = self.known.take(size) if self.known else None
-        again = self.replay.replay(source, size) if self.replay and known == 0 and follows is None else None
+        kind, each = self.kinds.kind(text, source, size) if known == 0 and follows is None else ("value", size)
+        again = self.replay.replay(source, size, kind != "number") if self.replay and known == 0 and follows is None else None
         if again is not None and not again[1]:
             ctypes.memmove(address, again[0], size)
             known = _COMPUTED
-        kind, each = self.kinds.kind(text, source, size) if known == 0 and follows is None else ("value", size)
         if follows is not None and follows.bytes is not None:
             each = follows.memory.element_size()
         if size > _VALUE and known == 0 and follows is None and kind not in ("number", "truth"):

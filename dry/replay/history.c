@@ -596,7 +596,7 @@ gemem_replay_launch (GememReplaySource *source, const char *name, const guint gr
 
 void
 gemem_dry_function (guint64 id, guint n, guint n_written, const guint64 *addresses,
-                    const guint64 *sizes)
+                    const guint64 *sizes, int drawn)
 {
   gboolean known = TRUE;
 
@@ -610,6 +610,7 @@ gemem_dry_function (guint64 id, guint n, guint n_written, const guint64 *address
         event->touches[i] = (ReplayTouch){ replay_block_at (addresses[i], sizes[i]),
                                            i < n_written };
       event->id = id;
+      event->drawn = drawn != 0;
       event->addresses = g_memdup2 (addresses, n * sizeof *addresses);
       keep (event);
     }

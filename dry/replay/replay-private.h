@@ -48,7 +48,8 @@ typedef struct
   char *name;
   guint grid[3], block[3];
   gsize shared;
-  guint64 id; /* of FUNCTION */
+  guint64 id;     /* of FUNCTION */
+  gboolean drawn; /* a FUNCTION that draws numbers */
   guint64 *addresses;
 } ReplayEvent;
 

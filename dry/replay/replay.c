@@ -1,6 +1,6 @@
 /* replay.c - does again, on the host, what led to the bytes that the program reads (replay.h).
  *
- * Invariants: blocks of at most BYTES_MAX bytes together, INSTRUCTIONS_MAX instructions for a read and ALL_MAX for the process; beyond it
+ * Invariants: blocks of at most BYTES_MAX bytes together, INSTRUCTIONS_MAX instructions for a read (LITTLE_MAX for one of little worth) and ALL_MAX for the process; beyond it
  * what is read is unknown. Two blocks that had the same address one after the other are two pieces of memory.
  */
 #include "config.h"
@@ -10,8 +10,9 @@
 #include "dry/replay/replay-private.h"
 
 #define BYTES_MAX ((guint64) 40 << 20)
-#define INSTRUCTIONS_MAX ((guint64) 1 << 27)
-#define ALL_MAX ((guint64) 1 << 30)
+#define INSTRUCTIONS_MAX ((guint64) 1 << 26)
+#define LITTLE_MAX ((guint64) 1 << 22) /* for what is not worth much */
+#define ALL_MAX ((guint64) 1 << 28)
 
 static guint64 left = ALL_MAX;
 
@@ -224,16 +225,26 @@ keep_found (GPtrArray *blocks)
     }
 }
 
+/* Whether a function drew numbers that led here. */
+static gboolean
+has_drawn (const GPtrArray *events)
+{
+  for (guint i = 0; i < events->len; i++)
+    if (((const ReplayEvent *) events->pdata[i])->drawn)
+      return TRUE;
+  return FALSE;
+}
+
 static int
-read_block (ReplayBlock *block, guint64 from, gsize size, gpointer to)
+read_block (ReplayBlock *block, guint64 from, gsize size, gpointer to, gboolean little)
 {
   g_autoptr (GPtrArray) blocks = NULL;
   g_autoptr (GPtrArray) events = replay_collect (block, &blocks);
-  guint64 budget = MIN (INSTRUCTIONS_MAX, left);
+  guint64 budget = MIN (little ? LITTLE_MAX : INSTRUCTIONS_MAX, left);
   const guint64 before = budget;
   int state = GEMEM_PTX_UNKNOWN;
 
-  if (give_memory (blocks))
+  if (!(little && has_drawn (events)) && give_memory (blocks))
     {
       for (guint i = 0; i < events->len; i++)
         {
@@ -253,14 +264,14 @@ read_block (ReplayBlock *block, guint64 from, gsize size, gpointer to)
 }
 
 int
-gemem_dry_replay (guint64 from, gsize size, gpointer to)
+gemem_dry_replay (guint64 from, gsize size, gpointer to, int little)
 {
   int state = GEMEM_PTX_UNKNOWN;
 
   replay_lock ();
   ReplayBlock *block = replay_block_at (from, size);
   if (block != NULL && size > 0 && !block->escaped && block->writers->len > 0)
-    state = read_block (block, from, size, to);
+    state = read_block (block, from, size, to, little != 0);
   replay_unlock ();
   return state;
 }

@@ -33,6 +33,8 @@ typedef char *(*GememReplayCompiler) (const char *source, guint n_options,
                                       const char *const *options, guint n_expressions,
                                       const char *const *expressions, char **names);
 void gemem_replay_set_compiler (GememReplayCompiler compile);
+/* Whether this thread runs the compiler, which asks whether there is a driver and needs none; the driver's lock may be held then. */
+gboolean gemem_replay_compiles (void);
 
 /* ---- what is done to memory (history.c); for the driver and the libraries */
 
@@ -64,15 +66,16 @@ __attribute__ ((visibility ("default"))) int gemem_dry_in_function (int change);
  * Returns whether what it wrote is known; the lock is held, so it must not call the driver. */
 typedef int (*GememDryFunctionFunc) (guint64 id, guint8 **bytes, guint8 **states);
 __attribute__ ((visibility ("default"))) void gemem_dry_on_function (GememDryFunctionFunc func);
-/* A function that is @id reads and writes @n ranges, of which the first @n_written are written. */
+/* A function that is @id reads and writes @n ranges, of which the first @n_written are written; @drawn: numbers that are drawn. */
 __attribute__ ((visibility ("default"))) void gemem_dry_function (guint64 id, guint n,
                                                                   guint n_written,
                                                                   const guint64 *addresses,
-                                                                  const guint64 *sizes);
+                                                                  const guint64 *sizes, int drawn);
 
 /* gemem_replay_lost() */
 __attribute__ ((visibility ("default"))) void gemem_dry_lost (guint64 address, guint64 size);
 
-/* What the @size bytes at @from are, written to @to: a GememPtxState; nothing is written where they are unknown. */
+/* What the @size bytes at @from are, written to @to: a GememPtxState; nothing is written where they are unknown. @little: real numbers
+ * or truth values, which are not worth much, and nothing where they are assumed. */
 __attribute__ ((visibility ("default"))) int gemem_dry_replay (guint64 from, gsize size,
-                                                               gpointer to);
+                                                               gpointer to, int little);

@@ -113,12 +113,23 @@ without_complex (const char *text)
   return g_strdup_printf ("%.*s%s", (int) (at - text), text, at + strlen (header));
 }
 
+static __thread gboolean compiles;
+
+gboolean
+gemem_replay_compiles (void)
+{
+  return compiles;
+}
+
 static char *
 compile_text (GememReplaySource *source, const char *text)
 {
-  return compiler (text, g_strv_length (source->options), (const char *const *) source->options,
-                   g_strv_length (source->expressions), (const char *const *) source->expressions,
-                   source->named);
+  compiles = TRUE;
+  char *ptx = compiler (text, g_strv_length (source->options),
+                        (const char *const *) source->options, g_strv_length (source->expressions),
+                        (const char *const *) source->expressions, source->named);
+  compiles = FALSE;
+  return ptx;
 }
 
 static void
