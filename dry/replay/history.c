@@ -172,11 +172,9 @@ typedef struct
 } Collection;
 
 static gboolean
-is_whole (const ReplayEvent *event, const ReplayBlock *block)
+is_whole (const ReplayEvent *event)
 {
-  return event->kind == EVENT_FOUND
-         || (event->kind == EVENT_LOST && event->size >= block->size
-             && event->address == block->address);
+  return event->kind == EVENT_FOUND || event->whole;
 }
 
 static void
@@ -210,7 +208,7 @@ follow (Collection *all, const ReplayBlock *block)
           for (guint k = 0; k < event->n_touches; k++)
             need (all, event->touches[k].block, event->kind == EVENT_LOST ? 0 : event->sequence);
         }
-      if (is_whole (event, block))
+      if (is_whole (event))
         return;
     }
 }
@@ -343,6 +341,7 @@ add (ReplayEvent *event)
         history.kept -= event->size;
       event->kind = EVENT_LOST;
       event->size = 0;
+      event->whole = TRUE;
     }
   if (event->kind == EVENT_LOST || event->kind == EVENT_FOUND)
     event->depth = 0;
@@ -353,7 +352,7 @@ add (ReplayEvent *event)
         ReplayBlock *block = event->touches[i].block;
         if (block->writers->len == 0 || block->writers->pdata[block->writers->len - 1] != event)
           g_ptr_array_add (block->writers, event);
-        block->depth = MAX (event->depth, event->kind == EVENT_FOUND ? 0 : block->depth);
+        block->depth = is_whole (event) ? 0 : MAX (event->depth, block->depth);
       }
   g_ptr_array_add (history.events, event);
 }
@@ -377,6 +376,7 @@ lose_block (ReplayBlock *block, guint64 address, guint64 size)
   event->touches[0] = (ReplayTouch){ block, TRUE };
   event->address = address;
   event->size = size;
+  event->whole = address == block->address && size >= block->size;
   keep (event);
 }
 

@@ -39,6 +39,7 @@ typedef struct
   guint n_touches;
   ReplayTouch *touches;  /* of a function: one for each range; of CARRY: to, from */
   guint64 address, size; /* what is written; of FUNCTION and LAUNCH see below */
+  gboolean whole;        /* a LOST of all that the blocks hold */
   guint64 from;          /* of CARRY */
   guint8
       *bytes; /* of HOST and FOUND, the second with as many states behind; parameters of LAUNCH */

@@ -7,6 +7,8 @@
  */
 #include "config.h"
 
+#include "dry/driver/foreign.h"
+#include "dry/replay/replay.h"
 #include "dry/runtime/runtime.h"
 
 /* ---- rows */
@@ -27,6 +29,18 @@ gemem_runtime_copy (void *to, const void *from, size_t size, int kind, CUstream 
     return (int) (stream == CU_STREAM_PER_THREAD ? cuMemcpy_ptds (target, source, size)
                                                  : cuMemcpy (target, source, size));
   return (int) cuMemcpyAsync (target, source, size, stream);
+}
+
+/* What a library of NVIDIA's copies from the host it worked out from what it read of the device, as zero. */
+static int
+copy_for (void *to, const void *from, size_t size, int kind, CUstream stream, gboolean wait,
+          gconstpointer caller)
+{
+  const int result = gemem_runtime_copy (to, from, size, kind, stream, wait);
+
+  if (size > 0 && gemem_replay_is_on () && gemem_dry_maker (caller) == GEMEM_DRY_MATHEMATICS)
+    gemem_replay_lost ((guintptr) to, size);
+  return result;
 }
 
 /* A block of rows in memory: @slice bytes from one layer to the next. */
@@ -130,7 +144,7 @@ fill_rows (Rows to, int value, RuntimeExtent extent, CUstream stream, gboolean w
 
 BOTH (cudaMemcpy, (void *to, const void *from, size_t size, int kind),
       (void *to, const void *from, size_t size, int kind, CUstream stream),
-      gemem_runtime_copy (to, from, size, kind, stream, wait))
+      copy_for (to, from, size, kind, stream, wait, __builtin_return_address (0)))
 BOTH (cudaMemset, (void *memory, int value, size_t size),
       (void *memory, int value, size_t size, CUstream stream),
       fill (memory, value, size, stream, wait))
