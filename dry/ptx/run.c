@@ -1110,7 +1110,8 @@ prepare (Run *run)
   run->variables.size = variables->len;
   run->variables.bytes = g_malloc0 (variables->len + 1u);
   run->variables.states = g_malloc0 (variables->len + 1u);
-  memcpy (run->variables.bytes, variables->data, variables->len);
+  if (variables->len > 0)
+    memcpy (run->variables.bytes, variables->data, variables->len);
   run->threads = g_new0 (Thread, run->n_threads);
   for (guint i = 0; i < run->n_threads; i++)
     {

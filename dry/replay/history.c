@@ -13,6 +13,7 @@
 #define DEPTH_MAX 8192                /* events that stand on each other */
 #define KEPT_MAX ((guint64) 48 << 20) /* bytes of copies and results */
 #define COPY_MAX ((guint64) 1 << 20)
+#define FOUND_MAX ((guint64) 4 << 20)
 #define TABLE_MAX 65536
 
 typedef struct
@@ -141,7 +142,7 @@ gemem_dry_block_begins (guint64 address, guint64 size)
     {
       while ((i = find (address)) < history.live->len
              && ((ReplayBlock *) history.live->pdata[i])->address < address + size)
-        end_block (i); /* given back unseen */
+        end_block (i); /* freed unseen */
       ReplayBlock *block = g_new0 (ReplayBlock, 1);
       block->address = address;
       block->size = size;
@@ -625,7 +626,7 @@ gemem_dry_function (guint64 id, guint n, guint n_written, const guint64 *address
 void
 replay_found (ReplayBlock *block, const GememPtxMemory *memory)
 {
-  if (block->size > COPY_MAX || history.kept + 2 * block->size > KEPT_MAX / 2)
+  if (block->size > FOUND_MAX || history.kept + 2 * block->size > KEPT_MAX / 2)
     return;
   ReplayEvent *event = new_event (EVENT_FOUND, 1);
   event->touches[0] = (ReplayTouch){ block, TRUE };

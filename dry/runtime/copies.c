@@ -7,6 +7,8 @@
  */
 #include "config.h"
 
+#include <execinfo.h>
+
 #include "dry/driver/foreign.h"
 #include "dry/replay/replay.h"
 #include "dry/runtime/runtime.h"
@@ -31,14 +33,26 @@ gemem_runtime_copy (void *to, const void *from, size_t size, int kind, CUstream 
   return (int) cuMemcpyAsync (target, source, size, stream);
 }
 
-/* What a library of NVIDIA's copies from the host it worked out from what it read of the device, as zero. */
+/* Whether the call came from a library of NVIDIA's; the recorder may stand between. */
+static gboolean
+is_of_library (void)
+{
+  gpointer frames[7];
+  const int n = backtrace (frames, G_N_ELEMENTS (frames));
+
+  for (int i = 1; i < n; i++)
+    if (gemem_dry_maker (frames[i]) == GEMEM_DRY_MATHEMATICS)
+      return TRUE;
+  return FALSE;
+}
+
+/* What such a library copies from the host it worked out from what it read of the device, as zero. */
 static int
-copy_for (void *to, const void *from, size_t size, int kind, CUstream stream, gboolean wait,
-          gconstpointer caller)
+copy_for (void *to, const void *from, size_t size, int kind, CUstream stream, gboolean wait)
 {
   const int result = gemem_runtime_copy (to, from, size, kind, stream, wait);
 
-  if (size > 0 && gemem_replay_is_on () && gemem_dry_maker (caller) == GEMEM_DRY_MATHEMATICS)
+  if (size > 0 && gemem_replay_is_on () && is_of_library ())
     gemem_replay_lost ((guintptr) to, size);
   return result;
 }
@@ -144,7 +158,7 @@ fill_rows (Rows to, int value, RuntimeExtent extent, CUstream stream, gboolean w
 
 BOTH (cudaMemcpy, (void *to, const void *from, size_t size, int kind),
       (void *to, const void *from, size_t size, int kind, CUstream stream),
-      copy_for (to, from, size, kind, stream, wait, __builtin_return_address (0)))
+      copy_for (to, from, size, kind, stream, wait))
 BOTH (cudaMemset, (void *memory, int value, size_t size),
       (void *memory, int value, size_t size, CUstream stream),
       fill (memory, value, size, stream, wait))
