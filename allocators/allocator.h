@@ -153,6 +153,8 @@ typedef struct
   const char *instead;
   /* STRING: whether the release in @params reads @key there; NULL: every release reads all */
   gboolean (*reads) (gconstpointer params, const char *key);
+  /* '|' separated KEY=RELEASE: keys that every release known here has, and older ones refuse; NULL: none */
+  const char *older_refuse;
 } GememForm;
 
 struct _GememAllocatorClass

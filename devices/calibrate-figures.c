@@ -6,13 +6,6 @@
 #include "base/units.h"
 #include "devices/calibrate-private.h"
 
-static int
-compare_double (gconstpointer a, gconstpointer b)
-{
-  const double x = *(const double *) a, y = *(const double *) b;
-  return x < y ? -1 : x > y;
-}
-
 guint64
 gemem_calibrate_quantile (GArray *samples, guint permille)
 {
@@ -23,7 +16,7 @@ gemem_calibrate_quantile (GArray *samples, guint permille)
 static double
 median_of (GArray *values)
 {
-  g_array_sort (values, compare_double);
+  g_array_sort (values, gemem_compare_double);
   return g_array_index (values, double, values->len / 2);
 }
 

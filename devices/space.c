@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include "base/units.h"
 #include "devices/space.h"
 
 static void

@@ -13,7 +13,6 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "graphs/json.h"
 #include "graphs/paddle-import.h"
 

@@ -292,8 +292,8 @@ gemem_boxes_top (const GememBoxes *boxes)
   return top;
 }
 
-static int
-compare_boxes (gconstpointer a, gconstpointer b)
+int
+gemem_box_compare (gconstpointer a, gconstpointer b)
 {
   const GememBox *x = a, *y = b;
 
@@ -369,7 +369,7 @@ sort_by_first (GememBoxes *boxes)
       for (to = from + 1; to < boxes->n && boxes->boxes[to].first == boxes->boxes[from].first; to++)
         sorted = sorted && boxes->boxes[to - 1].item < boxes->boxes[to].item;
       if (!sorted)
-        qsort (boxes->boxes + from, to - from, sizeof (GememBox), compare_boxes);
+        qsort (boxes->boxes + from, to - from, sizeof (GememBox), gemem_box_compare);
     }
 }
 

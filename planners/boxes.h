@@ -61,6 +61,8 @@ typedef struct
 typedef GememBoxKey (*GememBoxOrder) (const GememBox *box, gpointer data);
 
 void gemem_boxes_sort (GememBoxes *boxes, GememBoxOrder key, gpointer data);
+/* Of two GememBox, by the first step, then by the item (GCompareFunc). */
+int gemem_box_compare (gconstpointer a, gconstpointer b);
 
 /* The smallest multiple of @unit at or above @offset. */
 static inline gint64

@@ -66,12 +66,23 @@ gemem_attribution_key (const GememAttribution *attribution)
   return (guint64) attribution->after << 63 | (guint64) attribution->program << 32 | stack;
 }
 
-/* "MmBackward0" of "torch::autograd::generated::MmBackward0::apply(...)". */
+/* "backward (MmBackward0)" of "torch::autograd::generated::MmBackward0::apply(...)" and of
+ * "...MmBackward0_apply_functional(...)"; of the engine's own work the operator of @stack, if @whole. */
 static void
-append_gradient (GString *out, const char *name)
+append_gradient (GString *out, const GememTraceInfo *info, guint32 stack, gboolean whole)
 {
-  name += strlen (GEMEM_GRADIENT);
-  g_string_append_printf (out, "backward (%.*s)", (int) strcspn (name, ":(<"), name);
+  static const char helper[] = "_apply_functional";
+  const char *name = gemem_frame_name (info, line_of (info, stack));
+  gsize n = g_str_has_prefix (name, GEMEM_GRADIENT) ? strlen (GEMEM_GRADIENT) : 0;
+  g_autofree char *inner = n > 0   ? g_strndup (name + n, strcspn (name + n, ":(<"))
+                           : whole ? gemem_origin_operator (info, stack)
+                                   : NULL;
+
+  if (n > 0 && g_str_has_suffix (inner, helper))
+    inner[strlen (inner) - strlen (helper)] = '\0';
+  g_string_append (out, "backward");
+  if (inner != NULL)
+    g_string_append_printf (out, " (%s)", inner);
 }
 
 static void
@@ -81,7 +92,7 @@ append_stack (GString *out, const GememTraceInfo *info, guint32 stack, gboolean 
 
   if (line != NULL && gemem_frame_is_gradient (info, line))
     {
-      append_gradient (out, gemem_frame_name (info, line));
+      append_gradient (out, info, stack, whole);
       if (whole && tag != GEMEM_NO_TAG)
         gemem_origin_append (g_string_append_c (out, ' '), info, 0, tag);
     }
@@ -110,6 +121,6 @@ gemem_attribution_append (GString *out, const GememTraceInfo *info,
   if (program != 0 && stack != program)
     {
       g_string_append (out, ", after ");
-      append_stack (out, info, program, whole, GEMEM_NO_TAG);
+      append_stack (out, info, program, FALSE, GEMEM_NO_TAG); /* nor its operator */
     }
 }

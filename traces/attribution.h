@@ -40,7 +40,7 @@ GememAttribution gemem_attributor_next (GememAttributor *self, const GememTraceE
 guint64 gemem_attribution_key (const GememAttribution *attribution);
 
 /* Appends "model.py:3 forward"; "after train.py:7 step" where the event has no stack; "backward
- * (MmBackward0), after train.py:7 step" and "site-packages/x/y.py:4 f, after train.py:7 step" where no
+ * (MmBackward0), after train.py:7 step", "backward, after" that for what the engine of gradients itself asks for, and "site-packages/x/y.py:4 f, after train.py:7 step" where no
  * line of the program stands in it.  @whole: with operator and @tag (gemem_origin_append()).  Nothing where
  * nothing is known. */
 void gemem_attribution_append (GString *out, const GememTraceInfo *info,

@@ -10,11 +10,48 @@
 #include "base/error.h"
 #include "traces/line-reader.h"
 
+/* Ends reading because of the failure. */
+static gssize
+give_up (GememLineReader *reader, GError **error)
+{
+  if (reader->options.allow_partial
+      && g_error_matches (reader->failure, GEMEM_ERROR, GEMEM_ERROR_INPUT))
+    {
+      reader->base.info.flags |= GEMEM_TRACE_TRUNCATED;
+      reader->base.info.events = 0;
+      return 0;
+    }
+  if (error != NULL)
+    *error = g_error_copy (reader->failure);
+  return -1;
+}
+
+static gssize
+next_batch (GememTraceReader *base, const GememTraceEvent **events, GError **error)
+{
+  GememLineReader *reader = (GememLineReader *) base;
+
+  for (;;)
+    {
+      while (reader->failure == NULL && reader->used < LINE_READER_BATCH
+             && gemem_line_reader_step (reader))
+        ;
+      gboolean any = reader->used > 0;
+      gssize n = gemem_trace_filter_device (reader->events, reader->used, reader->options.device);
+      reader->used = 0;
+      *events = reader->events;
+      if (n > 0)
+        return n;
+      if (!any)
+        return reader->failure != NULL ? give_up (reader, error) : 0;
+    }
+}
+
 void
 gemem_line_reader_init (GememLineReader *reader, const char *format, GememInput *input,
                         const GememReadOptions *options)
 {
-  reader->base.next = gemem_line_reader_next;
+  reader->base.next = next_batch;
   reader->input = input;
   reader->capacity = LINE_READER_BATCH;
   reader->events = g_new (GememTraceEvent, reader->capacity);
@@ -96,41 +133,4 @@ gemem_line_reader_step (GememLineReader *reader)
   reader->count -= reader->used - used; /* a bad line produces no event */
   reader->used = used;
   return FALSE;
-}
-
-/* Ends reading because of the failure. */
-static gssize
-give_up (GememLineReader *reader, GError **error)
-{
-  if (reader->options.allow_partial
-      && g_error_matches (reader->failure, GEMEM_ERROR, GEMEM_ERROR_INPUT))
-    {
-      reader->base.info.flags |= GEMEM_TRACE_TRUNCATED;
-      reader->base.info.events = 0;
-      return 0;
-    }
-  if (error != NULL)
-    *error = g_error_copy (reader->failure);
-  return -1;
-}
-
-gssize
-gemem_line_reader_next (GememTraceReader *base, const GememTraceEvent **events, GError **error)
-{
-  GememLineReader *reader = (GememLineReader *) base;
-
-  for (;;)
-    {
-      while (reader->failure == NULL && reader->used < LINE_READER_BATCH
-             && gemem_line_reader_step (reader))
-        ;
-      gboolean any = reader->used > 0;
-      gssize n = gemem_trace_filter_device (reader->events, reader->used, reader->options.device);
-      reader->used = 0;
-      *events = reader->events;
-      if (n > 0)
-        return n;
-      if (!any)
-        return reader->failure != NULL ? give_up (reader, error) : 0;
-    }
 }

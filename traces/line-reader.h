@@ -42,9 +42,6 @@ void gemem_line_reader_clear (GememLineReader *reader);
 GememTraceEvent *gemem_line_reader_add (GememLineReader *reader);
 /* Reads and converts one line; FALSE at the end or with the failure set. */
 gboolean gemem_line_reader_step (GememLineReader *reader);
-/* GememTraceReader.next */
-gssize gemem_line_reader_next (GememTraceReader *reader, const GememTraceEvent **events,
-                               GError **error);
 /* Sets the failure to "FILE:LINE: ..." and returns FALSE. */
 gboolean gemem_line_reader_fail (GememLineReader *reader, const char *format, ...)
     G_GNUC_PRINTF (2, 3);

@@ -65,6 +65,15 @@ append_printable (GString *out, const char *text, gsize n)
     g_string_append_c (out, g_ascii_iscntrl (text[i]) ? '?' : text[i]);
 }
 
+/* Whether @file is a shared library: its functions are known by their offset in it, and by no line of source. */
+static gboolean
+is_library (const char *file)
+{
+  const char *extension = g_strrstr (file, ".so");
+
+  return extension != NULL && (extension[3] == '\0' || extension[3] == '.');
+}
+
 void
 gemem_frame_append (GString *out, const GememTraceInfo *info, const GememFrame *frame)
 {
@@ -72,8 +81,12 @@ gemem_frame_append (GString *out, const GememTraceInfo *info, const GememFrame *
 
   if (*file != '\0' && strcmp (file, "??") != 0)
     {
+      const gboolean library = is_library (file);
+      const char *slash = library ? strrchr (file, '/') : NULL;
+
+      file = slash != NULL ? slash + 1 : file;
       append_printable (out, file, strlen (file));
-      if (frame->line > 0)
+      if (frame->line > 0 && !library)
         g_string_append_printf (out, ":%u", frame->line);
       g_string_append_c (out, ' ');
     }
@@ -100,8 +113,13 @@ gemem_frame_is_program (const GememTraceInfo *info, const GememFrame *frame)
 gboolean
 gemem_frame_is_gradient (const GememTraceInfo *info, const GememFrame *frame)
 {
+  static const char helpers[] = GEMEM_GRADIENT "details::"; /* which several gradients share */
+  static const char engine[] = "torch::autograd::Engine::"; /* sums and copies of its own */
+  const char *name = gemem_frame_name (info, frame);
+
   return gemem_frame_language (info, frame) == GEMEM_FRAME_NATIVE
-         && g_str_has_prefix (gemem_frame_name (info, frame), GEMEM_GRADIENT);
+         && ((g_str_has_prefix (name, GEMEM_GRADIENT) && !g_str_has_prefix (name, helpers))
+             || g_str_has_prefix (name, engine));
 }
 
 /* ---- choosing the line */
@@ -180,7 +198,7 @@ rank (const GememTraceInfo *info, const GememFrame *frame)
         return 3; /* the operator whose gradient is computed */
       if (is_framework (gemem_frame_name (info, frame)))
         return 1;
-      return frame->line > 0 ? 4 : 2;
+      return frame->line > 0 && !is_library (gemem_frame_file (info, frame)) ? 4 : 2;
     case GEMEM_FRAME_OPERATOR:
     default:
       return 0;

@@ -31,13 +31,15 @@ const char *gemem_frame_name (const GememTraceInfo *info, const GememFrame *fram
 const char *gemem_frame_file (const GememTraceInfo *info, const GememFrame *frame);
 GememFrameLanguage gemem_frame_language (const GememTraceInfo *info, const GememFrame *frame);
 /* Appends "train.py:212 forward" (without ":0"), or the name alone for an operator; of a native
- * function without its arguments. */
+ * function without its arguments, of one in a shared library "libc10.so f": from 2.12 on PyTorch may write
+ * the offset in the library for a line. */
 void gemem_frame_append (GString *out, const GememTraceInfo *info, const GememFrame *frame);
 
 /* TRUE for a Python frame outside of installed packages and of what these write while the program runs. */
 gboolean gemem_frame_is_program (const GememTraceInfo *info, const GememFrame *frame);
 
-/* TRUE for a native frame of PyTorch that computes a gradient: the backward pass. */
+/* TRUE for a native frame of PyTorch's that computes a gradient, or of the engine that runs these: the
+ * backward pass. */
 gboolean gemem_frame_is_gradient (const GememTraceInfo *info, const GememFrame *frame);
 
 /* The number of the frame that stands for the line of the program in @stack; 0: @stack is 0.

@@ -12,7 +12,6 @@
  */
 #include "config.h"
 
-#include "base/units.h"
 #include "workloads/generator.h"
 #include "workloads/steps.h"
 

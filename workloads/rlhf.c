@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "base/units.h"
 #include "workloads/generator-reader.h"
 #include "workloads/generator.h"
 

@@ -12,7 +12,6 @@
 #include "config.h"
 
 #include "allocators/cuda/async.h"
-#include "base/units.h"
 
 static GememPage *
 page_at (GememCudaPool *pool, guint64 chunk)

@@ -365,8 +365,9 @@ gemem_cuda_pool_asked (GememAllocator *allocator, guint64 stream)
 
 /* ---- what follows what */
 
-guint
-gemem_cuda_known_find (const GArray *known, guint64 stream)
+/* Index of the first fact of @known about @stream or a later one. */
+static guint
+known_find (const GArray *known, guint64 stream)
 {
   guint low = 0, high = known != NULL ? known->len : 0;
 
@@ -385,7 +386,7 @@ gemem_cuda_known_find (const GArray *known, guint64 stream)
 guint64
 gemem_cuda_known_of (const GArray *known, guint64 stream)
 {
-  const guint i = gemem_cuda_known_find (known, stream);
+  const guint i = known_find (known, stream);
 
   return known != NULL && i < known->len
                  && g_array_index (known, GememCudaKnown, i).stream == stream
@@ -456,7 +457,7 @@ gemem_cuda_order_learn (GememCudaPool *pool, guint64 to, guint64 from, guint64 m
 {
   GArray **known = &gemem_cuda_stream (pool, to)->known;
   const GememCudaKnown fact = { from, mark };
-  const guint i = gemem_cuda_known_find (*known, from);
+  const guint i = known_find (*known, from);
   GememCudaKnown *there = *known != NULL && i < (*known)->len
                               ? &g_array_index (*known, GememCudaKnown, i)
                               : NULL;

@@ -82,8 +82,9 @@ remove_pending (GememCudaPool *pool, const GememCudaBlock *block)
   replace (pool, block, NULL);
 }
 
-GememCudaBlock *
-gemem_cuda_pool_cut (GememCudaPool *pool, GememCudaBlock *block, guint64 size)
+/* Cuts the upper part off @block, which is in no tree: it keeps @size bytes. */
+static GememCudaBlock *
+cut (GememCudaPool *pool, GememCudaBlock *block, guint64 size)
 {
   GememCudaBlock *rest = gemem_slab_alloc (&pool->block_slab);
 
@@ -259,7 +260,7 @@ of_others (GememCudaPool *pool, guint64 own, guint64 size, guint64 *count,
 static GememCudaBlock *
 put_rest (GememCudaPool *pool, GememCudaBlock *block, guint64 size)
 {
-  GememCudaBlock *rest = gemem_cuda_pool_cut (pool, block, size);
+  GememCudaBlock *rest = cut (pool, block, size);
 
   rest->put = (GememTreeNode){ .group = block->put.group,
                                .size = rest->base.node.size,

@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include "allocators/cuda/async.h"
-#include "base/units.h"
 
 static gboolean
 is_mapped (const GememCudaPool *pool, guint64 chunk)

@@ -267,8 +267,6 @@ void gemem_cuda_pool_stats (GememAllocator *allocator, GememStatFunc func, gpoin
 
 /* Puts @block, shared and in no tree, into its list; @anew: as the last of its size. */
 void gemem_cuda_pool_put_shared (GememCudaPool *pool, GememCudaBlock *block, gboolean anew);
-/* Cuts the upper part off @block, which is in no tree: it keeps @size bytes. */
-GememCudaBlock *gemem_cuda_pool_cut (GememCudaPool *pool, GememCudaBlock *block, guint64 size);
 
 /* ---- async-order.c: streams by number, positions by mark */
 
@@ -303,8 +301,7 @@ void gemem_cuda_order_wait (GememCudaPool *pool, guint64 to, guint64 from, guint
                             GememDeviceEvent event);
 /* Stream @to follows that position. */
 void gemem_cuda_order_learn (GememCudaPool *pool, guint64 to, guint64 from, guint64 mark);
-/* Index of the first fact of @known about @stream or a later one; up to where @stream is known. */
-guint gemem_cuda_known_find (const GArray *known, guint64 stream);
+/* Up to where @stream is known. */
 guint64 gemem_cuda_known_of (const GArray *known, guint64 stream);
 /* Whether anything that can be taken was freed up to @fact. */
 gboolean gemem_cuda_known_is_of_use (const GememCudaPool *pool, const GememCudaKnown *fact);

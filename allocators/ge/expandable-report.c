@@ -10,7 +10,6 @@
 #include "config.h"
 
 #include "allocators/ge/expandable-pool.h"
-#include "base/error.h"
 
 /* ---- walk */
 

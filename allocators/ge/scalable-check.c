@@ -11,7 +11,6 @@
 
 #include "allocators/ge/expandable-pool.h"
 #include "allocators/ge/scalable-pool.h"
-#include "base/error.h"
 
 typedef struct
 {

@@ -188,8 +188,8 @@ gemem_ge_pool_recycle (GeSpanPool *pool)
   return before - pool->obtained;
 }
 
-GeSpan *
-gemem_ge_pool_recycle_and_alloc (GeSpanPool *pool, guint64 size)
+static GeSpan *
+recycle_and_alloc (GeSpanPool *pool, guint64 size)
 {
   if (gemem_ge_pool_recycle (pool) > 0)
     ++*pool->config.retries;
@@ -201,7 +201,7 @@ gemem_ge_pool_alloc_or_recycle (GeSpanPool *pool, guint64 size)
 {
   GeSpan *span = gemem_ge_pool_alloc (pool, size);
 
-  return span != NULL ? span : gemem_ge_pool_recycle_and_alloc (pool, size);
+  return span != NULL ? span : recycle_and_alloc (pool, size);
 }
 
 /* ---- a pool as lower level */

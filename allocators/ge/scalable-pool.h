@@ -34,8 +34,6 @@ void gemem_ge_pool_free (GeSpanPool *pool, GeSpan *span);
 /* Returns every idle span that is a whole root block to the lower level; answers how many bytes. */
 guint64 gemem_ge_pool_recycle (GeSpanPool *pool);
 
-/* Recycle, then alloc once more. */
-GeSpan *gemem_ge_pool_recycle_and_alloc (GeSpanPool *pool, guint64 size);
 /* RtsCachingMemAllocator's Malloc: alloc; if that fails, recycle and once more; no
  * synchronisation. */
 GeSpan *gemem_ge_pool_alloc_or_recycle (GeSpanPool *pool, guint64 size);

@@ -3,7 +3,6 @@
 
 #include "allocators/ge/session-range.h"
 #include "base/error.h"
-#include "base/units.h"
 
 #define NOWHERE (G_GUINT64_CONSTANT (1) << 63)
 

@@ -277,8 +277,8 @@ streams_of (GeStack *self, guint32 model)
   return *streams;
 }
 
-GeL1 *
-gemem_ge_stack_obtain_for (GeStack *self, guint32 model, guint64 stream)
+static GeL1 *
+obtain_for (GeStack *self, guint32 model, guint64 stream)
 {
   GememIdMap *streams = streams_of (self, model);
   GeL1 *l1 = find_in (streams, stream);
@@ -307,7 +307,7 @@ gemem_ge_stack_obtain_for (GeStack *self, guint32 model, guint64 stream)
 GeL1 *
 gemem_ge_stack_obtain (GeStack *self, guint64 stream)
 {
-  return gemem_ge_stack_obtain_for (self, 0, stream);
+  return obtain_for (self, 0, stream);
 }
 
 gboolean
@@ -380,7 +380,7 @@ gemem_ge_stack_alloc (GememAllocator *allocator, const GememRequest *request, Ge
       GeL1 *l1 = self->last;
 
       if (l1 == NULL || l1->stream != request->stream || l1->model != model)
-        l1 = gemem_ge_stack_obtain_for (self, model, request->stream);
+        l1 = obtain_for (self, model, request->stream);
       span = gemem_ge_stack_malloc (self, l1, request->size);
     }
   if (span == NULL)

@@ -96,11 +96,9 @@ gemem_ge_stack_is_one_pool (const GeStack *stack)
   return stack->stack >= GE_STACK_RTS;
 }
 
-/* stack.c: the pool of @stream, or NULL; obtain: created if there is none.  Of model 0; obtain_for:
- * of any. */
+/* stack.c: the pool of @stream, or NULL; obtain: created if there is none.  Of model 0. */
 GeL1 *gemem_ge_stack_find (const GeStack *stack, guint64 stream);
 GeL1 *gemem_ge_stack_obtain (GeStack *stack, guint64 stream);
-GeL1 *gemem_ge_stack_obtain_for (GeStack *stack, guint32 model, guint64 stream);
 /* L1's Malloc: with the whole ladder, unless the stack is GE_STACK_SINGLE. */
 GeSpan *gemem_ge_stack_malloc (GeStack *stack, GeL1 *l1, guint64 size);
 /* The step that all ladders are made of: waits for @stream, then recycles @pool.  FALSE: the stream

@@ -42,9 +42,7 @@ typedef struct
 /* Without plan and planner, as which it is its fallback; destroyed as an allocator. */
 GememPlanned *gemem_planned_new (const char *fallback, GememDevice *device, GError **error);
 
-/* Takes the memory of the plan; without it there is no plan. */
-void gemem_planned_take_arena (GememPlanned *self);
-/* The same in the middle of a run: what the fallback has cached goes before, and once more a step later. */
+/* Takes the memory of the plan in the middle of a run: what the fallback has cached goes before, and once more a step later. */
 void gemem_planned_begin (GememPlanned *self);
 
 /* ---- planned-learning.c: what the running program shows */

@@ -204,8 +204,9 @@ planned_destroy (GememAllocator *allocator)
   g_free (self);
 }
 
-void
-gemem_planned_take_arena (GememPlanned *self)
+/* Takes the memory of the plan; without it there is no plan. */
+static void
+take_arena (GememPlanned *self)
 {
   self->arena = gemem_device_malloc (self->base.device, gemem_schedule_bytes (self->schedule), 0);
   self->stretch = self->stretch_served = 0;
@@ -227,7 +228,7 @@ void
 gemem_planned_begin (GememPlanned *self)
 {
   trim (self);
-  gemem_planned_take_arena (self);
+  take_arena (self);
   if (self->arena != 0)
     self->settles = gemem_schedule_step_length (self->schedule) + 1;
 }
@@ -268,7 +269,7 @@ planned_create (gconstpointer data, GememDevice *device, GError **error)
   if (self->learns)
     gemem_planned_begin_to_learn (self);
   else if (self->schedule != NULL)
-    gemem_planned_take_arena (self);
+    take_arena (self);
   self->base.approximation = self->fallback->approximation;
   heed (self);
   return &self->base;

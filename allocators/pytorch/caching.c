@@ -317,8 +317,10 @@ release_private (Caching *caching)
     }
 }
 
-void
-gemem_caching_release_all (Caching *caching)
+/* Waits for everything and returns the unsplit blocks and whole pages of all pools that are not in
+ * use to the device. */
+static void
+release_all (Caching *caching)
 {
   if (caching->before_release != NULL)
     caching->before_release (caching);
@@ -383,7 +385,7 @@ climb_ladder (Caching *caching, CachingPool *pool, guint64 size, guint64 stream)
       || gemem_caching_holds (caching, pool->id))
     return block;
   before = caching->reserved;
-  gemem_caching_release_all (caching);
+  release_all (caching);
   if (caching->failure == CACHING_BROKEN)
     return NULL;
   caching->num_alloc_retries++;
@@ -532,8 +534,8 @@ gemem_caching_completed (GememAllocator *allocator, const GememBlock *block)
   gemem_caching_complete ((Caching *) allocator, block->handle);
 }
 
-void
-gemem_caching_used (GememAllocator *allocator, const GememBlock *block, guint64 stream)
+static void
+used_on_stream (GememAllocator *allocator, const GememBlock *block, guint64 stream)
 {
   CachingBlock *used = block->handle;
 
@@ -547,7 +549,7 @@ gemem_caching_trim (GememAllocator *allocator)
   Caching *caching = (Caching *) allocator;
 
   if (!caching->holding)
-    gemem_caching_release_all (caching);
+    release_all (caching);
   else if (!caching->settings.version->trim_refused)
     release_private (caching);
   caching->failure = CACHING_NO_MEMORY;
@@ -736,7 +738,9 @@ static const GememForm forms[] = {
   { "pytorch", GEMEM_FORM_STRING, "PYTORCH_CUDA_ALLOC_CONF",
     "expandable_segments|max_split_size_mb|garbage_collection_threshold|roundup_power2_divisions|"
     "large_segment_size_mb|max_non_split_rounding_mb",
-    .reads = gemem_caching_conf_reads },
+    .reads = gemem_caching_conf_reads,
+    /* asked of 2.0.1, 2.1.2, 2.4.1 and 2.5.1 */
+    .older_refuse = "expandable_segments=2.1|max_non_split_rounding_mb=2.6" },
   { NULL },
 };
 
@@ -766,7 +770,7 @@ const GememAllocatorClass gemem_pytorch_caching_class = {
   .walk = gemem_caching_walk,
   .check = gemem_caching_check,
   .destroy = gemem_caching_destroy,
-  .streams = { .complete = gemem_caching_completed, .use = gemem_caching_used },
+  .streams = { .complete = gemem_caching_completed, .use = used_on_stream },
   .adopt = { .segment = gemem_caching_adopt_segment,
              .block = gemem_caching_adopt_block,
              .done = gemem_caching_adopt_done },

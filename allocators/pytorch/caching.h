@@ -576,9 +576,6 @@ CachingPool *gemem_caching_pool (Caching *caching, guint32 id, gboolean small);
 /* @block, which is in no set, becomes LIVE. */
 void gemem_caching_hand_out (Caching *caching, CachingBlock *block, guint64 requested,
                              GememBlock *out);
-/* Waits for everything and returns the unsplit blocks and whole pages of all pools that are not in
- * use to the device. */
-void gemem_caching_release_all (Caching *caching);
 
 /* Functions of the classes. */
 gboolean gemem_caching_alloc (GememAllocator *allocator, const GememRequest *request,
@@ -587,7 +584,6 @@ void gemem_caching_free (GememAllocator *allocator, const GememBlock *handle,
                          gboolean completion_follows);
 void gemem_caching_prefetch (GememAllocator *allocator, const GememBlock *live);
 void gemem_caching_completed (GememAllocator *allocator, const GememBlock *block);
-void gemem_caching_used (GememAllocator *allocator, const GememBlock *block, guint64 stream);
 void gemem_caching_trim (GememAllocator *allocator);
 void gemem_caching_redirected (GememAllocator *allocator, guint32 pool, gboolean begin,
                                gboolean capture);

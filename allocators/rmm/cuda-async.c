@@ -9,7 +9,6 @@
 
 #include "allocators/cuda/async.h"
 #include "allocators/rmm/upstream.h"
-#include "base/units.h"
 
 #define WHAT "allocator rmm-cuda-async"
 

@@ -1,7 +1,7 @@
 /* areas.c - the memory behind addresses: areas by address, and the bytes of each, allocated
  * at the first access.
  *
- * A area is an allocation, host memory, memory from a pool, or a mapping of a page; several
+ * An area is an allocation, host memory, memory from a pool, or a mapping of a page; several
  * mappings of one page share its bytes.
  */
 #include "config.h"
@@ -53,8 +53,8 @@ gemem_driver_bytes_try (DriverBytes *bytes)
   return bytes->data != NULL;
 }
 
-guint8 *
-gemem_driver_bytes_data (DriverBytes *bytes)
+static guint8 *
+bytes_data (DriverBytes *bytes)
 {
   if (!gemem_driver_bytes_try (bytes))
     g_error ("stand-in libcuda: this machine has no %" G_GUINT64_FORMAT " bytes", bytes->size);
@@ -173,7 +173,7 @@ gemem_driver_translate (const DriverDevice *device, guint64 address, guint64 wan
     return NULL;
   offset = address - area->node.address;
   *together = MIN (want, area->size - offset);
-  return gemem_driver_bytes_data (area->bytes) + offset;
+  return bytes_data (area->bytes) + offset;
 }
 
 void

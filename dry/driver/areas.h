@@ -59,7 +59,6 @@ typedef struct
 
 DriverBytes *gemem_driver_bytes_new (guint64 size);
 void gemem_driver_bytes_unref (DriverBytes *bytes);
-guint8 *gemem_driver_bytes_data (DriverBytes *bytes); /* allocated if needed */
 gboolean gemem_driver_bytes_try (DriverBytes *bytes); /* FALSE: the machine has not so many */
 /* A page with one owner, that nothing is mapped to. */
 DriverPage *gemem_driver_page_new (DriverDevice *device, guint64 size);

@@ -10,7 +10,6 @@
 #include "config.h"
 
 #include "dry/driver/late.h"
-#include "dry/driver/mode.h"
 
 #define ASKED_MAX 100 /* so often is it asked in a row before it is done */
 

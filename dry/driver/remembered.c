@@ -162,8 +162,9 @@ is_private (guint64 address)
              || (area->page->mappings <= 1 && !area->page->imported && !area->page->exported));
 }
 
-void
-gemem_driver_remember (guint64 address, gconstpointer bytes, guint64 size, gboolean assumed)
+/* The host wrote @bytes, by a copy or through the other ranks (@assumed: as if all ranks held the same). */
+static void
+remember (guint64 address, gconstpointer bytes, guint64 size, gboolean assumed)
 {
   const Range like = {
     .work = gemem_driver_library_work (FALSE), .age = ++age, .sure = seen, .assumed = assumed
@@ -216,7 +217,7 @@ gemem_driver_remember_host (guint64 to, guint64 from, guint64 size)
       return;
     }
   see_bytes ((const guint8 *) (guintptr) from, size);
-  gemem_driver_remember (to, (gconstpointer) (guintptr) from, size, FALSE);
+  remember (to, (gconstpointer) (guintptr) from, size, FALSE);
 }
 
 gboolean
@@ -337,7 +338,7 @@ gemem_driver_carry (guint64 to, guint64 from, guint64 size)
   for (guint i = 0; pieces != NULL && i < pieces->len; i++)
     {
       Range *piece = pieces->pdata[i];
-      gemem_driver_remember (piece->address, piece->bytes, piece->size, piece->assumed);
+      remember (piece->address, piece->bytes, piece->size, piece->assumed);
       g_free (piece->bytes);
       g_free (piece);
     }
@@ -428,7 +429,7 @@ gemem_dry_wrote (guint64 to, gsize size, gconstpointer bytes, gboolean assumed)
   pthread_mutex_t *lock = gemem_driver_lock ();
 
   if (bytes != NULL)
-    gemem_driver_remember (to, bytes, size, assumed);
+    remember (to, bytes, size, assumed);
   else if (n_ranges > 0 && to != 0)
     gemem_driver_forget (to, size);
   else if (to == 0)

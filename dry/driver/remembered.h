@@ -34,8 +34,6 @@ __attribute__ ((visibility ("default"))) void gemem_dry_reached (gconstpointer a
 gboolean gemem_driver_parameters (const DriverFunction *function, void **parameters, void **extra,
                                   void (*see) (const guint8 *bytes, gsize size));
 
-/* The host wrote @bytes, by a copy or through the other ranks (@assumed: as if all ranks held the same). */
-void gemem_driver_remember (guint64 address, gconstpointer bytes, guint64 size, gboolean assumed);
 /* A copy from host memory. */
 void gemem_driver_remember_host (guint64 to, guint64 from, guint64 size);
 /* Something else may have been written there, anywhere. */

@@ -95,8 +95,6 @@ typedef struct
   GPtrArray *symbols; /* GememDryWanted, by name and version */
 } GememDryLibrary;
 
-void gemem_dry_library_free (gpointer library);
-
 /* ---- runtimes that are linked into objects (linked.c) */
 
 typedef struct

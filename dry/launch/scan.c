@@ -408,8 +408,8 @@ compare_libraries (gconstpointer a, gconstpointer b)
   return strcmp ((*(GememDryLibrary *const *) a)->soname, (*(GememDryLibrary *const *) b)->soname);
 }
 
-void
-gemem_dry_library_free (gpointer data)
+static void
+library_free (gpointer data)
 {
   GememDryLibrary *library = data;
   g_free (library->soname);
@@ -596,7 +596,7 @@ read_beside (Scan *scan, guint row)
 static GPtrArray *
 collect (const Scan *scan)
 {
-  GPtrArray *result = g_ptr_array_new_with_free_func (gemem_dry_library_free);
+  GPtrArray *result = g_ptr_array_new_with_free_func (library_free);
   GHashTableIter iter, inner;
   gpointer soname, symbols, key, wanted;
 

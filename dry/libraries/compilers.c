@@ -1,9 +1,9 @@
-/* compilers.c - nvrtc: a program "compiles" to PTX that has its kernels, empty; CUPTI, which
- * says that it cannot profile; NVSHMEM, which was not initialised (library.h).
+/* compilers.c - nvrtc: a program "compiles" to PTX that has its kernels, empty; CUPTI, which says
+ * that it cannot profile; NVSHMEM, which was not initialised (library.h).
  *
  * A kernel is a function declared __global__; one that is asked for by an expression of its name
- * has a name made from it. What it needs of registers and shared memory is not known. The source is kept, for kernels whose results
- * the program reads (dry/replay).
+ * has a name made from it. What it needs of registers and shared memory is not known. The source is
+ * kept, for kernels whose results the program reads (dry/replay).
  */
 #include "config.h"
 
@@ -140,8 +140,8 @@ function_name (const char *at)
   return NULL;
 }
 
-/* Without a list of parameters: the source says what they are, but not how large; a launch may write
- * anywhere. */
+/* Without a list of parameters: the source says what they are, but not how large; a launch may
+ * write anywhere. */
 static void
 add_entry (GString *ptx, const char *name)
 {

@@ -16,7 +16,6 @@
 
 #include "dry/driver/remembered.h"
 #include "dry/libraries/cublas.h"
-#include "dry/protocol/protocol.h"
 
 static int (*create) (void **handle), (*destroy) (void *handle);
 static char *soname;

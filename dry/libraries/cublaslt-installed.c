@@ -16,7 +16,6 @@
 
 #include "dry/driver/remembered.h"
 #include "dry/libraries/cublas.h"
-#include "dry/protocol/protocol.h"
 #include "dry/runtime/runtime.h"
 
 #define IDS 64      /* numbers of attributes are below it */

@@ -16,7 +16,6 @@
 #include "dry/driver/remembered.h"
 #include "dry/libraries/jitlink.h"
 #include "dry/libraries/library.h"
-#include "dry/protocol/protocol.h"
 
 #define PTX 2 /* of nvJitLinkInputType */
 

@@ -28,7 +28,6 @@
 #include "dry/driver/driver.h"
 #include "dry/driver/remembered.h"
 #include "dry/libraries/nccl.h"
-#include "dry/protocol/protocol.h"
 #include "dry/runtime/runtime.h"
 
 #define IN_PROGRESS 7

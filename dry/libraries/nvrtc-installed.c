@@ -1,9 +1,11 @@
-/* nvrtc-installed.c - NVIDIA's own NVRTC, where it is installed: it makes PTX of what the program compiled, for kernels whose results
- * the program reads (dry/replay/replay.h).  What the program itself gets is the stand-in's (compilers.c).
+/* nvrtc-installed.c - NVIDIA's own NVRTC, where it is installed: it makes PTX of what the program
+ * compiled, for kernels whose results the program reads (dry/replay/replay.h).  What the program
+ * itself gets is the stand-in's (compilers.c).
  *
  * The launcher names the file in $GEMEM_DRY_NVRTC_INSTALLED (dry/launch/installed.c).
  *
- * Invariants: one thread at a time, as replay.h has it.  Options that ask for code of a GPU ask for PTX here.
+ * Invariants: one thread at a time, as replay.h has it.  Options that ask for code of a GPU ask for
+ * PTX here.
  */
 #include "config.h"
 
@@ -22,7 +24,8 @@ static int (*create) (void **program, const char *source, const char *name, int 
     (*size_of) (void *program, size_t *size), (*take) (void *program, char *to),
     (*name_of) (void *program, const char *expression, const char **name);
 
-/* It looks for its headers, a library of their own, where it lies itself, which it cannot know here. */
+/* It looks for its headers, a library of their own, where it lies itself, which it cannot know
+ * here. */
 static void
 load_builtins (const char *path)
 {

@@ -43,7 +43,6 @@
 #define BEFORE_22 BEFORE_21 intptr_t a22,
 #define BEFORE_23 BEFORE_22 intptr_t a23,
 #define BEFORE_24 BEFORE_23 intptr_t a24,
-#define BEFORE_25 BEFORE_24 intptr_t a25,
 
 /* cuSOLVER counts in elements, of 4 to 16 bytes, where the size is an int: then the answer takes no
  * less than what was chosen. */

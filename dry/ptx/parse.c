@@ -1,7 +1,8 @@
 /* parse.c - reads PTX: statements, names, operands (ptx.h).
  *
- * Invariants: text of any kind is read without reaching beyond its end; a statement that is not understood makes its function lost,
- * not the others. Registers and variables of inner blocks have names of their own, as compilers write them.
+ * Invariants: text of any kind is read without reaching beyond its end; a statement that is not
+ * understood makes its function lost, not the others. Registers and variables of inner blocks have
+ * names of their own, as compilers write them.
  */
 #include "config.h"
 
@@ -58,7 +59,8 @@ static const char *const word_names[] = {
 };
 G_STATIC_ASSERT (N_WORDS <= 64);
 
-/* Say how memory is reached or ordered, which does not matter where threads run one after another. */
+/* Say how memory is reached or ordered, which does not matter where threads run one after another.
+ */
 static const char *const passed_over[] = {
   "volatile", "relaxed", "acquire", "release", "acq_rel", "weak", "gpu",   "sys",   "cta",
   "nc",       "sync",    "aligned", "ca",      "cg",      "cs",   "lu",    "cv",    "wb",
@@ -449,7 +451,7 @@ declare (Parser *parser, char *text)
       place->space = space;
     }
   else if (space == SPACE_SHARED)
-    { /* of the module: placed before those of functions; external: behind all, known when the kernel is */
+    { /* external: behind all others, wherever these end */
       at = external ? PTX_DYNAMIC : align_up (parser->ptx->variables->len, alignment);
       place->space = external ? SPACE_SHARED : SPACE_GENERIC;
     }

@@ -133,11 +133,11 @@ ptx_has (const PtxInstruction *one, PtxWord word)
 /* ---- values.c: what an operation makes of numbers */
 
 /* @value as a number of @type in 64 bits. */
-guint64 ptx_number (guint64 value, PtxType type);
+guint64 gemem_ptx_number (guint64 value, PtxType type);
 /* The result of an operation on up to three numbers; *@lost: it is not written here. */
-guint64 ptx_compute (const PtxInstruction *one, const guint64 *numbers, gboolean *lost);
-gboolean ptx_compare (const PtxInstruction *one, PtxType type, guint64 a, guint64 b);
-guint64 ptx_convert (const PtxInstruction *one, guint64 value, gboolean *lost);
+guint64 gemem_ptx_compute (const PtxInstruction *one, const guint64 *numbers, gboolean *lost);
+gboolean gemem_ptx_compare (const PtxInstruction *one, PtxType type, guint64 a, guint64 b);
+guint64 gemem_ptx_convert (const PtxInstruction *one, guint64 value, gboolean *lost);
 /* The new value in memory of an atomic operation. */
-guint64 ptx_atomic (const PtxInstruction *one, guint64 before, guint64 a, guint64 b,
-                    gboolean *lost);
+guint64 gemem_ptx_atomic (const PtxInstruction *one, guint64 before, guint64 a, guint64 b,
+                          gboolean *lost);

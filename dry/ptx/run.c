@@ -1,7 +1,9 @@
-/* run.c - runs a kernel (ptx.h): block after block, and in a block each thread until it waits for others.
+/* run.c - runs a kernel (ptx.h): block after block, and in a block each thread until it waits for
+ * others.
  *
- * Threads wait at barriers, and at operations of a warp (shfl, vote, ...), which are carried out when each lane that takes part has come.
- * Blocks that wait for later ones would never end on a GPU either; those that wait for earlier ones find them done.
+ * Threads wait at barriers, and at operations of a warp (shfl, vote, ...), which are carried out
+ * when each lane that takes part has come. Blocks that wait for later ones would never end on a GPU
+ * either; those that wait for earlier ones find them done.
  */
 #include "config.h"
 
@@ -280,7 +282,7 @@ load (Run *run, Thread *thread, const PtxInstruction *one)
           memcpy (&value, bytes + i * size, size);
           state = worse (at.state, state_of (states + i * size, size));
         }
-      set (thread, element (&one->operands[0], i), ptx_number (value, one->type), state);
+      set (thread, element (&one->operands[0], i), gemem_ptx_number (value, one->type), state);
     }
 }
 
@@ -353,11 +355,11 @@ atomic (Run *run, Thread *thread, const PtxInstruction *one)
   run->lost |= is_variable (run, bytes);
   memcpy (&before, bytes, size);
   state = state_of (states, size);
-  after = ptx_atomic (one, before, a.value, b.value, &run->lost);
+  after = gemem_ptx_atomic (one, before, a.value, b.value, &run->lost);
   memcpy (bytes, &after, size);
   memset (states, worse (worse (state, a.state), b.state), size);
   if (has_result)
-    set (thread, one->operands[0].reg, ptx_number (before, one->type), state);
+    set (thread, one->operands[0].reg, gemem_ptx_number (before, one->type), state);
 }
 
 static void
@@ -418,7 +420,8 @@ compare (Run *run, Thread *thread, const PtxInstruction *one)
   const gboolean is_set = one->operation == OP_SET;
   const Slot a = value_of (run, thread, &one->operands[1]),
              b = value_of (run, thread, &one->operands[2]);
-  gboolean yes = ptx_compare (one, is_set ? one->source : one->type, a.value, b.value), no = !yes;
+  gboolean yes = gemem_ptx_compare (one, is_set ? one->source : one->type, a.value, b.value),
+           no = !yes;
   guint8 state = worse (a.state, b.state);
 
   if (one->n_operands > 3)
@@ -456,7 +459,7 @@ choose (Run *run, Thread *thread, const PtxInstruction *one)
   const gboolean first = one->operation == OP_SELP ? c.value & 1
                          : one->source.kind == 'f'
                              ? !(c.value >> 31 & 1)
-                             : (gint64) ptx_number (c.value, one->source) >= 0;
+                             : (gint64) gemem_ptx_number (c.value, one->source) >= 0;
   const gboolean same = a.value == b.value && a.state == b.state;
 
   set (thread, one->operands[0].reg, first ? a.value : b.value,
@@ -487,11 +490,12 @@ carry (Run *run, Thread *thread, const PtxInstruction *one)
     {
       PtxInstruction product = *one;
       product.operation = OP_MUL;
-      numbers[0] = ptx_compute (&product, numbers, &run->lost);
+      numbers[0] = gemem_ptx_compute (&product, numbers, &run->lost);
       numbers[1] = numbers[2];
     }
   const PtxType plain = { 'u', one->type.bytes };
-  const unsigned __int128 a = ptx_number (numbers[0], plain), b = ptx_number (numbers[1], plain),
+  const unsigned __int128 a = gemem_ptx_number (numbers[0], plain),
+                          b = gemem_ptx_number (numbers[1], plain),
                           in = takes ? thread->carry & 1 : 0, sum = minus ? a - b - in : a + b + in;
   if (ptx_has (one, WORD_CC))
     thread->carry = (guint64) (sum >> (8 * one->type.bytes)) & 1;
@@ -527,8 +531,8 @@ compute (Run *run, Thread *thread, const PtxInstruction *one)
   if (one->type.kind == 'p')
     state = one->n_operands == 3 ? state_of_truths (one, &values[0], &values[1]) : state;
   set (thread, one->operands[0].reg,
-       one->operation == OP_CVT ? ptx_convert (one, numbers[0], &run->lost)
-                                : ptx_compute (one, numbers, &run->lost),
+       one->operation == OP_CVT ? gemem_ptx_convert (one, numbers[0], &run->lost)
+                                : gemem_ptx_compute (one, numbers, &run->lost),
        state);
 }
 
@@ -901,7 +905,7 @@ match (Run *run, Thread *warp, guint32 lanes, const PtxInstruction *one)
     if (lanes >> i & 1)
       {
         const Slot value = value_of (run, &warp[i], &one->operands[1]);
-        values[i] = ptx_number (value.value, one->type);
+        values[i] = gemem_ptx_number (value.value, one->type);
         state = worse (state, value.state);
       }
   for (guint i = 0; i < WARP; i++)
@@ -927,7 +931,8 @@ reduce (Run *run, Thread *warp, guint32 lanes, const PtxInstruction *one)
     if (lanes >> i & 1)
       {
         const Slot value = value_of (run, &warp[i], &one->operands[1]);
-        all.value = first ? value.value : ptx_atomic (one, all.value, value.value, 0, &run->lost);
+        all.value = first ? value.value
+                          : gemem_ptx_atomic (one, all.value, value.value, 0, &run->lost);
         all.state = worse (all.state, value.state);
         first = FALSE;
       }

@@ -1,8 +1,9 @@
-/* values.c - what PTX's operations make of numbers (ptx.h): integers of any width, IEEE numbers in each rounding, comparisons,
- * conversions.
+/* values.c - what PTX's operations make of numbers (ptx.h): integers of any width, IEEE numbers in
+ * each rounding, comparisons, conversions.
  *
- * Invariants: numbers are bits in 64; ptx_number() reads those that count, with their sign. Denormals are zero where the operation
- * says so (.ftz). An operation on halves is one on floats, rounded.
+ * Invariants: numbers are bits in 64; gemem_ptx_number() reads those that count, with their sign.
+ * Denormals are zero where the operation says so (.ftz). An operation on halves is one on floats,
+ * rounded.
  */
 #include "config.h"
 
@@ -76,7 +77,7 @@ of_f16 (double value)
 }
 
 guint64
-ptx_number (guint64 value, PtxType type)
+gemem_ptx_number (guint64 value, PtxType type)
 {
   const guint shift = 64 - 8u * type.bytes;
 
@@ -362,7 +363,7 @@ find_bit (const PtxInstruction *one, guint64 value)
 
   if (one->type.kind == 's' && (gint64) value < 0)
     value = ~value;
-  value = ptx_number (value, plain);
+  value = gemem_ptx_number (value, plain);
   if (value == 0)
     return G_MAXUINT32;
   const guint64 place = bits - 1 - leading_zeros (value, bits);
@@ -390,7 +391,7 @@ compute_integer (const PtxInstruction *one, const guint64 *numbers, gboolean *lo
   const PtxType type = one->type;
   const guint bits = 8u * type.bytes;
   const gboolean is_signed = type.kind == 's';
-  const guint64 a = ptx_number (numbers[0], type), b = ptx_number (numbers[1], type);
+  const guint64 a = gemem_ptx_number (numbers[0], type), b = gemem_ptx_number (numbers[1], type);
 
   switch ((PtxOperation) one->operation)
     {
@@ -402,7 +403,7 @@ compute_integer (const PtxInstruction *one, const guint64 *numbers, gboolean *lo
       return product (one, a, b);
     case OP_MAD:
       return product (one, a, b)
-             + (ptx_has (one, WORD_WIDE) ? numbers[2] : ptx_number (numbers[2], type));
+             + (ptx_has (one, WORD_WIDE) ? numbers[2] : gemem_ptx_number (numbers[2], type));
     case OP_SAD:
       return numbers[2]
              + (is_signed ? ((gint64) a < (gint64) b ? b - a : a - b)
@@ -458,7 +459,7 @@ compute_integer (const PtxInstruction *one, const guint64 *numbers, gboolean *lo
 }
 
 guint64
-ptx_compute (const PtxInstruction *one, const guint64 *numbers, gboolean *lost)
+gemem_ptx_compute (const PtxInstruction *one, const guint64 *numbers, gboolean *lost)
 {
   if (one->operation == OP_TESTP)
     {
@@ -493,7 +494,7 @@ compare_order (const PtxInstruction *one, int order)
 }
 
 gboolean
-ptx_compare (const PtxInstruction *one, PtxType type, guint64 a, guint64 b)
+gemem_ptx_compare (const PtxInstruction *one, PtxType type, guint64 a, guint64 b)
 {
   if (type.kind == 'f')
     {
@@ -507,8 +508,8 @@ ptx_compare (const PtxInstruction *one, PtxType type, guint64 a, guint64 b)
                || ptx_has (one, WORD_LEU) || ptx_has (one, WORD_GTU) || ptx_has (one, WORD_GEU);
       return compare_order (one, x < y ? -1 : x > y);
     }
-  a = ptx_number (a, type);
-  b = ptx_number (b, type);
+  a = gemem_ptx_number (a, type);
+  b = gemem_ptx_number (b, type);
   return compare_order (one, type.kind == 's'
                                  ? ((gint64) a < (gint64) b ? -1 : (gint64) a > (gint64) b)
                                  : (a < b ? -1 : a > b));
@@ -574,7 +575,7 @@ from_integer (guint64 value, PtxType from, PtxType to)
 }
 
 guint64
-ptx_convert (const PtxInstruction *one, guint64 value, gboolean *lost)
+gemem_ptx_convert (const PtxInstruction *one, guint64 value, gboolean *lost)
 {
   const PtxType to = one->type, from = one->source;
   const gboolean flush = ptx_has (one, WORD_FTZ);
@@ -586,13 +587,13 @@ ptx_convert (const PtxInstruction *one, guint64 value, gboolean *lost)
     }
   if (from.kind != 'f' && to.kind != 'f')
     {
-      value = ptx_number (value, from);
+      value = gemem_ptx_number (value, from);
       return ptx_has (one, WORD_SAT) ? clamp_integer (value, from, to) : value;
     }
   if (from.kind != 'f')
     {
       const int before = begin_rounding (one);
-      value = from_integer (ptx_number (value, from), from, to);
+      value = from_integer (gemem_ptx_number (value, from), from, to);
       end_rounding (before);
       return value;
     }
@@ -618,7 +619,7 @@ ptx_convert (const PtxInstruction *one, guint64 value, gboolean *lost)
 /* ---- atomic operations */
 
 guint64
-ptx_atomic (const PtxInstruction *one, guint64 before, guint64 a, guint64 b, gboolean *lost)
+gemem_ptx_atomic (const PtxInstruction *one, guint64 before, guint64 a, guint64 b, gboolean *lost)
 {
   PtxInstruction plain = *one;
   const guint64 numbers[4] = { before, a, 0, 0 };
@@ -628,12 +629,12 @@ ptx_atomic (const PtxInstruction *one, guint64 before, guint64 a, guint64 b, gbo
   if (ptx_has (one, WORD_EXCH))
     return a;
   if (ptx_has (one, WORD_CAS))
-    return ptx_number (before, type) == ptx_number (a, type) ? b : before;
+    return gemem_ptx_number (before, type) == gemem_ptx_number (a, type) ? b : before;
   if (ptx_has (one, WORD_INC))
-    return ptx_number (before, type) >= ptx_number (a, type) ? 0 : before + 1;
+    return gemem_ptx_number (before, type) >= gemem_ptx_number (a, type) ? 0 : before + 1;
   if (ptx_has (one, WORD_DEC))
     {
-      const guint64 now = ptx_number (before, type), most = ptx_number (a, type);
+      const guint64 now = gemem_ptx_number (before, type), most = gemem_ptx_number (a, type);
       return now == 0 || now > most ? most : now - 1;
     }
   plain.operation = ptx_has (one, WORD_ADD)   ? OP_ADD
@@ -643,5 +644,5 @@ ptx_atomic (const PtxInstruction *one, guint64 before, guint64 a, guint64 b, gbo
                     : ptx_has (one, WORD_OR)  ? OP_OR
                     : ptx_has (one, WORD_XOR) ? OP_XOR
                                               : N_OPERATIONS;
-  return ptx_compute (&plain, numbers, lost);
+  return gemem_ptx_compute (&plain, numbers, lost);
 }

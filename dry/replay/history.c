@@ -1,7 +1,9 @@
-/* history.c - keeps what was done to memory (replay.h): blocks, and the events that may have written there.
+/* history.c - keeps what was done to memory (replay.h): blocks, and the events that may have
+ * written there.
  *
- * An event holds the blocks that it read, as they were then: a block is kept as long as an event needs it, also after the program gave it
- * back. From time to time those that lead to no living block are dropped.
+ * An event holds the blocks that it read, as they were then: a block is kept as long as an event
+ * needs it, also after the program gave it back. From time to time those that lead to no living
+ * block are dropped.
  */
 #include "config.h"
 
@@ -31,13 +33,13 @@ static GRecMutex mutex;
 static GememDryFunctionFunc on_function;
 
 void
-replay_lock (void)
+gemem_replay_lock (void)
 {
   g_rec_mutex_lock (&mutex);
 }
 
 void
-replay_unlock (void)
+gemem_replay_unlock (void)
 {
   g_rec_mutex_unlock (&mutex);
 }
@@ -51,7 +53,7 @@ gemem_replay_is_on (void)
 void
 gemem_dry_replay_begin (void)
 {
-  replay_lock ();
+  gemem_replay_lock ();
   if (!history.on)
     {
       history.live = g_ptr_array_new ();
@@ -60,7 +62,7 @@ gemem_dry_replay_begin (void)
       history.next_sweep = 1024;
       history.on = TRUE;
     }
-  replay_unlock ();
+  gemem_replay_unlock ();
 }
 
 int
@@ -78,7 +80,7 @@ gemem_dry_on_function (GememDryFunctionFunc func)
 }
 
 int
-replay_function (const ReplayEvent *event, guint8 **bytes, guint8 **states)
+gemem_replay_function (const ReplayEvent *event, guint8 **bytes, guint8 **states)
 {
   return on_function != NULL ? on_function (event->id, bytes, states) : 0;
 }
@@ -104,7 +106,7 @@ find (guint64 address)
 }
 
 ReplayBlock *
-replay_block_at (guint64 address, guint64 size)
+gemem_replay_block_at (guint64 address, guint64 size)
 {
   const guint i = history.on ? find (address) : 0;
   ReplayBlock *block = history.on && i < history.live->len ? history.live->pdata[i] : NULL;
@@ -137,7 +139,7 @@ gemem_dry_block_begins (guint64 address, guint64 size)
 {
   guint i;
 
-  replay_lock ();
+  gemem_replay_lock ();
   if (history.on && address != 0 && size > 0)
     {
       while ((i = find (address)) < history.live->len
@@ -150,18 +152,18 @@ gemem_dry_block_begins (guint64 address, guint64 size)
       block->writers = g_ptr_array_new ();
       g_ptr_array_insert (history.live, (gint) i, block);
     }
-  replay_unlock ();
+  gemem_replay_unlock ();
 }
 
 void
 gemem_dry_block_ends (guint64 address)
 {
-  replay_lock ();
+  gemem_replay_lock ();
   const guint i = history.on ? find (address) : 0;
   if (history.on && i < history.live->len
       && ((ReplayBlock *) history.live->pdata[i])->address == address)
     end_block (i);
-  replay_unlock ();
+  gemem_replay_unlock ();
 }
 
 /* ---- what leads to a block */
@@ -237,7 +239,7 @@ collect (ReplayBlock *const *from, guint n)
 }
 
 GPtrArray *
-replay_collect (ReplayBlock *block, GPtrArray **blocks)
+gemem_replay_collect (ReplayBlock *block, GPtrArray **blocks)
 {
   Collection all = collect (&block, 1);
 
@@ -403,15 +405,15 @@ gemem_replay_lost (guint64 address, guint64 size)
 {
   if (!gemem_replay_is_on ())
     return;
-  replay_lock ();
-  ReplayBlock *block = size == 0 && address != 0 ? replay_block_at (address, 1) : NULL;
+  gemem_replay_lock ();
+  ReplayBlock *block = size == 0 && address != 0 ? gemem_replay_block_at (address, 1) : NULL;
   if (address == 0 && size == 0)
     lose_all ();
   else if (block != NULL)
     lose_block (block, block->address, block->size);
   else if (size > 0)
     lose_range (address, size);
-  replay_unlock ();
+  gemem_replay_unlock ();
 }
 
 void
@@ -427,15 +429,15 @@ gemem_replay_got (const guint8 *bytes, gsize size)
 
   if (!gemem_replay_is_on ())
     return;
-  replay_lock ();
+  gemem_replay_lock ();
   for (gsize at = 0; at + sizeof value <= size; at += sizeof value)
     {
       memcpy (&value, bytes + at, sizeof value);
-      ReplayBlock *block = value != 0 ? replay_block_at (value, 1) : NULL;
+      ReplayBlock *block = value != 0 ? gemem_replay_block_at (value, 1) : NULL;
       if (block != NULL)
         lose_block (block, block->address, block->size);
     }
-  replay_unlock ();
+  gemem_replay_unlock ();
 }
 
 void
@@ -446,7 +448,7 @@ gemem_replay_got_table (const guint8 *bytes, gsize size)
   for (gsize at = 0; at + sizeof value <= size; at += sizeof value)
     {
       memcpy (&value, bytes + at, sizeof value);
-      ReplayBlock *block = value != 0 ? replay_block_at (value, 1) : NULL;
+      ReplayBlock *block = value != 0 ? gemem_replay_block_at (value, 1) : NULL;
       if (block != NULL)
         block->escaped = TRUE;
     }
@@ -459,10 +461,10 @@ gemem_replay_host (guint64 address, gconstpointer bytes, guint64 size)
 
   if (!gemem_replay_is_on ())
     return;
-  replay_lock ();
+  gemem_replay_lock ();
   if (size <= TABLE_MAX)
     gemem_replay_got_table (bytes, size);
-  if (size <= COPY_MAX && (block = replay_block_at (address, size)) != NULL)
+  if (size <= COPY_MAX && (block = gemem_replay_block_at (address, size)) != NULL)
     {
       ReplayEvent *event = new_event (EVENT_HOST, 1);
       event->touches[0] = (ReplayTouch){ block, TRUE };
@@ -474,7 +476,7 @@ gemem_replay_host (guint64 address, gconstpointer bytes, guint64 size)
     }
   else
     lose_range (address, size);
-  replay_unlock ();
+  gemem_replay_unlock ();
 }
 
 void
@@ -484,8 +486,8 @@ gemem_replay_fill (guint64 address, guint64 size, guint32 value, guint unit)
 
   if (!gemem_replay_is_on ())
     return;
-  replay_lock ();
-  if ((block = replay_block_at (address, size)) != NULL)
+  gemem_replay_lock ();
+  if ((block = gemem_replay_block_at (address, size)) != NULL)
     {
       ReplayEvent *event = new_event (EVENT_FILL, 1);
       event->touches[0] = (ReplayTouch){ block, TRUE };
@@ -497,7 +499,7 @@ gemem_replay_fill (guint64 address, guint64 size, guint32 value, guint unit)
     }
   else
     lose_range (address, size);
-  replay_unlock ();
+  gemem_replay_unlock ();
 }
 
 void
@@ -507,9 +509,9 @@ gemem_replay_carry (guint64 to, guint64 from, guint64 size)
 
   if (!gemem_replay_is_on ())
     return;
-  replay_lock ();
-  source = replay_block_at (from, size);
-  if (source != NULL && (target = replay_block_at (to, size)) != NULL)
+  gemem_replay_lock ();
+  source = gemem_replay_block_at (from, size);
+  if (source != NULL && (target = gemem_replay_block_at (to, size)) != NULL)
     {
       ReplayEvent *event = new_event (EVENT_CARRY, 2);
       event->touches[0] = (ReplayTouch){ target, TRUE };
@@ -521,7 +523,7 @@ gemem_replay_carry (guint64 to, guint64 from, guint64 size)
     }
   else
     lose_range (to, size);
-  replay_unlock ();
+  gemem_replay_unlock ();
 }
 
 /* ---- launches */
@@ -557,7 +559,7 @@ keep_launch (GememReplaySource *source, const char *name, const guint grid[3], c
       for (gsize at = 0; at + sizeof value <= parameter->size; at += sizeof value)
         {
           memcpy (&value, (const guint8 *) parameters[i] + at, sizeof value);
-          ReplayBlock *found = value != 0 ? replay_block_at (value, 1) : NULL;
+          ReplayBlock *found = value != 0 ? gemem_replay_block_at (value, 1) : NULL;
           if (found != NULL)
             touch (touches, found, !parameter->constant);
         }
@@ -586,10 +588,10 @@ gemem_replay_launch (GememReplaySource *source, const char *name, const guint gr
     return TRUE;
   if (source == NULL || parameters == NULL)
     return FALSE;
-  replay_lock ();
-  if ((known = replay_parameters (source, name)) != NULL)
+  gemem_replay_lock ();
+  if ((known = gemem_replay_parameters (source, name)) != NULL)
     keep_launch (source, name, grid, block, shared, parameters, known);
-  replay_unlock ();
+  gemem_replay_unlock ();
   return known != NULL;
 }
 
@@ -601,14 +603,14 @@ gemem_dry_function (guint64 id, guint n, guint n_written, const guint64 *address
 {
   gboolean known = TRUE;
 
-  replay_lock ();
+  gemem_replay_lock ();
   for (guint i = 0; i < n; i++)
-    known &= replay_block_at (addresses[i], sizes[i]) != NULL;
+    known &= gemem_replay_block_at (addresses[i], sizes[i]) != NULL;
   if (history.on && known)
     {
       ReplayEvent *event = new_event (EVENT_FUNCTION, n);
       for (guint i = 0; i < n; i++)
-        event->touches[i] = (ReplayTouch){ replay_block_at (addresses[i], sizes[i]),
+        event->touches[i] = (ReplayTouch){ gemem_replay_block_at (addresses[i], sizes[i]),
                                            i < n_written };
       event->id = id;
       event->drawn = drawn != 0;
@@ -618,13 +620,13 @@ gemem_dry_function (guint64 id, guint n, guint n_written, const guint64 *address
   else
     for (guint i = 0; history.on && i < n_written; i++)
       lose_range (addresses[i], sizes[i]);
-  replay_unlock ();
+  gemem_replay_unlock ();
 }
 
 /* ---- results */
 
 void
-replay_found (ReplayBlock *block, const GememPtxMemory *memory)
+gemem_replay_found (ReplayBlock *block, const GememPtxMemory *memory)
 {
   if (block->size > FOUND_MAX || history.kept + 2 * block->size > KEPT_MAX / 2)
     return;

@@ -1,4 +1,5 @@
-/* replay-private.h - events and blocks, between history.c, which keeps them, and replay.c, which does them again. */
+/* replay-private.h - events and blocks, between history.c, which keeps them, and replay.c, which
+ * does them again. */
 #pragma once
 
 #include "dry/ptx/ptx.h"
@@ -63,20 +64,21 @@ typedef struct
 } ReplayParameter;
 
 /* The parameters of kernel @name; NULL: they are not known. Valid with @source. */
-const GArray *replay_parameters (GememReplaySource *source, const char *name);
+const GArray *gemem_replay_parameters (GememReplaySource *source, const char *name);
 /* Its code; NULL: there is none. Compiles @source at the first question. */
-const GememPtxFunction *replay_code (GememReplaySource *source, const char *name);
+const GememPtxFunction *gemem_replay_code (GememReplaySource *source, const char *name);
 
 /* ---- history.c */
 
 /* What is between begin and end has all for itself. */
-void replay_lock (void);
-void replay_unlock (void);
+void gemem_replay_lock (void);
+void gemem_replay_unlock (void);
 /* The block of [@address, @address + @size); NULL: none has all of it. */
-ReplayBlock *replay_block_at (guint64 address, guint64 size);
-/* The events that led to what @block holds, in their order, and their blocks, of which need is set; free both. */
-GPtrArray *replay_collect (ReplayBlock *block, GPtrArray **blocks);
+ReplayBlock *gemem_replay_block_at (guint64 address, guint64 size);
+/* The events that led to what @block holds, in their order, and their blocks, of which need is set;
+ * free both. */
+GPtrArray *gemem_replay_collect (ReplayBlock *block, GPtrArray **blocks);
 /* @block holds this from now on. */
-void replay_found (ReplayBlock *block, const GememPtxMemory *memory);
+void gemem_replay_found (ReplayBlock *block, const GememPtxMemory *memory);
 /* @event of kind FUNCTION is done again. */
-int replay_function (const ReplayEvent *event, guint8 **bytes, guint8 **states);
+int gemem_replay_function (const ReplayEvent *event, guint8 **bytes, guint8 **states);

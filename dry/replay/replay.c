@@ -1,7 +1,8 @@
 /* replay.c - does again, on the host, what led to the bytes that the program reads (replay.h).
  *
- * Invariants: blocks of at most BYTES_MAX bytes together, INSTRUCTIONS_MAX instructions for a read (LITTLE_MAX for one of little worth) and ALL_MAX for the process; beyond it
- * what is read is unknown. Two blocks that had the same address one after the other are two pieces of memory.
+ * Invariants: blocks of at most BYTES_MAX bytes together, INSTRUCTIONS_MAX instructions for a read
+ * (LITTLE_MAX for one of little worth) and ALL_MAX for the process; beyond it what is read is
+ * unknown. Two blocks that had the same address one after the other are two pieces of memory.
  */
 #include "config.h"
 
@@ -67,7 +68,7 @@ compare_memory (gconstpointer a, gconstpointer b)
 static guint8 *
 lay_out (const ReplayEvent *event, const GememPtxFunction *code)
 {
-  const GArray *known = replay_parameters (event->source, event->name),
+  const GArray *known = gemem_replay_parameters (event->source, event->name),
                *wanted = gemem_ptx_parameters (code);
   guint8 *block;
   gsize from = 0;
@@ -93,7 +94,7 @@ lay_out (const ReplayEvent *event, const GememPtxFunction *code)
 static GememPtxEnd
 launch (const ReplayEvent *event, guint64 *budget)
 {
-  const GememPtxFunction *code = replay_code (event->source, event->name);
+  const GememPtxFunction *code = gemem_replay_code (event->source, event->name);
   g_autofree guint8 *parameters = code != NULL ? lay_out (event, code) : NULL;
   g_autofree GememPtxMemory *memory = g_new (GememPtxMemory, event->n_touches);
   GememPtxLaunch what = { .shared = event->shared,
@@ -123,7 +124,7 @@ call (const ReplayEvent *event)
       bytes[i] = bytes_at (event->touches[i].block, event->addresses[i]);
       states[i] = states_at (event->touches[i].block, event->addresses[i]);
     }
-  return replay_function (event, bytes, states) != 0;
+  return gemem_replay_function (event, bytes, states) != 0;
 }
 
 static void
@@ -221,7 +222,7 @@ keep_found (GPtrArray *blocks)
                                     : NULL;
       if (block->live && last != NULL && last->sequence <= block->need && last->kind != EVENT_FOUND
           && last->kind != EVENT_LOST)
-        replay_found (block, &block->memory);
+        gemem_replay_found (block, &block->memory);
     }
 }
 
@@ -239,7 +240,7 @@ static int
 read_block (ReplayBlock *block, guint64 from, gsize size, gpointer to, gboolean little)
 {
   g_autoptr (GPtrArray) blocks = NULL;
-  g_autoptr (GPtrArray) events = replay_collect (block, &blocks);
+  g_autoptr (GPtrArray) events = gemem_replay_collect (block, &blocks);
   guint64 budget = MIN (little ? LITTLE_MAX : INSTRUCTIONS_MAX, left);
   const guint64 before = budget;
   int state = GEMEM_PTX_UNKNOWN;
@@ -268,10 +269,10 @@ gemem_dry_replay (guint64 from, gsize size, gpointer to, int little)
 {
   int state = GEMEM_PTX_UNKNOWN;
 
-  replay_lock ();
-  ReplayBlock *block = replay_block_at (from, size);
+  gemem_replay_lock ();
+  ReplayBlock *block = gemem_replay_block_at (from, size);
   if (block != NULL && size > 0 && !block->escaped && block->writers->len > 0)
     state = read_block (block, from, size, to, little != 0);
-  replay_unlock ();
+  gemem_replay_unlock ();
   return state;
 }

@@ -1,7 +1,9 @@
-/* sources.c - programs that the program compiled while it runs: their text, the parameters of their kernels, their PTX (replay.h).
+/* sources.c - programs that the program compiled while it runs: their text, the parameters of their
+ * kernels, their PTX (replay.h).
  *
- * The sizes of parameters are read from the text where they are plain types, arrays of CuPy (CArray) or their indices (CIndexer); a kernel
- * with others has the whole program compiled at its first launch. What is read is held against the PTX before a kernel is run.
+ * The sizes of parameters are read from the text where they are plain types, arrays of CuPy
+ * (CArray) or their indices (CIndexer); a kernel with others has the whole program compiled at its
+ * first launch. What is read is held against the PTX before a kernel is run.
  */
 #include "config.h"
 
@@ -100,7 +102,8 @@ gemem_replay_set_compiler (GememReplayCompiler compile)
 
 /* ---- code */
 
-/* CuPy's header of complex numbers takes most of the time; kernels that do not name them do without. */
+/* CuPy's header of complex numbers takes most of the time; kernels that do not name them do
+ * without. */
 static char *
 without_complex (const char *text)
 {
@@ -150,7 +153,7 @@ compile (GememReplaySource *source)
 }
 
 const GememPtxFunction *
-replay_code (GememReplaySource *source, const char *name)
+gemem_replay_code (GememReplaySource *source, const char *name)
 {
   if (!source->compiled)
     compile (source);
@@ -340,7 +343,7 @@ parameters_in_text (const char *text, const char *name)
 static GArray *
 parameters_in_code (GememReplaySource *source, const char *name)
 {
-  const GememPtxFunction *code = replay_code (source, name);
+  const GememPtxFunction *code = gemem_replay_code (source, name);
   GArray *parameters;
 
   if (code == NULL)
@@ -356,7 +359,7 @@ parameters_in_code (GememReplaySource *source, const char *name)
 }
 
 const GArray *
-replay_parameters (GememReplaySource *source, const char *name)
+gemem_replay_parameters (GememReplaySource *source, const char *name)
 {
   gpointer known;
 

@@ -15,9 +15,10 @@
 
 /* ---- rows */
 
-int
-gemem_runtime_copy (void *to, const void *from, size_t size, int kind, CUstream stream,
-                    gboolean wait)
+/* The copy of @size bytes; either side may be any memory. @wait: the copy is done when
+ * the call returns. */
+static int
+copy_bytes (void *to, const void *from, size_t size, int kind, CUstream stream, gboolean wait)
 {
   const CUdeviceptr target = (guintptr) to, source = (guintptr) from;
 
@@ -46,11 +47,12 @@ is_of_library (void)
   return FALSE;
 }
 
-/* What such a library copies from the host it worked out from what it read of the device, as zero. */
+/* What such a library copies from the host it worked out from what it read of the device, as zero.
+ */
 static int
 copy_for (void *to, const void *from, size_t size, int kind, CUstream stream, gboolean wait)
 {
-  const int result = gemem_runtime_copy (to, from, size, kind, stream, wait);
+  const int result = copy_bytes (to, from, size, kind, stream, wait);
 
   if (size > 0 && gemem_replay_is_on () && is_of_library ())
     gemem_replay_lost ((guintptr) to, size);
@@ -71,7 +73,7 @@ copy_rows (Rows to, Rows from, RuntimeExtent extent, int kind, CUstream stream, 
   int result = RUNTIME_SUCCESS;
 
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0)
-    return gemem_runtime_copy (NULL, NULL, 0, kind, stream, wait);
+    return copy_bytes (NULL, NULL, 0, kind, stream, wait);
   if (to.pitch < extent.width || from.pitch < extent.width)
     {
       if (extent.height > 1 || extent.depth > 1)
@@ -84,9 +86,9 @@ copy_rows (Rows to, Rows from, RuntimeExtent extent, int kind, CUstream stream, 
     }
   for (size_t layer = 0; layer < extent.depth && result == RUNTIME_SUCCESS; layer++)
     for (size_t row = 0; row < extent.height && result == RUNTIME_SUCCESS; row++)
-      result = gemem_runtime_copy (to.address + layer * to.slice + row * to.pitch,
-                                   from.address + layer * from.slice + row * from.pitch,
-                                   extent.width, kind, stream, wait);
+      result = copy_bytes (to.address + layer * to.slice + row * to.pitch,
+                           from.address + layer * from.slice + row * from.pitch, extent.width, kind,
+                           stream, wait);
   return result;
 }
 
@@ -203,7 +205,7 @@ BOTH (cudaMemcpy3D, (const RuntimeCopy3D *copy), (const RuntimeCopy3D *copy, CUs
 
 BOTH (cudaMemcpyPeer, (void *to, int to_device, const void *from, int from_device, size_t size),
       (void *to, int to_device, const void *from, int from_device, size_t size, CUstream stream),
-      gemem_runtime_copy (to, from, size, RUNTIME_DEVICE_TO_DEVICE, stream, wait))
+      copy_bytes (to, from, size, RUNTIME_DEVICE_TO_DEVICE, stream, wait))
 
 static int
 copy_3d_peer (const RuntimePeerCopy3D *copy, CUstream stream, gboolean wait)
@@ -236,7 +238,7 @@ copy_many (void *const *to, const void *const *from, const size_t *sizes, size_t
                                                            : RUNTIME_INVALID_VALUE;
 
   for (size_t i = 0; i < count && result == RUNTIME_SUCCESS; i++)
-    result = gemem_runtime_copy (to[i], from[i], sizes[i], RUNTIME_BY_ADDRESS, stream, FALSE);
+    result = copy_bytes (to[i], from[i], sizes[i], RUNTIME_BY_ADDRESS, stream, FALSE);
   return result;
 }
 
@@ -281,8 +283,7 @@ copy_to_symbol (const void *symbol, const void *from, size_t size, size_t offset
 {
   void *to;
   int result = part_of_symbol (symbol, size, offset, &to);
-  return result == RUNTIME_SUCCESS ? gemem_runtime_copy (to, from, size, kind, stream, wait)
-                                   : result;
+  return result == RUNTIME_SUCCESS ? copy_bytes (to, from, size, kind, stream, wait) : result;
 }
 
 static int
@@ -291,8 +292,7 @@ copy_from_symbol (void *to, const void *symbol, size_t size, size_t offset, int 
 {
   void *from;
   int result = part_of_symbol (symbol, size, offset, &from);
-  return result == RUNTIME_SUCCESS ? gemem_runtime_copy (to, from, size, kind, stream, wait)
-                                   : result;
+  return result == RUNTIME_SUCCESS ? copy_bytes (to, from, size, kind, stream, wait) : result;
 }
 
 BOTH (cudaMemcpyToSymbol,

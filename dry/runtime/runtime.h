@@ -44,10 +44,6 @@ int gemem_runtime_symbol (const void *symbol, CUdeviceptr *address, size_t *size
 /* The driver's handle of a kernel: @function is a function of the host that the program registered,
  * or such a handle. */
 int gemem_runtime_function (const void *function, CUfunction *found);
-/* The copy of @size bytes; either side may be any memory. @wait: the copy is done when
- * the call returns. */
-int gemem_runtime_copy (void *to, const void *from, size_t size, int kind, CUstream stream,
-                        gboolean wait);
 
 /* Stream 0 in the meaning of the functions *_ptsz and *_ptds. */
 static inline CUstream

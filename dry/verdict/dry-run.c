@@ -76,6 +76,8 @@ static const GOptionEntry entries[] = {
     "what a Python program reads from the GPU where REGEX matches its stack (default: 0). "
     "One value after the other: 0*99,1. Several may be given",
     "REGEX=N" },
+  { "details", 0, 0, G_OPTION_ARG_NONE, &options.details,
+    "show every row of the verdict: also how it was found", NULL },
   { "once", 0, 0, G_OPTION_ARG_NONE, &options.once,
     "do not run a program again that reads integers or truth values from the GPU, to see whether "
     "memory follows from them",

@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#include "base/units.h"
 #include "dry/verdict/verdict.h"
 #include "sim/engine/replay.h"
 #include "traces/attribution.h"

@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
 #include "dry/verdict/verdict.h"
 
 #define BEFORE 100 /* bytes that are quoted before the sign of a message ... */

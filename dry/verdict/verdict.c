@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "allocators/allocator.h"
-#include "dry/protocol/protocol.h"
 #include "dry/verdict/verdict.h"
 #include "traces/journal/format.h"
 #include "traces/summary.h"

@@ -34,9 +34,10 @@ typedef struct
   int rank, world; /* --rank, --world; world 0: not one rank alone */
   int stacks;      /* frames of driver and runtime calls; 0: none */
   char *output;
-  char **values; /* --value: "STACK-REGEX=N"; or NULL */
-  gboolean once; /* --once: no second run for the values that the program reads */
-  guint number;  /* what integers of the GPU read */
+  char **values;    /* --value: "STACK-REGEX=N"; or NULL */
+  gboolean details; /* --details: every row of the verdict */
+  gboolean once;    /* --once: no second run for the values that the program reads */
+  guint number;     /* what integers of the GPU read */
   const char *
       truths; /* the place where truth values of the GPU read true, GEMEM_DRY_EVERYWHERE, or NULL: nowhere */
   gboolean
@@ -331,6 +332,15 @@ void gemem_library_said_read (const DryRun *run, DryVerdict *verdict);
 void gemem_library_said_clear (DryVerdict *verdict);
 /* TRUE if the program refused to go on and ended by that; else what it went on with is a condition. */
 gboolean gemem_library_said_no (const DryVerdict *verdict);
+
+/* ---- brief.c */
+
+/* How a row of the verdict for people begins: with its label. */
+#define DRY_LABEL_WIDTH 16
+#define DRY_LABEL "  %-" G_STRINGIFY (DRY_LABEL_WIDTH) "s"
+
+/* The rows of the verdict @text that are shown without --details, and one that names the others.  g_free(); O(length). */
+char *gemem_library_verdict_brief (const char *text);
 
 /* ---- write.c */
 

@@ -1,6 +1,6 @@
 /* write.c - the verdict of a dry run: for people on stderr, for programs as JSON.
  *
- * For people: one block for each GPU of each process, of several ranks a table and the block of the largest, the answer before its reasons, the same order
+ * For people (without --details see brief.c): one block for each GPU of each process, of several ranks a table and the block of the largest, the answer before its reasons, the same order
  * always, nothing that is not known; on a terminal no line is wider than that, or GEMEM_TEXT_WIDTH, but for a longer word.  The JSON has every
  * figure in bytes.
  */
@@ -8,18 +8,16 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/io/child.h"
 #include "base/io/json-text.h"
+#include "base/io/terminal.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "dry/verdict/verdict.h"
 #include "sim/report/report.h"
 
-#define LABEL "  %-16s"
 #define NAMES_MAX 5 /* names in a line */
 
 /* ---- for people */
@@ -29,7 +27,7 @@ static void G_GNUC_PRINTF (3, 4)
 {
   va_list arguments;
 
-  g_string_append_printf (out, LABEL, label);
+  g_string_append_printf (out, DRY_LABEL, label);
   va_start (arguments, format);
   g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
@@ -49,7 +47,7 @@ append_size (GString *out, guint64 bytes)
 static void
 append_peak (GString *out, const char *label, guint64 bytes, guint64 seq, const char *by)
 {
-  g_string_append_printf (out, LABEL, label);
+  g_string_append_printf (out, DRY_LABEL, label);
   append_size (out, bytes);
   g_string_append_printf (out, ", event %" G_GUINT64_FORMAT "%s%s\n", seq, by != NULL ? ", " : "",
                           by != NULL ? by : "");
@@ -237,7 +235,7 @@ append_counts (GString *out, const char *label, const char *what, const GPtrArra
     return;
   for (guint i = 0; i < counts->len; i++)
     sum += ((const DryCount *) counts->pdata[i])->count;
-  g_string_append_printf (out, LABEL "%" G_GUINT64_FORMAT " %s: ", label, sum, what);
+  g_string_append_printf (out, DRY_LABEL "%" G_GUINT64_FORMAT " %s: ", label, sum, what);
   for (guint i = 0; i < MIN (counts->len, NAMES_MAX); i++)
     {
       const DryCount *count = counts->pdata[i];
@@ -385,11 +383,11 @@ static void
 wrap_rows (GString *shown, const char *text)
 {
   g_auto (GStrv) rows = g_strsplit (text, "\n", -1);
-  g_autofree char *indent = g_strdup_printf (LABEL, "");
-  struct winsize size;
+  g_autofree char *indent = g_strdup_printf (DRY_LABEL, "");
+  const guint columns = gemem_terminal_columns (STDERR_FILENO);
 
-  if (ioctl (STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-    gemem_text_set_width (size.ws_col);
+  if (columns > 0)
+    gemem_text_set_width (columns);
   for (char **row = rows; *row != NULL && (**row != '\0' || row[1] != NULL); row++)
     gemem_text_wrap (shown, *row, indent);
 }
@@ -454,10 +452,12 @@ gemem_library_verdict_print (const DryOptions *options, const DryVerdict *verdic
       append_row (out, "next", "gemem-sim %s%s", found->model != NULL ? "" : "compare ", word);
     }
   g_autoptr (GString) shown = g_string_new (NULL);
+  g_autofree char *text = options->details ? g_strdup (out->str)
+                                           : gemem_library_verdict_brief (out->str);
   if (isatty (STDERR_FILENO))
-    wrap_rows (shown, out->str);
+    wrap_rows (shown, text);
   else
-    gemem_text_append_visible (shown, out->str, -1, TRUE);
+    gemem_text_append_visible (shown, text, -1, TRUE);
   fputs (shown->str, stderr);
 }
 

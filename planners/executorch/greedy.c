@@ -12,7 +12,6 @@
  */
 #include "config.h"
 
-#include "base/macros.h"
 #include "planners/fit.h"
 
 typedef struct

@@ -28,12 +28,6 @@ policy_of_bits (guint bits)
 }
 
 guint
-gemem_ge_policy_of (const char *text)
-{
-  return policy_of_bits (bits_of (text));
-}
-
-guint
 gemem_ge_policy (const char *environment, const char *option)
 {
   return policy_of_bits (bits_of (environment) | bits_of (option));

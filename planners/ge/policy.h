@@ -13,8 +13,7 @@
 
 #define GE_POLICY_UNSET "unset" /* a source that is not there */
 
-/* The policy of one source, and of both together; texts are compared as they are: "02" is 0. */
-guint gemem_ge_policy_of (const char *text);
+/* The policy of both sources together; texts are compared as they are: "02" is 0. */
 guint gemem_ge_policy (const char *environment, const char *option);
 
 typedef struct

@@ -8,7 +8,6 @@
 #include "planners/optimal/corner-state.h"
 #include "planners/optimal/corner.h"
 #include "planners/optimal/dive.h"
-#include "planners/planner.h"
 
 #define NONE G_MAXUINT32
 #define MAX_FAILED (1 << 20)

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/compare.h"
 #include "planners/fit.h"
 #include "planners/optimal/dive.h"
 #include "planners/optimal/nested.h"

@@ -207,8 +207,10 @@ gemem_shapes_walls (const GememShapes *shapes)
   return any ? put_placed (shapes) : NULL;
 }
 
-gint64
-gemem_shapes_greedy (const GememShapes *shapes, const guint32 *order, gint64 *offsets)
+/* Places box after box at the lowest offset that is free, those with a place first, the others in the order of
+ * @order (places in `boxes`), into @offsets.  Returns the top. */
+static gint64
+place_greedily (const GememShapes *shapes, const guint32 *order, gint64 *offsets)
 {
   g_autoptr (GememOccupancy) occupancy = put_placed (shapes);
   gint64 top = 0;
@@ -270,7 +272,7 @@ by_offset (const GememBox *box, gpointer unused G_GNUC_UNUSED)
 static gint64
 try_order (Placing *placing, gint64 top, GememStage stage)
 {
-  const gint64 got = gemem_shapes_greedy (placing->shapes, placing->changed, placing->offsets);
+  const gint64 got = place_greedily (placing->shapes, placing->changed, placing->offsets);
 
   if (got > top)
     return top;

@@ -56,10 +56,6 @@ GememOccupancy *gemem_shapes_walls (const GememShapes *shapes);
 gint64 gemem_shapes_lowest (const GememShapes *shapes, GememOccupancy *occupancy, guint32 b,
                             gint64 offset);
 
-/* Places box after box at the lowest offset that is free, those with a place first, the others in the order of
- * @order (places in `boxes`), into @offsets.  Returns the top. */
-gint64 gemem_shapes_greedy (const GememShapes *shapes, const guint32 *order, gint64 *offsets);
-
 /* Gets @part, whose boxes are those of @shapes, down to @goal if it can: greedy placements, the search for who lies
  * above whom (sides.h), changes of the order.  @placed: the boxes have offsets already, of the top of the part. */
 void gemem_shapes_search (GememShapes *shapes, GememPart *part, gint64 goal, gboolean placed,

@@ -16,10 +16,10 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/rng.h"
 #include "planners/optimal/corner.h"
 #include "planners/optimal/parts.h"
-#include "planners/planner.h"
 
 #define FEWEST 8 /* boxes of a window */
 #define MOST 40
@@ -105,24 +105,6 @@ choose (Window *window, guint32 middle, guint32 n)
 
 /* ---- the window as boxes and walls */
 
-static int
-compare_columns (gconstpointer a, gconstpointer b)
-{
-  const guint32 x = *(const guint32 *) a, y = *(const guint32 *) b;
-
-  return x < y ? -1 : x > y;
-}
-
-static int
-compare_boxes (gconstpointer a, gconstpointer b)
-{
-  const GememBox *x = a, *y = b;
-
-  if (x->first != y->first)
-    return x->first < y->first ? -1 : 1;
-  return x->item < y->item ? -1 : x->item > y->item;
-}
-
 /* The column of the window in which @column of the part lies, or the first behind it. */
 static guint32
 find_column (const Window *window, guint32 column)
@@ -153,7 +135,7 @@ set_columns (Window *window)
       window->borders[2 * i] = boxes->boxes[i].first;
       window->borders[2 * i + 1] = boxes->boxes[i].last;
     }
-  qsort (window->borders, 2 * boxes->n, sizeof (guint32), compare_columns);
+  qsort (window->borders, 2 * boxes->n, sizeof (guint32), gemem_compare_uint32);
   for (guint32 i = 0; i < 2 * boxes->n; i++)
     if (i == 0 || window->borders[i] != window->borders[n - 1])
       window->borders[n++] = window->borders[i];
@@ -163,7 +145,7 @@ set_columns (Window *window)
       boxes->boxes[i].first = find_column (window, boxes->boxes[i].first);
       boxes->boxes[i].last = find_column (window, boxes->boxes[i].last);
     }
-  qsort (boxes->boxes, boxes->n, sizeof (GememBox), compare_boxes);
+  qsort (boxes->boxes, boxes->n, sizeof (GememBox), gemem_box_compare);
 }
 
 /* All other boxes become walls, as far as they lie below the capacity. */

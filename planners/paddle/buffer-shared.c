@@ -21,6 +21,7 @@
 
 #include <string.h>
 
+#include "base/compare.h"
 #include "planners/paddle/inplace.h"
 #include "planners/paddle/passes.h"
 #include "planners/paddle/skip.h"
@@ -146,14 +147,6 @@ add_dead (Pass *pass, guint32 variable)
   g_hash_table_insert (pass->dead, (gpointer) bytes, GUINT_TO_POINTER (variable + 1));
 }
 
-static int
-compare_numbers (gconstpointer a, gconstpointer b)
-{
-  const guint32 x = *(const guint32 *) a, y = *(const guint32 *) b;
-
-  return x < y ? -1 : x > y;
-}
-
 /* Counts one visited operator off each variable of @touched (ascending, with repeats). */
 static void
 count_down (Pass *pass, const GArray *touched)
@@ -188,7 +181,7 @@ visit (Pass *pass, guint32 id, GArray *touched)
   for (guint32 i = 0; i < gemem_paddle_n_writes (node); i++)
     if (writes[i] != GEMEM_NONE)
       g_array_append_val (touched, writes[i]);
-  g_array_sort (touched, compare_numbers);
+  g_array_sort (touched, gemem_compare_uint32);
   count_down (pass, touched);
 }
 

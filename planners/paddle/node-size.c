@@ -7,8 +7,9 @@
 #include "planners/paddle/params.h"
 #include "planners/paddle/skip.h"
 
-guint64
-gemem_paddle_node_elements (const PaddleVariable *variable)
+/* Product of the shape in 32-bit integers, with their overflow. */
+static guint64
+node_elements (const PaddleVariable *variable)
 {
   guint32 product = 1;
 
@@ -20,7 +21,7 @@ gemem_paddle_node_elements (const PaddleVariable *variable)
 guint64
 gemem_paddle_node_size (const PaddleVariable *variable)
 {
-  return gemem_paddle_node_elements (variable) * MAX (1, gemem_dtype_bits (variable->dtype) / 8);
+  return node_elements (variable) * MAX (1, gemem_dtype_bits (variable->dtype) / 8);
 }
 
 gboolean
@@ -30,7 +31,7 @@ gemem_paddle_is_reusable (const PaddleProgram *program, guint32 variable, int pl
   const guint64 least = place == PADDLE_PLACE_GPU ? 256 : 4096;
 
   if (strcmp (v->name, PADDLE_EMPTY) == 0 || !v->is_tensor || v->persistable || v->n_dims == 0
-      || gemem_paddle_node_elements (v) < least)
+      || node_elements (v) < least)
     return FALSE;
   return v->writer == GEMEM_NONE
          || !gemem_graph_flag (program->graph,

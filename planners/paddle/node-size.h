@@ -18,8 +18,6 @@ enum
             "4096 without (cpu)." \
   }
 
-/* product of the shape| in 32-bit integers, with their overflow. */
-guint64 gemem_paddle_node_elements (const PaddleVariable *variable);
 /* Bytes: elements times the size of an element. */
 guint64 gemem_paddle_node_size (const PaddleVariable *variable);
 /* TRUE if the variable may share: a dense tensor that does not persist, with a shape, large enough

@@ -523,13 +523,6 @@ gemem_paddle_shape_text (const PaddleVariable *variable, const char *separator)
   return g_string_free (text, FALSE);
 }
 
-int
-gemem_paddle_compare_names (gconstpointer a, gconstpointer b)
-{
-  return strcmp ((*(const PaddleVariable *const *) a)->name,
-                 (*(const PaddleVariable *const *) b)->name);
-}
-
 gboolean
 gemem_paddle_block_sees (const PaddleProgram *program, guint32 inner, guint32 outer)
 {

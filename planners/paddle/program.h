@@ -117,9 +117,6 @@ guint32 gemem_paddle_find (const PaddleProgram *program, const char *name);
 /* "x[-1, 100]": Python writes it with @separator ", ", C++ with ",". */
 char *gemem_paddle_shape_text (const PaddleVariable *variable, const char *separator);
 
-/* By name; of two PaddleVariable ** (GCompareFunc). */
-int gemem_paddle_compare_names (gconstpointer a, gconstpointer b);
-
 /* TRUE if the batch size is unknown before the run: the first dimension is -1. */
 static inline gboolean
 gemem_paddle_is_dynamic (const PaddleVariable *variable)

@@ -178,9 +178,11 @@ bare (char *text)
   return text;
 }
 
-gboolean
-gemem_paddle_skip_names (const PaddleProgram *program, const char *names, const char *what,
-                         guint8 *skip, GError **error)
+/* Skips the variables listed in @names, with commas between, optionally in brackets.  @what: the
+ * parameter. */
+static gboolean
+skip_names (const PaddleProgram *program, const char *names, const char *what, guint8 *skip,
+            GError **error)
 {
   const char *given = names != NULL ? names : "";
   g_autofree char *copy = g_strdup (g_str_has_prefix (given, "set(") ? given + 3 : given);
@@ -252,7 +254,7 @@ gemem_paddle_skip_for_transpiler (const PaddleProgram *program, const GArray *li
         skip_backward (program, id, skip);
     }
   gemem_paddle_skip_foreign (program, lists, TRUE, skip);
-  return gemem_paddle_skip_names (program, settings->names, "skip_opt_set", skip, error);
+  return skip_names (program, settings->names, "skip_opt_set", skip, error);
 }
 
 /* ---- valid variables of 8.1 */

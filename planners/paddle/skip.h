@@ -11,11 +11,7 @@ void gemem_paddle_skip_node (const PaddleProgram *program, guint32 node, guint8 
  * touch. @listed: not where the operator that owns the block itself lists the variable. */
 void gemem_paddle_skip_foreign (const PaddleProgram *program, const GArray *lists, gboolean listed,
                                 guint8 *skip);
-/* Skips the variables listed in @names, with commas between, optionally in brackets.  @what: the
- * parameter.  Errors: GEMEM_ERROR_USAGE for a name that is no variable of the graph, also for an
- * empty name. */
-gboolean gemem_paddle_skip_names (const PaddleProgram *program, const char *names, const char *what,
-                                  guint8 *skip, GError **error);
+
 typedef struct
 {
   gboolean old; /* releases up to 1.2 */
@@ -28,7 +24,8 @@ typedef struct
  * outputs forced into host memory (@old: only of fill_constant), variables of two lists, `names`.
  * With skip_grads the gradients of optimized parameters, that is the second of op_role_var of each
  * operator of the global block whose role is Optimize and nothing else; in the manual's words: all
- * variables that the backward part writes.  Errors: as gemem_paddle_skip_names(). */
+ * variables that the backward part writes.  Errors: GEMEM_ERROR_USAGE for a name
+ * in `names` that is no variable of the graph, also for an empty one. */
 gboolean gemem_paddle_skip_for_transpiler (const PaddleProgram *program, const GArray *lists,
                                            const PaddleSkipSettings *settings, guint8 *skip,
                                            GError **error);

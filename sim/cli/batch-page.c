@@ -10,7 +10,6 @@
 #include "sim/cli/batch-page.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/source.h"
-#include "sim/report/rows.h"
 
 #define HISTORIES 4      /* of a page; of long traces (GEMEM_ADVICE_MANY_EVENTS) half as many */
 #define RECTANGLES 40000 /* of a history: more cannot be told apart on a screen */

@@ -13,7 +13,6 @@
 #include "sim/cli/batch-results.h"
 #include "sim/cli/choices.h"
 #include "sim/cli/environment.h"
-#include "sim/cli/output-files.h"
 #include "sim/cli/plot-options.h"
 #include "sim/cli/share.h"
 #include "sim/cli/source.h"

@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "base/units.h"
 #include "sim/cli/batch-choices.h"
 #include "sim/cli/batch-histories.h"
 #include "sim/cli/batch-page.h"

@@ -19,8 +19,6 @@ const GememCommand *gemem_command_find (const char *name, GError **error);
  * descriptions.  NULL with GEMEM_ERROR_USAGE, which suggests similar terms.  Cost: a pass
  * over all tables. */
 char *gemem_terms_help (const GememCommand *const *commands, const char *word, GError **error);
-/* The whole index, a term a line, sorted. */
-char *gemem_terms_index (const GememCommand *const *commands);
 
 /* ---- usage.c, manual.c; g_free().  @commands as gemem_commands() returns them. */
 

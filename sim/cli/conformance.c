@@ -35,17 +35,12 @@ static const GOptionEntry entries[] = {
 #include "sim/manuals/manuals.def"
 #undef GEMEM_MANUAL
 
-const GememManual *const *
-gemem_manuals (void)
-{
-  static const GememManual *const all[] = {
+static const GememManual *const manuals[] = {
 #define GEMEM_MANUAL(symbol) &symbol,
 #include "sim/manuals/manuals.def"
 #undef GEMEM_MANUAL
-    NULL
-  };
-  return all;
-}
+  NULL
+};
 
 /* ---- what is shown */
 
@@ -72,7 +67,7 @@ add_named (Shown *all, const char *word)
 {
   gboolean any = FALSE;
 
-  for (const GememManual *const *manual = gemem_manuals (); *manual != NULL; manual++)
+  for (const GememManual *const *manual = manuals; *manual != NULL; manual++)
     for (guint i = 0; i < (*manual)->n_sentences; i++)
       {
         const GememSentence *sentence = &(*manual)->sentences[i];
@@ -93,7 +88,7 @@ set_unknown (GError **error, const char *word)
 {
   g_autoptr (GString) known = g_string_new (NULL);
 
-  for (const GememManual *const *manual = gemem_manuals (); *manual != NULL; manual++)
+  for (const GememManual *const *manual = manuals; *manual != NULL; manual++)
     g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", (*manual)->name);
   g_set_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE,
                "no documented sentence '%s'; name a system (ge, paddle, memory_optimize), "

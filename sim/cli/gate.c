@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/units.h"
 #include "sim/cli/needs.h"
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"

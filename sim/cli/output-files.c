@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "graphs/format.h"
-#include "sim/cli/cli.h"
 #include "sim/cli/output-files.h"
 #include "sim/report/report.h"
 

@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io/terminal.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/cli/cli.h"
@@ -119,9 +119,10 @@ gemem_terminal_width (void)
 {
   const char *columns = g_getenv ("COLUMNS");
   guint64 width;
-  struct winsize size;
-  if (isatty (STDOUT_FILENO) && ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-    return size.ws_col;
+  const guint shown = gemem_terminal_columns (STDOUT_FILENO);
+
+  if (shown > 0)
+    return shown;
   if (columns != NULL && gemem_parse_uint (columns, &width, NULL) && width < 10000)
     return (guint) width;
   return 0;

@@ -15,10 +15,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/io/input.h"
+#include "base/io/terminal.h"
 #include "base/text.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/progress.h"
@@ -201,12 +201,11 @@ static void
 draw (gint64 elapsed)
 {
   g_autoptr (GString) line = g_string_new ("\r"), numbers = g_string_new (NULL);
-  struct winsize size = { 0 };
-  guint width, space;
+  const guint columns = gemem_terminal_columns (STDERR_FILENO);
+  const guint width = (columns > 0 ? columns : 80)
+                      - 1; /* a full last column wraps on some terminals */
+  guint space;
 
-  if (ioctl (STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-    size.ws_col = 80;
-  width = size.ws_col - 1u; /* a full last column wraps on some terminals */
   append_numbers (numbers, elapsed);
   space = width > numbers->len ? width - (guint) numbers->len : 0;
   if (space >= NAME_MIN)

@@ -60,8 +60,8 @@ gemem_share_check_options (guint n, GError **error)
 
 /* ---- runs */
 
-void
-gemem_share_run_free (gpointer data)
+static void
+share_run_free (gpointer data)
 {
   GememShareRun *run = data;
 
@@ -114,7 +114,7 @@ gemem_share_runs (const GPtrArray *files, const GPtrArray *lists, gboolean alike
                    RUNS_MAX);
       return NULL;
     }
-  runs = g_ptr_array_new_with_free_func (gemem_share_run_free);
+  runs = g_ptr_array_new_with_free_func (share_run_free);
   for (guint64 number = 0; number < n; number++)
     g_ptr_array_add (runs, new_run (files, lists, alike, ordinals, number));
   return runs;

@@ -22,8 +22,6 @@ typedef struct
   guint n;
 } GememShareRun;
 
-void gemem_share_run_free (gpointer run);
-
 /* The runs that @lists allow (GPtrArray of GememAllocatorSpec for each of @files): every
  * combination, or, with @alike, where all programs have the same list, the same allocator for
  * all.  @ordinals: the device of each trace.  GPtrArray of GememShareRun; GEMEM_ERROR_USAGE if

@@ -328,8 +328,8 @@ static const struct
 
 /* ---- groups */
 
-void
-gemem_sweep_group_free (gpointer data)
+static void
+group_free (gpointer data)
 {
   GememSweepGroup *group = data;
 
@@ -419,7 +419,7 @@ load (const char *path, GError **error)
 GPtrArray *
 gemem_sweep_spec_read (const char *path, GError **error)
 {
-  g_autoptr (GPtrArray) groups = g_ptr_array_new_with_free_func (gemem_sweep_group_free);
+  g_autoptr (GPtrArray) groups = g_ptr_array_new_with_free_func (group_free);
   g_autoptr (GememKeyFile) file = load (path, error);
   g_auto (GStrv) names = file != NULL ? g_key_file_get_groups (file->keys, NULL) : NULL;
 

@@ -26,7 +26,6 @@ typedef struct
   gboolean find_capacity, no_trace_settings;
 } GememSweepGroup;
 
-void gemem_sweep_group_free (gpointer group);
 /* The groups of the file @path (GememSweepGroup).  NULL with GEMEM_ERROR_USAGE that names the line, or
  * GEMEM_ERROR_FAILED. */
 GPtrArray *gemem_sweep_spec_read (const char *path, GError **error);

@@ -65,13 +65,15 @@ measures_page (G_GNUC_UNUSED const GememCommand *const *commands)
   return gemem_measures_help ();
 }
 
+static char *index_page (const GememCommand *const *commands);
+
 /* Texts that are no description of a single thing. */
 static const struct
 {
   const char *name, *summary;
   char *(*text) (const GememCommand *const *commands);
 } pages[] = {
-  { "terms", "the index of all terms", gemem_terms_index },
+  { "terms", "the index of all terms", index_page },
   { "paddle-flags", "the table of PaddlePaddle's flags", flags_page },
   { "measures", "what every number of a report means", measures_page },
 };
@@ -734,8 +736,9 @@ append_entry (GString *out, const GPtrArray *terms, guint first, guint end, int 
   g_string_append_c (out, '\n');
 }
 
-char *
-gemem_terms_index (const GememCommand *const *commands)
+/* The whole index, a term a line, sorted. */
+static char *
+index_page (const GememCommand *const *commands)
 {
   g_autoptr (GPtrArray) terms = all_terms (commands);
   GString *out = g_string_new (NULL);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "allocators/allocator.h"
-#include "base/units.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/source.h"
 #include "workloads/lower-paddle.h"

@@ -92,11 +92,8 @@ gboolean gemem_setup_is_real (const GememJob *job);
 
 /* ---- share.c: several programs on one device: as many traces and allocators, one capacity */
 
-/* Whether @job, which has others, asks for nothing that only one program can have.
- * GEMEM_ERROR_USAGE. */
-gboolean gemem_share_check (const GememJob *job, GError **error);
-/* One pass over all traces, on a device of @capacity (0: as the jobs say).  NULL with @error, which
- * is also that of gemem_share_check().  O(programs) for each event beyond that of a plain run. */
+/* One pass over all traces, on a device of @capacity (0: as the jobs say).  NULL with @error,
+ * GEMEM_ERROR_USAGE if @job, which has others, asks for what only one program can have.  O(programs) for each event beyond that of a plain run. */
 GememResult *gemem_share_pass (const GememJob *job, guint64 capacity, GError **error);
 
 /* ---- rivals.c: other settings that would have decided alike */

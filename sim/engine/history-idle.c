@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include "base/compare.h"
-#include "sim/engine/engine-private.h"
 #include "sim/engine/history.h"
 #include "sim/engine/idle.h"
 

@@ -101,24 +101,6 @@ gemem_work_until_all (GememWork *work, guint64 time)
 }
 
 void
-gemem_work_share (GememWork *work, guint64 id)
-{
-  gemem_idmap_insert (work->shared, id, NULL);
-}
-
-gboolean
-gemem_work_is_shared (const GememWork *work, guint64 id)
-{
-  return gemem_idmap_lookup (work->shared, id) != NULL;
-}
-
-void
-gemem_work_unshare (GememWork *work, guint64 id)
-{
-  gemem_idmap_remove (work->shared, id, NULL);
-}
-
-void
 gemem_work_counts (const GememWork *work, guint64 *pieces, guint64 *ns)
 {
   *pieces = work->pieces;
@@ -178,14 +160,14 @@ put_work (GememWork *work, GememRun *run, const GememTraceEvent *event, guint64 
   guint64 stream;
 
   if (event->kind == GEMEM_EVENT_DEVICE_SYNC
-      || (is_free (event) && gemem_work_is_shared (work, event->id)))
+      || (is_free (event) && gemem_idmap_lookup (work->shared, event->id) != NULL))
     gemem_work_until_all (work, time);
   else if (stream_of (run, event, &stream))
     gemem_work_until (work, stream, time);
   if (event->kind == GEMEM_EVENT_USE_ON_STREAM)
-    gemem_work_share (work, event->id);
+    gemem_idmap_insert (work->shared, event->id, NULL);
   else if (is_free (event) && event->kind != GEMEM_EVENT_FREE_REQUESTED)
-    gemem_work_unshare (work, event->id);
+    gemem_idmap_remove (work->shared, event->id, NULL);
 }
 
 static gboolean

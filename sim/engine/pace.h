@@ -46,9 +46,5 @@ void gemem_work_free (GememWork *work);
 /* The next event, at @time, is one of @stream, or of all streams: launches the work before it. */
 void gemem_work_until (GememWork *work, guint64 stream, guint64 time);
 void gemem_work_until_all (GememWork *work, guint64 time);
-/* From share to unshare (its free), block @id is used by streams other than its own. */
-void gemem_work_share (GememWork *work, guint64 id);
-gboolean gemem_work_is_shared (const GememWork *work, guint64 id);
-void gemem_work_unshare (GememWork *work, guint64 id);
 /* Number of pieces of work launched so far, and their total length. */
 void gemem_work_counts (const GememWork *work, guint64 *pieces, guint64 *ns);

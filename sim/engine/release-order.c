@@ -268,9 +268,10 @@ put_work (const GememSpan *span, gpointer data)
        FALSE);
 }
 
-void
-gemem_release_order_ran (GememReleaseOrder *order, guint64 id, guint64 stream,
-                         GememAllocator *allocator)
+/* Call after a GRAPH_RUN: the work of graph @id on @stream uses the memory that @allocator reports
+ * (it has a graphs.walk). */
+static void
+ran_graph (GememReleaseOrder *order, guint64 id, guint64 stream, GememAllocator *allocator)
 {
   Work work = { order, gemem_stream_order_index (&order->streams, stream),
                 GEMEM_GRAPH_BLOCK_ID (id) };
@@ -524,7 +525,7 @@ after (GememProbe *probe, GememRun *run, const GememTraceEvent *event, GError **
   const GememLive *live = NULL;
 
   if (event->kind == GEMEM_EVENT_GRAPH_RUN && run->klass->graphs.walk != NULL)
-    gemem_release_order_ran (order, event->id, event->stream, run->allocator);
+    ran_graph (order, event->id, event->stream, run->allocator);
   if (load || event->kind == GEMEM_EVENT_ALLOC)
     live = gemem_live_find (&run->live, id);
   if (live != NULL && live->flags == 0)

@@ -40,10 +40,6 @@ void gemem_release_order_before (GememReleaseOrder *order, const GememTraceEvent
 /* Call after it: @block tells where block @id for @stream lies. */
 void gemem_release_order_served (GememReleaseOrder *order, guint64 id, guint64 stream,
                                  const GememBlock *block);
-/* Call after a GRAPH_RUN: the work of graph @id on @stream uses the memory that @allocator reports
- * (it has a graphs.walk). */
-void gemem_release_order_ran (GememReleaseOrder *order, guint64 id, guint64 stream,
-                              GememAllocator *allocator);
 /* The program releases everything after event @seq; @idle: after waiting for the device. */
 void gemem_release_order_release_all (GememReleaseOrder *order, guint64 seq, gboolean idle);
 

@@ -46,8 +46,10 @@ typedef struct
 
 /* ---- what only one program can have */
 
-gboolean
-gemem_share_check (const GememJob *job, GError **error)
+/* Whether @job, which has others, asks for nothing that only one program can have.
+ * GEMEM_ERROR_USAGE. */
+static gboolean
+check_job (const GememJob *job, GError **error)
 {
   const struct
   {
@@ -572,7 +574,7 @@ gemem_share_pass (const GememJob *job, guint64 capacity, GError **error)
   g_autofree Program *programs = g_new0 (Program, sharing.n);
   gboolean ok;
 
-  if (!gemem_share_check (job, error))
+  if (!check_job (job, error))
     return NULL;
   sharing.programs = programs;
   sharing.oom_max = job->oom_max > 0 ? job->oom_max : GEMEM_RUN_OOM_MAX;

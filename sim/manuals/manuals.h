@@ -51,9 +51,6 @@ typedef struct
   guint n_sentences;
 } GememManual;
 
-/* All manuals, NULL-terminated, in the order of manuals.def. */
-const GememManual *const *gemem_manuals (void);
-
 typedef struct
 {
   const GememSentence *sentence;

@@ -10,7 +10,6 @@
  */
 #include "config.h"
 
-#include "base/units.h"
 #include "sim/plots/plots-private.h"
 
 #define COLUMNS 1000

@@ -1,5 +1,5 @@
 /* front.c - memory against time: every result is a point; those that no other beats in both are the
- * front, which is numbered; what the numbers mean stands below.
+ * front, which is numbered, as are the others where they are few; what the numbers mean stands below.
  *
  * Why: what needs least memory often takes longest; which of them is right is not ours to say, but
  * the others are out of the question.  Both axes begin near the least, as nothing is compared by
@@ -22,7 +22,7 @@
 #define HEAD 56
 #define FOOT 80
 #define ROW 18      /* px of a name below */
-#define NAMES 10    /* of the front */
+#define NAMES 10    /* at most, of the front alone where there are more */
 #define NAME 90     /* characters of one */
 #define LOG_TIME 30 /* times as slow, */
 #define LOG_SIZE 8  /* and as large: the axis is logarithmic */
@@ -80,7 +80,7 @@ name_of (const GememPlotGroup *group, const GememResult *result, guint max)
   return gemem_plot_shorten (label, max);
 }
 
-/* @number: on the front, from 1; 0: there is none. */
+/* @number: what it is called in the picture, from 1; 0: there is none. */
 static void
 append_point (GString *out, const GememPlotGroup *group, const GememResult *result, guint number)
 {
@@ -113,13 +113,13 @@ gemem_plot_front_data (GString *out, const GememPlotGroup *group)
                         others = g_ptr_array_new ();
 
   split (sorted, front, others);
-  g_string_append (out, "# modelled time in the allocator, ns; peak reserved, bytes; number on the "
-                        "front; name\n# index 0: the front\n");
+  g_string_append (out, "# modelled time in the allocator, ns; peak reserved, bytes; number in the "
+                        "picture; name\n# index 0: the front\n");
   for (guint i = 0; i < front->len; i++)
     append_point (out, group, front->pdata[i], i + 1);
   g_string_append (out, "\n\n# index 1: the others\n");
   for (guint i = 0; i < others->len; i++)
-    append_point (out, group, others->pdata[i], 0);
+    append_point (out, group, others->pdata[i], sorted->len <= NAMES ? front->len + i + 1 : 0);
   if (others->len == 0)
     g_string_append (out, "NaN NaN 0 \"\"\n");
 }
@@ -151,14 +151,14 @@ append_axis (GString *out, char axis, guint64 least, guint64 most, guint times,
   return FALSE;
 }
 
-/* What the numbers mean, below the axis. */
+/* What the numbers mean, below the axis: of the front, then of the others. */
 static void
-append_names (GString *out, const GememPlotGroup *group, const GPtrArray *front, guint rows,
-              const GememPlotPage *page)
+append_names (GString *out, const GememPlotGroup *group, const GPtrArray *front,
+              const GPtrArray *others, guint rows, const GememPlotPage *page)
 {
   for (guint i = 0; i < rows; i++)
     {
-      const GememResult *result = front->pdata[i];
+      const GememResult *result = i < front->len ? front->pdata[i] : others->pdata[i - front->len];
       g_autofree char *name = name_of (group, result, NAME);
       char size[GEMEM_FORMAT_MAX], time[GEMEM_FORMAT_MAX];
       g_autofree char *text = g_strdup_printf (
@@ -198,7 +198,8 @@ gemem_plot_front_script (GString *out, const GememPlotGroup *group, GememPlotPag
   const GememPlotUnit *unit = gemem_plot_size_unit (most),
                       *time = gemem_plot_time_unit (slowest / fastest >= LOG_TIME ? fastest
                                                                                   : slowest);
-  const guint rows = MIN (front->len, NAMES), foot = FOOT + rows * ROW,
+  const guint rows = sorted->len <= NAMES ? sorted->len : MIN (front->len, NAMES),
+              foot = FOOT + rows * ROW,
               lines = gemem_plot_script_legend (NULL, legend, 2, 0, 0, page),
               head = HEAD - page->lift + lines * GEMEM_PLOT_LEGEND_ROW;
 
@@ -206,7 +207,7 @@ gemem_plot_front_script (GString *out, const GememPlotGroup *group, GememPlotPag
   gemem_plot_script_begin (out, base, page);
   g_string_append_printf (out, "set multiplot\nunit = %s\n", unit->divisor);
   gemem_plot_script_title (out, &whole, "memory against time", page);
-  append_names (out, group, front, rows, page);
+  append_names (out, group, front, others, rows, page);
   gemem_plot_script_legend (out, legend, 2, 0, GEMEM_PLOT_LEGEND - page->lift, page);
   gemem_plot_script_margins (out, LEFT, page->width - RIGHT, page->height - head, foot, page);
   gemem_plot_script_guesses (out, group, "99 ");
@@ -224,9 +225,11 @@ gemem_plot_front_script (GString *out, const GememPlotGroup *group, GememPlotPag
       "  data index 0 using ($1/%s):($2/unit) with points pt 7 ps 1 lc rgb '" GEMEM_COLOUR_LIVE
       "' notitle, \\\n"
       "  data index 0 using ($1/%s):($2/unit):($3 > 0 && $3 <= %u ? stringcolumn(3) : '') with "
-      "labels right offset -0.5,-0.6 notitle\n",
+      "labels right offset -0.5,-0.6 notitle, \\\n"
+      "  data index 1 using ($1/%s):($2/unit):($3 > 0 ? stringcolumn(3) : '') with labels right "
+      "offset -0.5,-0.6 tc rgb '#666666' notitle\n",
       page->slim ? "modelled time" : "modelled time in the allocator and its device calls",
       time->name, log_time ? ", logarithmic" : "", unit->name, log_size ? ", logarithmic" : "",
-      time->divisor, time->divisor, time->divisor, time->divisor, rows);
+      time->divisor, time->divisor, time->divisor, time->divisor, rows, time->divisor);
   gemem_plot_script_end (out);
 }

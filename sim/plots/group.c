@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/compare.h"
 #include "sim/plots/group.h"
 #include "sim/report/arrange.h"
 #include "sim/report/report.h"
@@ -58,13 +59,6 @@ gemem_plot_has_failures (const GememPlotGroup *group)
   return *gemem_plot_failures_text (group) != '\0';
 }
 
-static int
-compare_numbers (gconstpointer a, gconstpointer b)
-{
-  const guint64 *x = a, *y = b;
-  return (*x > *y) - (*x < *y);
-}
-
 guint64
 gemem_plot_most (const GememPlotGroup *group, guint64 (*value) (const GememResult *result))
 {
@@ -83,7 +77,7 @@ gemem_plot_common_end (const GememPlotGroup *group, guint64 (*value) (const Geme
       guint64 one = value (group->results->pdata[i]);
       g_array_append_val (values, one);
     }
-  g_array_sort (values, compare_numbers);
+  g_array_sort (values, gemem_compare_uint64);
   guint last = values->len - 1;
   const guint64 median = g_array_index (values, guint64, values->len / 2);
   while (g_array_index (values, guint64, last) / GEMEM_PLOT_OUTLIER > median)

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "sim/plots/plots-private.h"
 #include "sim/report/arrange.h"
 #include "sim/report/report.h"
@@ -191,13 +192,6 @@ gemem_plot_overall_data (GString *out, const GememPlotOverall *overall)
 
 /* ---- script */
 
-static int
-compare_numbers (gconstpointer a, gconstpointer b)
-{
-  const double x = *(const double *) a, y = *(const double *) b;
-  return (x > y) - (x < y);
-}
-
 /* The upper end of the axis: the largest value, unless it dwarfs at least half of them, being more
  * than GEMEM_PLOT_OUTLIER times as far above 1 as the next; *@broken: there are larger ones. */
 static double
@@ -209,7 +203,7 @@ end_of_axis (const GememPlotOverall *overall, gboolean *broken)
   for (guint i = 0; i < overall->rows->len; i++)
     g_array_append_vals (values, ((const OverallRow *) overall->rows->pdata[i])->overheads,
                          overall->names->len);
-  g_array_sort (values, compare_numbers);
+  g_array_sort (values, gemem_compare_double);
   const double *sorted = (const double *) values->data;
   for (end = values->len / 2; end + 1 < values->len; end++)
     if (sorted[end] > 1 && sorted[end + 1] - 1 > GEMEM_PLOT_OUTLIER * MAX (sorted[end] - 1, 0.01))

@@ -134,11 +134,6 @@ GememPicture *gemem_plan_picture (const GememPlanResult *result, const GememPlot
 /* The program to run: @gnuplot, or if NULL the one in PATH; NULL if there is none or @gnuplot is
  * "". g_free(). */
 char *gemem_plot_program (const char *gnuplot);
-/* Runs SCRIPT in @dir (NULL: here) with @input on standard input; standard output goes to *output
- * unless @output is NULL.  GEMEM_ERROR_FAILED with gnuplot's message;
- * GEMEM_ERROR_INTERRUPTED: see gemem_plot_stop_when(). */
-gboolean gemem_plot_run (const char *program, const char *dir, const char *script,
-                         const char *input, char **output, GError **error);
 /* Writes DIR/BASEENDING. */
 gboolean gemem_plot_write_part (const char *dir, const char *base, const char *ending,
                                 const GString *text, GError **error);

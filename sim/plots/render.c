@@ -47,9 +47,12 @@ complaint (const char *text)
 
 #define PART ".part-" /* before the name of a picture that is being drawn */
 
-gboolean
-gemem_plot_run (const char *program, const char *dir, const char *script, const char *input,
-                char **output, GError **error)
+/* Runs SCRIPT in @dir (NULL: here) with @input on standard input; standard output goes to *output
+ * unless @output is NULL.  GEMEM_ERROR_FAILED with gnuplot's message;
+ * GEMEM_ERROR_INTERRUPTED: see gemem_plot_stop_when(). */
+static gboolean
+run_gnuplot (const char *program, const char *dir, const char *script, const char *input,
+             char **output, GError **error)
 {
   const char *const argv[] = { program, "-d", "-e", "into = '" PART "'", script, NULL };
   g_auto (GStrv) environment = g_environ_setenv (g_get_environ (), "LC_ALL", "C", TRUE);
@@ -145,7 +148,7 @@ gemem_plot_render (const char *program, const char *dir, const char *base,
       drawn[f] = (GememTemporary){ paths[f], &drawing, NULL };
       gemem_temporary_add (&drawn[f]);
     }
-  gboolean whole = gemem_plot_run (program, dir, script, NULL, NULL, error);
+  gboolean whole = run_gnuplot (program, dir, script, NULL, NULL, error);
   for (guint f = 0; f < GEMEM_PLOT_FORMATS && whole; f++)
     if (gemem_plot_style_draws (style, f) && (without >> f & 1) == 0)
       whole = keep_picture (dir, base, gemem_plot_format_ending (f), gemem_plot_format_end (f),

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/params.h"
-#include "base/units.h"
 #include "sim/plots/script.h"
 
 #define SLIM 700      /* px: narrower pages have one panel across */

@@ -12,6 +12,21 @@
 #define LINES 8        /* for people, and one for all others */
 #define BRIEF_CAUSES 2 /* in a sentence */
 
+typedef struct
+{
+  const GememIdleRow *idle; /* one of its cause; NULL: held during the event of the peak alone */
+  const GememPin *pin;      /* of GEMEM_IDLE_PINNED; NULL: not known */
+  guint64 bytes, all;       /* above the best placement, of all that is idle so */
+} AboveRow;
+
+typedef struct
+{
+  guint64 bytes; /* above the best placement */
+  guint64 idle;  /* here, and */
+  guint64 spare; /* in the best placement at that moment */
+  GArray *rows;  /* AboveRow, the most bytes first */
+} Above;
+
 /* What goes back by itself is first; GEMEM_IDLE_CAUSES: what was held during the event of the peak alone. */
 static const GememIdleCause order[] = { GEMEM_IDLE_CAUSES,   GEMEM_IDLE_RETURNABLE,
                                         GEMEM_IDLE_STREAMS,  GEMEM_IDLE_POOLS,
@@ -20,13 +35,13 @@ static const GememIdleCause order[] = { GEMEM_IDLE_CAUSES,   GEMEM_IDLE_RETURNAB
                                         GEMEM_IDLE_ROUNDING };
 
 static GememIdleCause
-cause_of (const GememAboveRow *row)
+cause_of (const AboveRow *row)
 {
   return row->idle != NULL ? row->idle->cause : GEMEM_IDLE_CAUSES;
 }
 
 static guint
-rank_of (const GememAboveRow *row)
+rank_of (const AboveRow *row)
 {
   guint rank = 0;
 
@@ -40,7 +55,7 @@ rank_of (const GememAboveRow *row)
 static void
 add_row (GArray *rows, const GememIdleRow *idle, const GememPin *pin, guint64 bytes)
 {
-  const GememAboveRow row = { idle, pin, bytes, bytes };
+  const AboveRow row = { idle, pin, bytes, bytes };
 
   if (bytes > 0)
     g_array_append_val (rows, row);
@@ -85,7 +100,7 @@ add_rows (GArray *rows, const GememResult *result)
   add_pinned (rows, result, pinned, pinned_bytes);
   add_row (rows, NULL, NULL, result->peak_reserved - result->idle_reserved);
   for (guint i = 0; i < rows->len; i++)
-    sum += g_array_index (rows, GememAboveRow, i).bytes;
+    sum += g_array_index (rows, AboveRow, i).bytes;
   return sum;
 }
 
@@ -93,7 +108,7 @@ add_rows (GArray *rows, const GememResult *result)
 static int
 compare_ranks (gconstpointer a, gconstpointer b)
 {
-  const GememAboveRow *x = a, *y = b;
+  const AboveRow *x = a, *y = b;
   const gboolean rest[2] = { x->pin != NULL && x->pin->rest, y->pin != NULL && y->pin->rest };
 
   if (rank_of (x) != rank_of (y))
@@ -106,7 +121,7 @@ compare_ranks (gconstpointer a, gconstpointer b)
 static int
 compare_bytes (gconstpointer a, gconstpointer b)
 {
-  const GememAboveRow *x = a, *y = b;
+  const AboveRow *x = a, *y = b;
 
   if (x->bytes != y->bytes)
     return gemem_compare_uint64 (&y->bytes, &x->bytes);
@@ -121,20 +136,22 @@ take_off (GArray *rows, guint64 spare)
   g_array_sort (rows, compare_ranks);
   for (guint i = 0; i < rows->len; i++)
     {
-      GememAboveRow row = g_array_index (rows, GememAboveRow, i);
+      AboveRow row = g_array_index (rows, AboveRow, i);
       const guint64 bytes = MIN (row.bytes, spare);
 
       spare -= bytes;
       row.bytes -= bytes;
       if (row.bytes > 0)
-        g_array_index (rows, GememAboveRow, n++) = row;
+        g_array_index (rows, AboveRow, n++) = row;
     }
   g_array_set_size (rows, n);
   g_array_sort (rows, compare_bytes);
 }
 
-gboolean
-gemem_above_least (const GememResult *result, GememAbove *above)
+/* FALSE: there is no best placement beside @result, no more is held than by it, requests failed, or it is not
+ * known what is idle.  Free with g_array_unref() of the rows, which refer to @result. */
+static gboolean
+above_of (const GememResult *result, Above *above)
 {
   const guint64 least = result->least_placement;
 
@@ -142,10 +159,10 @@ gemem_above_least (const GememResult *result, GememAbove *above)
       || !gemem_result_is_complete (result) || result->idle_reserved > result->peak_reserved
       || result->idle_live > MIN (least, result->idle_reserved))
     return FALSE;
-  *above = (GememAbove){ .bytes = result->peak_reserved - least,
-                         .idle = result->peak_reserved - result->idle_live,
-                         .spare = least - result->idle_live,
-                         .rows = g_array_new (FALSE, FALSE, sizeof (GememAboveRow)) };
+  *above = (Above){ .bytes = result->peak_reserved - least,
+                    .idle = result->peak_reserved - result->idle_live,
+                    .spare = least - result->idle_live,
+                    .rows = g_array_new (FALSE, FALSE, sizeof (AboveRow)) };
   if (add_rows (above->rows, result) != above->idle)
     {
       g_array_unref (above->rows);
@@ -162,7 +179,7 @@ sum_causes (const GArray *rows, guint64 *sums)
 {
   for (guint i = 0; i < rows->len; i++)
     {
-      const GememAboveRow *row = &g_array_index (rows, GememAboveRow, i);
+      const AboveRow *row = &g_array_index (rows, AboveRow, i);
       sums[cause_of (row)] += row->bytes;
     }
 }
@@ -194,7 +211,7 @@ append_main_pin (GString *out, const GArray *rows, guint64 pinned)
 
   for (guint i = 0; i < rows->len; i++)
     {
-      const GememAboveRow *row = &g_array_index (rows, GememAboveRow, i);
+      const AboveRow *row = &g_array_index (rows, AboveRow, i);
 
       if (row->pin == NULL || row->pin->rest || row->pin->blocks == 0)
         continue;
@@ -208,7 +225,7 @@ append_main_pin (GString *out, const GArray *rows, guint64 pinned)
 }
 
 static void
-append_causes (GString *out, const GememAbove *above, guint64 *sums)
+append_causes (GString *out, const Above *above, guint64 *sums)
 {
   guint64 rest = above->bytes;
   char size[GEMEM_FORMAT_MAX];
@@ -235,11 +252,11 @@ gboolean
 gemem_above_append_sentence (GString *out, const GememResult *result)
 {
   guint64 sums[GEMEM_IDLE_CAUSES + 1] = { 0 };
-  GememAbove above;
+  Above above;
   char size[GEMEM_FORMAT_MAX];
   gboolean told;
 
-  if (!gemem_above_least (result, &above))
+  if (!above_of (result, &above))
     return FALSE;
   sum_causes (above.rows, sums);
   told = gemem_report_largest_cause (sums) != GEMEM_IDLE_ALLOCATOR;
@@ -272,7 +289,7 @@ append_pin (GString *out, const GememPin *pin)
 }
 
 static void
-append_line (GString *out, const GememAboveRow *row)
+append_line (GString *out, const AboveRow *row)
 {
   g_autoptr (GString) line = g_string_new (NULL);
   char size[GEMEM_FORMAT_MAX];
@@ -294,11 +311,11 @@ append_line (GString *out, const GememAboveRow *row)
 void
 gemem_above_append (GString *out, const GememResult *result)
 {
-  GememAbove above;
+  Above above;
   char size[2][GEMEM_FORMAT_MAX];
   guint64 rest = 0;
 
-  if (!gemem_above_least (result, &above))
+  if (!above_of (result, &above))
     return;
   g_autofree char *line = g_strdup_printf ("%s of the peak of %s are above the best placement",
                                            gemem_format_size (size[0], above.bytes), result->label);
@@ -306,7 +323,7 @@ gemem_above_append (GString *out, const GememResult *result)
   gemem_text_append_cut (out, line);
   for (guint i = 0; i < above.rows->len; i++)
     {
-      const GememAboveRow *row = &g_array_index (above.rows, GememAboveRow, i);
+      const AboveRow *row = &g_array_index (above.rows, AboveRow, i);
 
       if (i < LINES || above.rows->len <= LINES + 1)
         append_line (out, row);
@@ -326,7 +343,7 @@ gemem_above_append (GString *out, const GememResult *result)
 /* ---- for programs */
 
 static void
-append_json_row (GString *out, const GememAboveRow *row)
+append_json_row (GString *out, const AboveRow *row)
 {
   const GememPin *pin = row->pin;
 
@@ -352,9 +369,9 @@ append_json_row (GString *out, const GememAboveRow *row)
 void
 gemem_above_append_json (GString *out, const GememResult *result)
 {
-  GememAbove above;
+  Above above;
 
-  if (!gemem_above_least (result, &above))
+  if (!above_of (result, &above))
     return;
   gemem_json_append_name (out, "above_least");
   g_string_append_c (out, '{');
@@ -365,7 +382,7 @@ gemem_above_append_json (GString *out, const GememResult *result)
   gemem_json_append_name (out, "rows");
   g_string_append_c (out, '[');
   for (guint i = 0; i < above.rows->len; i++)
-    append_json_row (out, &g_array_index (above.rows, GememAboveRow, i));
+    append_json_row (out, &g_array_index (above.rows, AboveRow, i));
   g_string_append (out, "]}");
   g_array_unref (above.rows);
 }

@@ -13,25 +13,6 @@
 
 #include "sim/engine/result.h"
 
-typedef struct
-{
-  const GememIdleRow *idle; /* one of its cause; NULL: held during the event of the peak alone */
-  const GememPin *pin;      /* of GEMEM_IDLE_PINNED; NULL: not known */
-  guint64 bytes, all;       /* above the best placement, of all that is idle so */
-} GememAboveRow;
-
-typedef struct
-{
-  guint64 bytes; /* above the best placement */
-  guint64 idle;  /* here, and */
-  guint64 spare; /* in the best placement at that moment */
-  GArray *rows;  /* GememAboveRow, the most bytes first */
-} GememAbove;
-
-/* FALSE: there is no best placement beside @result, no more is held than by it, requests failed, or it is not
- * known what is idle.  Free with g_array_unref() of the rows, which refer to @result. */
-gboolean gemem_above_least (const GememResult *result, GememAbove *above);
-
 /* Appends "404.0 MiB of the peak of LABEL are above the best placement: " and the largest causes, with the
  * place that keeps most.  FALSE: there is nothing, or the allocator tells nothing of most of it. */
 gboolean gemem_above_append_sentence (GString *out, const GememResult *result);

@@ -107,8 +107,9 @@ gemem_report_append_idle_row (GString *out, const GememIdleRow *row)
     append_counted (out, row);
 }
 
-void
-gemem_report_idle_rows (GString *out, const GArray *rows, guint max)
+/* Appends a line for each of the first @max of @rows (GememIdleRow), and one for all others. */
+static void
+append_rows (GString *out, const GArray *rows, guint max)
 {
   const guint shown = rows->len <= max + 1 ? rows->len : max; /* one more is as short as its sum */
   char size[GEMEM_FORMAT_MAX];
@@ -170,7 +171,7 @@ gemem_report_idle_at (GString *out, const char *when, const GArray *rows, guint6
     g_string_append_printf (out, ", an event of stream 0x%" G_GINT64_MODIFIER "x", stream);
   g_string_append_printf (out, ": %s of %s held\n", gemem_format_size (idle, reserved - live),
                           gemem_format_size (held, reserved));
-  gemem_report_idle_rows (out, rows, max);
+  append_rows (out, rows, max);
 }
 
 void

@@ -18,8 +18,9 @@
 #include "sim/report/report-private.h"
 #include "sim/report/rows.h"
 
-void
-gemem_json_append_number (GString *out, guint64 value)
+/* See json-fields.h for how numbers are written. */
+static void
+append_number (GString *out, guint64 value)
 {
   if (value == G_MAXUINT64)
     g_string_append (out, "null");
@@ -38,7 +39,7 @@ append_origin (GString *out, const GememOrigin *origin)
       return;
     }
   g_string_append (out, "{\"event\": ");
-  gemem_json_append_number (out, origin->seq);
+  append_number (out, origin->seq);
   g_string_append_printf (out, ", \"initial\": %s, \"by\": ", origin->initial ? "true" : "false");
   gemem_json_append_string (out, origin->by);
   g_string_append_c (out, '}');
@@ -51,7 +52,7 @@ append_field (GString *out, const GememJsonField *field, gconstpointer base)
   switch (field->type)
     {
     case GEMEM_FIELD_NUMBER:
-      gemem_json_append_number (out, *(const guint64 *) at);
+      append_number (out, *(const guint64 *) at);
       break;
     case GEMEM_FIELD_HEX:
       if (*(const guint64 *) at == G_MAXUINT64)
@@ -151,16 +152,15 @@ append_histogram (GString *out, const GememHistogram *histogram)
     guint permille;
   } percentiles[] = { { "p50", 500 }, { "p90", 900 }, { "p99", 990 }, { "p99_9", 999 } };
   g_string_append_printf (out, "{\"count\": %" G_GUINT64_FORMAT ", \"sum\": ", histogram->count);
-  gemem_json_append_number (out, histogram->sum);
+  append_number (out, histogram->sum);
   g_string_append (out, ", \"min\": ");
-  gemem_json_append_number (out, histogram->min);
+  append_number (out, histogram->min);
   g_string_append (out, ", \"max\": ");
-  gemem_json_append_number (out, histogram->max);
+  append_number (out, histogram->max);
   for (gsize i = 0; i < G_N_ELEMENTS (percentiles); i++)
     {
       g_string_append_printf (out, ", \"%s\": ", percentiles[i].name);
-      gemem_json_append_number (out,
-                                gemem_histogram_percentile (histogram, percentiles[i].permille));
+      append_number (out, gemem_histogram_percentile (histogram, percentiles[i].permille));
     }
   g_string_append (out, ", \"buckets\": [");
   gboolean first = TRUE;
@@ -168,7 +168,7 @@ append_histogram (GString *out, const GememHistogram *histogram)
     if (histogram->buckets[i] > 0)
       {
         g_string_append (out, first ? "[" : ",[");
-        gemem_json_append_number (out, gemem_histogram_bucket_end (i));
+        append_number (out, gemem_histogram_bucket_end (i));
         g_string_append_printf (out, ",%" G_GUINT64_FORMAT "]", histogram->buckets[i]);
         first = FALSE;
       }
@@ -239,7 +239,7 @@ append_measures (GString *out, const GememResult *result)
         else if (measure->real != NULL)
           g_string_append (out, gemem_measure_exact (measure, result, text));
         else
-          gemem_json_append_number (out, measure->integer (result));
+          append_number (out, measure->integer (result));
         separator = ",";
       }
   g_string_append (out, "\n      }");
@@ -253,11 +253,11 @@ append_calls (GString *out, const GememResult *result)
     {
       g_string_append_printf (out, "%s\n        \"%s\": {\"count\": ", call > 0 ? "," : "",
                               gemem_device_call_name ((GememDeviceCall) call));
-      gemem_json_append_number (out, result->calls[call]);
+      append_number (out, result->calls[call]);
       g_string_append (out, ", \"refused\": ");
-      gemem_json_append_number (out, result->refused[call]);
+      append_number (out, result->refused[call]);
       g_string_append (out, ", \"modelled_ns\": ");
-      gemem_json_append_number (out, result->call_ns[call]);
+      append_number (out, result->call_ns[call]);
       if (result->measured_calls != NULL)
         {
           g_string_append (out, ", \"measured_ns\": ");

@@ -58,8 +58,6 @@ void gemem_report_append_refused (GString *out, const GememResult *result);
 /* Appends what was idle at the first failure, else at the reserved peak; @verbose: at both, every row.
  * Nothing where nothing was idle, or nothing is known. */
 void gemem_report_idle (GString *out, const GememResult *result, gboolean verbose);
-/* Appends a line for each of the first @max of @rows (GememIdleRow), and one for all others. */
-void gemem_report_idle_rows (GString *out, const GArray *rows, guint max);
 /* Appends "free in 3 whole segments, returned by emptying the cache". */
 void gemem_report_append_idle_row (GString *out, const GememIdleRow *row);
 /* The same of any memory of @cause, in a few words: "in whole free segments"; of GEMEM_IDLE_CAUSES, of what was

@@ -8,6 +8,16 @@
 #include "base/units.h"
 #include "sim/report/plan-peak.h"
 
+#define ITEMS_SHOWN 10 /* the largest ones */
+
+typedef struct
+{
+  guint64 space, step;
+  guint64 bytes; /* of the space */
+  guint64 taken; /* of these by the items */
+  GArray *rects; /* GememPlanRect, the largest first: what is alive at the step */
+} Peak;
+
 /* ---- the step */
 
 typedef struct
@@ -35,7 +45,7 @@ space_of (const GememPlan *plan, const GememPlanRect *rect)
 
 /* The rectangles of the space with the most bytes. */
 static GArray *
-rects_of_largest (const GememPlanView *view, GememPlanPeak *peak)
+rects_of_largest (const GememPlanView *view, Peak *peak)
 {
   const GememPlan *plan = view->result->plan;
   GArray *rects = g_array_new (FALSE, FALSE, sizeof (GememPlanRect));
@@ -149,10 +159,11 @@ covered (GArray *rects)
   return bytes;
 }
 
-GememPlanPeak
-gemem_plan_peak (const GememPlanView *view)
+/* Free with g_array_unref() of `rects`, which is empty where the plan places nothing. */
+static Peak
+peak_of (const GememPlanView *view)
 {
-  GememPlanPeak peak = { .rects = g_array_new (FALSE, FALSE, sizeof (GememPlanRect)) };
+  Peak peak = { .rects = g_array_new (FALSE, FALSE, sizeof (GememPlanRect)) };
   g_autoptr (GArray) rects = rects_of_largest (view, &peak);
 
   peak.step = fullest_step (rects);
@@ -182,7 +193,7 @@ node_at (const GememPlanResult *result, guint64 step)
 }
 
 static void
-append_items (GString *out, const GememPlanView *view, const GememPlanPeak *peak)
+append_items (GString *out, const GememPlanView *view, const Peak *peak)
 {
   char size[GEMEM_FORMAT_MAX];
   guint64 rest = 0;
@@ -192,7 +203,7 @@ append_items (GString *out, const GememPlanView *view, const GememPlanPeak *peak
       const GememPlanRect *rect = &g_array_index (peak->rects, GememPlanRect, i);
       g_autofree char *name = gemem_plan_view_item (view, rect->item);
 
-      if (i >= GEMEM_PLAN_PEAK_ITEMS)
+      if (i >= ITEMS_SHOWN)
         {
           rest += rect->to - rect->from;
           continue;
@@ -204,7 +215,7 @@ append_items (GString *out, const GememPlanView *view, const GememPlanPeak *peak
     }
   if (rest > 0)
     g_string_append_printf (out, "  %10s  in %u others\n", gemem_format_size (size, rest),
-                            peak->rects->len - GEMEM_PLAN_PEAK_ITEMS);
+                            peak->rects->len - ITEMS_SHOWN);
 }
 
 void
@@ -214,7 +225,7 @@ gemem_plan_peak_text (GString *out, const GememPlanResult *result)
   char size[2][GEMEM_FORMAT_MAX];
 
   gemem_plan_view_init (&view, result);
-  GememPlanPeak peak = gemem_plan_peak (&view);
+  Peak peak = peak_of (&view);
   const char *node = node_at (result, peak.step);
   g_autofree char *line = g_strdup_printf (
       "%s peaks at step %" G_GUINT64_FORMAT "%s%s%s: %s in %u items, %s in none",
@@ -253,7 +264,7 @@ gemem_plan_peak_json (GString *out, const GememPlanResult *result)
   GememPlanView view;
 
   gemem_plan_view_init (&view, result);
-  GememPlanPeak peak = gemem_plan_peak (&view);
+  Peak peak = peak_of (&view);
   gemem_json_append_name (out, "peak");
   g_string_append_c (out, '{');
   gemem_json_append_number_member (out, "step", peak.step);
@@ -264,7 +275,7 @@ gemem_plan_peak_json (GString *out, const GememPlanResult *result)
   gemem_json_append_number_member (out, "items", peak.rects->len);
   gemem_json_append_name (out, "largest");
   g_string_append_c (out, '[');
-  for (guint i = 0; i < peak.rects->len && i < GEMEM_PLAN_PEAK_ITEMS; i++)
+  for (guint i = 0; i < peak.rects->len && i < ITEMS_SHOWN; i++)
     append_json_item (out, &view, &g_array_index (peak.rects, GememPlanRect, i));
   g_string_append (out, "]}");
   g_array_unref (peak.rects);

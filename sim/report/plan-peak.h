@@ -12,20 +12,7 @@
 
 #include "sim/report/plan-view.h"
 
-#define GEMEM_PLAN_PEAK_ITEMS 10 /* shown, the largest ones */
-
-typedef struct
-{
-  guint64 space, step;
-  guint64 bytes; /* of the space */
-  guint64 taken; /* of these by the items */
-  GArray *rects; /* GememPlanRect, the largest first: what is alive at the step */
-} GememPlanPeak;
-
-/* Free with g_array_unref() of `rects`, which is empty where the plan places nothing. */
-GememPlanPeak gemem_plan_peak (const GememPlanView *view);
-
-/* Appends it for people, the largest items by name. */
+/* Appends the peak for people, the largest items by name. */
 void gemem_plan_peak_text (GString *out, const GememPlanResult *result);
 /* Appends the member "peak" of a plan in JSON. */
 void gemem_plan_peak_json (GString *out, const GememPlanResult *result);

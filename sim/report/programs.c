@@ -13,8 +13,9 @@
 static const char *const columns[] = { "peak_reserved", "peak_live", "lower_bound", "end_reserved",
                                        "ooms" };
 
-char *
-gemem_report_program_name (const GememResult *program)
+/* "train.gmt: pytorch-caching": a program in tables and pictures; g_free(). */
+static char *
+program_name (const GememResult *program)
 {
   g_autofree char *title = gemem_report_title (program);
 
@@ -25,7 +26,7 @@ gemem_report_program_name (const GememResult *program)
 static char *
 row_name (const GememResult *result, guint row)
 {
-  return row < result->programs->len ? gemem_report_program_name (result->programs->pdata[row])
+  return row < result->programs->len ? program_name (result->programs->pdata[row])
                                      : g_strdup ("together");
 }
 
@@ -103,7 +104,7 @@ append_failure (GString *out, const GememResult *result, guint i)
                           gemem_format_size (size[1], oom->device_free));
   for (guint p = 0; p < n; p++)
     {
-      g_autofree char *one = gemem_report_program_name (result->programs->pdata[p]);
+      g_autofree char *one = program_name (result->programs->pdata[p]);
       g_string_append_printf (out, "    %s held %s, of it %s allocated, %s live\n", one,
                               gemem_format_size (size[0], shares[p].reserved),
                               gemem_format_size (size[1], shares[p].allocated),

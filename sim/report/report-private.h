@@ -28,8 +28,6 @@ void gemem_report_statistics (GString *out, const GPtrArray *stats);
 
 /* ---- json.c: pieces of JSON shared by results and the manifest */
 
-/* See json-fields.h for how numbers are written. */
-void gemem_json_append_number (GString *out, guint64 value);
 /* {"key": "value", ...}, a line each after @indent; @numbers: values that are plain numbers without
  * quotes. */
 void gemem_json_append_settings (GString *out, const GPtrArray *settings, gboolean numbers,
@@ -45,8 +43,6 @@ void gemem_json_append_identity (GString *out, const GememResult *result, const 
 void gemem_report_programs (GString *out, GememResult *const *results, guint n);
 /* The same as Markdown, without the failures. */
 void gemem_report_programs_markdown (GString *out, GememResult *const *results, guint n);
-/* "train.gmt: pytorch-caching": a program in tables and pictures; g_free(). */
-char *gemem_report_program_name (const GememResult *program);
 
 /* ---- json-read.c */
 

@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#include "base/units.h"
 #include "sim/search/advise-private.h"
 #include "sim/search/recorder.h"
 #include "sim/search/trials.h"

@@ -319,10 +319,72 @@ find_change (GememDiffParting *parting, Walk *walks, const Ahead *ahead, GError 
   return TRUE;
 }
 
+/* ---- which of several requests of one size is the one that the other side does not make */
+
+#define RUN 32 /* steps before the first difference that may be it */
+
+/* The last steps before the first difference, a ring: that of number n at n % RUN. */
+typedef Step Recent[2][RUN];
+
+/* Among how many steps before @number the request of @extra may be any: those of one size, on both sides. */
+static guint
+run_length (const Recent recent, guint64 number, const Step *extra)
+{
+  for (guint n = 0; n < RUN && n < number; n++)
+    for (guint s = 0; s < 2; s++)
+      {
+        const Step *step = &recent[s][(number - 1 - n) % RUN];
+
+        if (step->frees || step->refused || step->block.size != extra->block.size)
+          return n;
+      }
+  return (guint) MIN (number, RUN);
+}
+
+/* The request that one side makes more is, of equal ones, the one without which the lines on both sides agree best; the
+ * last of these.  O(RUN^2). */
+static void
+slide_back (GememDiff *diff, const Walk *walks, const Recent recent, Step *steps)
+{
+  const guint side = diff->parting.side, other = 1 - side;
+  const guint64 number = diff->parting.same;
+  const guint n = run_length (recent, number, &steps[side]);
+  char *lines[2][RUN + 1]; /* in order, the first difference last */
+  guint best = n, most = 0;
+
+  for (guint s = 0; s < 2; s++)
+    for (guint i = 0; i <= n; i++)
+      {
+        const Step *step = i < n ? &recent[s][(number - n + i) % RUN] : &steps[s];
+        lines[s][i] = describe (&walks[s].reader->info, &step->block.by, step->block.tag);
+      }
+  for (guint at = n + 1; at-- > 0;)
+    {
+      guint alike = 0;
+
+      for (guint i = 0; i < n; i++)
+        alike += g_strcmp0 (lines[side][i + (i >= at)], lines[other][i]) == 0;
+      if (alike > most)
+        {
+          most = alike;
+          best = at;
+        }
+    }
+  for (guint s = 0; s < 2; s++)
+    {
+      if (best < n)
+        steps[s] = recent[s][(number - n + best) % RUN];
+      for (guint i = 0; i <= n; i++)
+        g_free (lines[s][i]);
+    }
+  diff->parting.same -= n - best;
+}
+
 gboolean
 gemem_diff_find_parting (GememDiff *diff, GError **error)
 {
   g_autofree Ahead *ahead = g_new0 (Ahead, 1);
+  g_autofree Recent *recent = g_new0 (Recent, 1);
   Walk walks[2] = { { 0 } };
   Step steps[2] = { { 0 } };
   gboolean ok = TRUE;
@@ -335,11 +397,17 @@ gemem_diff_find_parting (GememDiff *diff, GError **error)
       if (!ok || (steps[0].ended && steps[1].ended))
         break;
       diff->parting.found = !is_same (&steps[0], &steps[1]);
-      diff->parting.same += !diff->parting.found;
+      if (diff->parting.found)
+        break;
+      for (guint s = 0; s < 2; s++)
+        (*recent)[s][diff->parting.same % RUN] = steps[s];
+      diff->parting.same++;
     }
   if (ok && diff->parting.found)
     ok = look_ahead (walks, steps, ahead, error)
          && find_change (&diff->parting, walks, ahead, error);
+  if (ok && diff->parting.found && diff->parting.change == GEMEM_DIFF_CHANGE_MORE)
+    slide_back (diff, walks, *recent, steps);
   for (guint s = 0; s < 2; s++)
     {
       const Block *block = &steps[s].block;

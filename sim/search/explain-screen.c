@@ -329,8 +329,9 @@ append_cause (GString *out, const GememExplanation *explanation)
     }
 }
 
-char *
-gemem_explanation_sentence (const GememExplanation *explanation)
+/* "Truly too little: ..."; g_free(). */
+static char *
+sentence_of (const GememExplanation *explanation)
 {
   GString *out = g_string_new (NULL);
 
@@ -372,9 +373,11 @@ static void
 append_gain (GString *out, const GememPossibleGain *one)
 {
   char size[GEMEM_FORMAT_MAX];
-  g_autofree char *most = g_strdup_printf ("%s (%s)%s", gemem_format_size (size, one->at_most),
-                                           gemem_figure_words (one->gain->bound),
-                                           one->falls_short ? ", not enough for this request" : "");
+  const char *since = one->gain->since;
+  g_autofree char *most = g_strdup_printf (
+      "%s (%s)%s%s%s", gemem_format_size (size, one->at_most),
+      gemem_figure_words (one->gain->bound), since != NULL ? "; from release " : "",
+      since != NULL ? since : "", one->falls_short ? ", not enough for this request" : "");
   const char *what = one->paste != NULL ? one->paste : one->gain->value;
   g_autofree char *line = g_strdup_printf ("  %s%s%s", what, one->paste != NULL ? "   # " : ": ",
                                            most);
@@ -436,7 +439,7 @@ gemem_explanation_append (GString *out, const GememExplanation *explanation)
 {
   const GememMessage *message = &explanation->message;
   const gboolean several = message->times > 1 && !message->kind->lines;
-  g_autofree char *sentence = gemem_explanation_sentence (explanation);
+  g_autofree char *sentence = sentence_of (explanation);
   g_autofree char *name = g_path_get_basename (explanation->name);
   g_autofree char *head = g_strdup_printf ("%s: %s%s", name, message->kind->title,
                                            several ? ", the first of several" : "");
@@ -503,7 +506,7 @@ void
 gemem_explanation_append_json (GString *out, const GememExplanation *explanation)
 {
   const GememMessage *message = &explanation->message;
-  g_autofree char *sentence = gemem_explanation_sentence (explanation);
+  g_autofree char *sentence = sentence_of (explanation);
   const gboolean fails = explanation->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
 
   g_string_append (out, "{\"schema\": \"gemem-explanation\", \"version\": 1");

@@ -57,8 +57,6 @@ gboolean gemem_explanation_may_lack_step (const GememExplanation *explanation);
 
 /* ---- explain-screen.c */
 
-/* "Truly too little: ..."; g_free(). */
-char *gemem_explanation_sentence (const GememExplanation *explanation);
 /* Appends about ten lines of at most 100 columns. */
 void gemem_explanation_append (GString *out, const GememExplanation *explanation);
 /* Appends an object with the same fields. */

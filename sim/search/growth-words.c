@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "sim/search/advise.h"
-#include "traces/origin.h"
 
 #define MANY_STEPS \
   1000000         /* more than programs make: a device that is full only then is no concern */

@@ -134,6 +134,46 @@ gemem_recorder_versions (const GememTraceInfo *info)
   return said != NULL ? g_strchomp (g_strndup (said, strcspn (said, "("))) : NULL;
 }
 
+/* "2.10" of "2.10.1 or later" as a number that grows with the release. */
+static guint64
+release_number (const char *text)
+{
+  char *rest;
+  const guint64 major = g_ascii_strtoull (text, &rest, 10);
+
+  return major << 32 | (*rest == '.' ? g_ascii_strtoull (rest + 1, NULL, 10) : 0);
+}
+
+/* Whether the release @now, "version=2.0", older than those known here, by whose rules a replay goes, refuses a
+ * setting of @spec. */
+static gboolean
+is_too_old (const char *now, const GememAllocatorSpec *spec, GememDevice *device)
+{
+  g_autoptr (GPtrArray) nothing = gemem_settings_new ();
+  const GememAllocatorSpec plain = { .klass = spec->klass, .settings = nothing };
+  g_autoptr (GPtrArray) set = gemem_allocator_effective (spec, now, device, NULL),
+                        unset = gemem_allocator_effective (&plain, now, device, NULL);
+  gboolean refused = FALSE;
+
+  for (const GememForm *form = spec->klass->forms; form != NULL && form->system != NULL; form++)
+    {
+      g_auto (GStrv)
+          keys = g_strsplit (form->older_refuse != NULL ? form->older_refuse : "", "|", -1);
+
+      for (char **key = keys; *key != NULL && strchr (*key, '=') != NULL; key++)
+        {
+          char *since = strchr (*key, '=');
+
+          *since = '\0';
+          refused |= release_number (strchr (now, '=') + 1) < release_number (since + 1)
+                     && g_strcmp0 (gemem_settings_value (set, *key),
+                                   gemem_settings_value (unset, *key))
+                            != 0;
+        }
+    }
+  return refused;
+}
+
 gboolean
 gemem_recorder_refuses (const char *versions, const GememAllocatorSpec *spec)
 {
@@ -143,15 +183,14 @@ gemem_recorder_refuses (const char *versions, const GememAllocatorSpec *spec)
   GememDevice *device = now != NULL && gemem_params_find (spec->klass->params, "version") != NULL
                             ? gemem_device_new ("sim", NULL, 0, NULL)
                             : NULL;
-  g_autoptr (GError) error = NULL;
-  GememAllocator *allocator = device != NULL ? gemem_allocator_new (spec, now, device, &error)
-                                             : NULL;
+  GememAllocator *allocator = device != NULL ? gemem_allocator_new (spec, now, device, NULL) : NULL;
+  const gboolean refuses = device != NULL && (allocator == NULL || is_too_old (now, spec, device));
 
   if (allocator != NULL)
     gemem_allocator_destroy (allocator);
   if (device != NULL)
     gemem_device_destroy (device);
-  return error != NULL;
+  return refuses;
 }
 
 char *

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/compare.h"
 #include "base/rng.h"
 #include "planners/planner.h"
 #include "sim/engine/lifetimes.h"
@@ -210,18 +211,10 @@ plan (const Row *row, const GememLifetimes *lifetimes)
   exit (2);
 }
 
-static int
-compare_doubles (gconstpointer a, gconstpointer b)
-{
-  const double x = *(const double *) a, y = *(const double *) b;
-
-  return (x > y) - (x < y);
-}
-
 static double
 median (double *values, guint n)
 {
-  qsort (values, n, sizeof (double), compare_doubles);
+  qsort (values, n, sizeof (double), gemem_compare_double);
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 

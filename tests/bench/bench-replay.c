@@ -21,6 +21,7 @@
 
 #include "sim/engine/replay.h"
 #include "tests/bench/bench.h"
+#include "tests/util/event-source.h"
 #include "tests/util/testutil.h"
 #include "workloads/generator.h"
 
@@ -86,13 +87,6 @@ open_synthetic (gpointer data, GError **error)
   return &limited->base;
 }
 
-static GememTraceReader *
-open_file (gpointer data, GError **error)
-{
-  const GememReadOptions options = GEMEM_READ_OPTIONS_DEFAULT;
-  return gemem_trace_open (data, NULL, &options, error);
-}
-
 static void
 write_trace (const char *path, const Synthetic *synthetic)
 {
@@ -134,7 +128,7 @@ bench_decode (const char *trace, const char *path)
     {
       gint64 began = bench_clock ();
       GError *error = NULL;
-      GememTraceReader *reader = open_file ((gpointer) path, &error);
+      GememTraceReader *reader = test_open_path ((gpointer) path, &error);
       const GememTraceEvent *events;
       gssize n;
       if (reader == NULL)
@@ -193,7 +187,7 @@ bench_allocators (const char *trace, const char *path)
       for (guint i = 0; i < rounds; i++)
         {
           gint64 began = bench_clock ();
-          GememResult *result = replay (spec, open_file, (gpointer) path);
+          GememResult *result = replay (spec, test_open_path, (gpointer) path);
           best = MIN (best, bench_clock () - began);
           events = result->events;
           ooms = result->ooms;

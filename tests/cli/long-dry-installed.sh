@@ -8,11 +8,11 @@
 program=$GEMEM_SRCDIR/tests/programs/dry/conv_net.py
 
 for gpu in h100 a100-40 rtx4090 v100-16 b200; do
-  run 0 gemem-dry-run --gpu $gpu "$GEMEM_TORCH_INSTALLED" "$program"
+  run 0 gemem-dry-run --details --gpu $gpu "$GEMEM_TORCH_INSTALLED" "$program"
   says err '^  libraries +libcudnn\.so\.9, libcurand\.so\.10, libcusolver\.so\.11, libcusparse\.so\.12 ran'
   check "$gpu: nothing failed, no workspace of theirs is unknown" sh -c "! grep -Eq 'not written|cudnnGet|cudnnBackend|cusolver.*unknown' $err"
   [ $gpu != h100 ] || { says out '^reserved 1115684864$'; says out '^cholesky 2099200$'; }
 done
-run 0 gemem-dry-run --stand-ins --gpu h100 "$GEMEM_TORCH_INSTALLED" "$program"
+run 0 gemem-dry-run --details --stand-ins --gpu h100 "$GEMEM_TORCH_INSTALLED" "$program"
 says out '^reserved 778043392$'; says out '^cholesky 2098688$'; says err '^  workspaces .*cudnnBackendGetAttribute'; check "none of them ran" sh -c "! grep -q '^  libraries' $err"
 done_testing

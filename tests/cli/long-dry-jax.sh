@@ -17,7 +17,7 @@ alike () { says out '^peak_bytes_in_use [0-9]+ '; check "the peaks are JAX's" te
 
 # dry ARGUMENTS...: a run of jax_train.py; sets peak, that its allocator counted, and sum, of what XLA needs for a step.
 dry () {
-  run 0 gemem-dry-run "$@" "$GEMEM_JAX" "$programs/jax_train.py"
+  run 0 gemem-dry-run --details "$@" "$GEMEM_JAX" "$programs/jax_train.py"
   peak=$(sed -n 's/^peak_bytes_in_use //p' "$out")
   sum=$(awk '$1 == "xla" { print $2 + $3 + $4 }' "$out")
 }
@@ -66,11 +66,11 @@ run 0 gemem-dry-run --gpu a100-80 --once "$GEMEM_JAX" caught.py; says out '^caug
 
 # ---- convolutions; no kernels that were compiled here stay behind
 for flags in "" "$XLA_FLAGS"; do # the first with autotuning
-  run 0 env XLA_FLAGS="$flags" gemem-dry-run --gpu a100-80 "$GEMEM_JAX" "$programs/jax_conv.py"; says err '^  workspaces +1 sizes .*cudnn'; says err "peak live +.* \($(sed -n 's/^peak_bytes_in_use //p' "$out") bytes\)"
+  run 0 env XLA_FLAGS="$flags" gemem-dry-run --details --gpu a100-80 "$GEMEM_JAX" "$programs/jax_conv.py"; says err '^  workspaces +1 sizes .*cudnn'; says err "peak live +.* \($(sed -n 's/^peak_bytes_in_use //p' "$out") bytes\)"
   [ -n "$flags" ] || says err '^  note +the program measured times of the GPU.*XLA_FLAGS=--xla_gpu_autotune_level=0'
 done
 # ---- memory that follows from what is read; masks are arrays of truth values, which JAX reads whole
-run 0 gemem-dry-run -o a.gmt "$GEMEM_JAX" "$programs/asks_values.py" jax; says out '^\(0,\)$'; says err '^ +when they read 17, the program asked for other memory: first for 68000000 bytes by '
+run 0 gemem-dry-run --details -o a.gmt "$GEMEM_JAX" "$programs/asks_values.py" jax; says out '^\(0,\)$'; says err '^ +when they read 17, the program asked for other memory: first for 68000000 bytes by '
 says err '^  truths +2 truth values were read'; says err '^ +when they read true, the program asked for other memory: first for 4000 bytes by .*asks_values'
 run 0 gemem-dry-run -o a.gmt --value 'asks_values.py=1' "$GEMEM_JAX" "$programs/asks_values.py" jax; says out '^\(1000,\)$'; says err '^  h100 +fits: '; says err '^  peak live +.* \(40[0-9]{7} bytes\)'
 # ---- several GPUs: in one process, and in one process each; memory beside the allocator is no request to it
@@ -93,7 +93,7 @@ distributed "$GEMEM_JAX"
 # ---- with NVIDIA's libraries: the heuristics of cuDNN look into graphs, NCCL takes its buffers
 if [ -n "${GEMEM_JAX_INSTALLED:-}" ]; then
   unset GEMEM_DRY_STAND_INS
-  run 0 env XLA_FLAGS= gemem-dry-run --gpu h100 "$GEMEM_JAX_INSTALLED" "$programs/jax_conv.py"; whole; says err '^  h100 +fits: '; says err '^  libraries +.*libcudnn\.so\.9'
+  run 0 env XLA_FLAGS= gemem-dry-run --details --gpu h100 "$GEMEM_JAX_INSTALLED" "$programs/jax_conv.py"; whole; says err '^  h100 +fits: '; says err '^  libraries +.*libcudnn\.so\.9'
   run 0 gemem-dry-run --gpu h100 --gpus 2 "$GEMEM_JAX_INSTALLED" "$programs/jax_sharded.py"; whole; alike; says err '^  NCCL +took [0-9.]+ [MG]iB of that'; says err '^  h100 +fits: '
   check "NCCL took no more than is beside the allocator" test "$(sed -n 's/^  NCCL  *took \([0-9]*\).*/\1/p' "$err" | head -n 1)" -le "$(sed -n 's/^ *beside .* up to \([0-9]*\).*/\1/p' "$err" | head -n 1)"
   distributed "$GEMEM_JAX_INSTALLED"; says err '^  NCCL +took '

@@ -10,7 +10,7 @@ shared gpu/cases || { skip 'known values' "there are none in $GEMEM_SHARED"; don
 # reads CASE: the program prints LINE
 reads ()
 {
-  run 0 gemem-dry-run --gpu h100 "$GEMEM_TORCH_2_11" "$GEMEM_SHARED/gpu/cases/$1.py"
+  run 0 gemem-dry-run --details --gpu h100 "$GEMEM_TORCH_2_11" "$GEMEM_SHARED/gpu/cases/$1.py"
   says out "$2"; says err '^  h100 +fits:'; says err '^  computed '
 }
 reads mask_all '^True '
@@ -74,9 +74,9 @@ print("before", int(n.max()))
 count[(1,)](n, 4)
 print("after", int(n.max()))
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" kernel.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" kernel.py
 says out '^after 7$'; says err '^  computed +2 .*kernel.py:11.*kernel.py:13'; lacks err '^  numbers '
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" program.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" program.py
 says out '^graph 0$'; says err '^  numbers +1 '
 lacks err '^  unknown ' # children that PyTorch forks ask CUDA nothing
 says out '^foreach 7$'; says out '^seen 7 \[3, 4, 5, 6, 7\] \[3, 4, 5, 6, 7\] 3$'; says out '^overlapping \[9, 9, 9, 9, 4, 5\]$'; says out '^part \[0, 9, 9, 3, 4\]$'; says out '^inference 4$'; says out '^kernel False$'; for what in 'thread 6' 'pool 7' 'hook 8' 'accumulated 9'; do says out "^$what\$"; done
@@ -84,7 +84,7 @@ says err '^  numbers '; says err '^  truths '
 
 # what a program reads that follows from the host alone is what it is on the host: masks, indices, orders, counts, sparse matrices
 "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/dry/known.py" cpu >wanted 2>known.err
-run 0 gemem-dry-run --gpu h100 "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/dry/known.py" cuda
+run 0 gemem-dry-run --details --gpu h100 "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/dry/known.py" cuda
 check 'values as on the host' diff wanted "$out"; check 'which are many' test "$(wc -l <wanted)" -gt 80
 says err '^  h100 +fits:'; says err '^  computed +4[0-9][0-9] '; lacks err '^  (numbers|truths|sizes|drawn) '
 
@@ -127,13 +127,13 @@ a, b = new(), new(); either[(1,)](a, b, 3); print("either", int(a.max()), int(b.
 a, b = new(), new(); total[(1,)](a, a, a, 3, 0, b); print("same", int(a.max()), int(b.max()))
 b = new(); elsewhere[(1,)](torch.tensor([a.data_ptr()], device="cuda"), b); print("elsewhere", int(b.max()))
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" reads_only.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" reads_only.py
 says out '^total 7 7 0 7$'; says out '^either 7 7$'; says out '^same 0 7$'; says out '^elsewhere 0$'; says err '^  computed +6 '; says err '^  numbers +3 ' # total() reads beyond what it is given
 
 # what a kernel of Triton writes follows from what it is given, as Triton's own interpreter says
 if TRITON_INTERPRET=1 "$GEMEM_TORCH_2_11" -c 'import triton.language, numpy' 2>numpy.err; then
   "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/programs/dry/triton_values.py" cpu >wanted 2>interpreter.err
-  run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/programs/dry/triton_values.py" cuda
+  run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/programs/dry/triton_values.py" cuda
   check 'values as in the interpreter' diff wanted "$out"; says err '^  computed +1[0-9] '; lacks err '^  (numbers|values|sizes|drawn) '
 else
   skip "Triton's interpreter" "it needs NumPy"
@@ -199,7 +199,7 @@ x.fill_(4)
 add[(1,)](x)
 print("since", int(x))
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" not_known.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" not_known.py
 says out '^slots 8 0$'; says out '^larger 0 3$'; says out '^long 0 150$'; says out '^many 200$'; says out '^graph 0$'; says out '^replayed 0$'; says out '^since 5$'; says err '^  numbers +5 '; says err '^  computed +5 '
 
 # of memory that may have been written, what is written since is known, and what is not is not
@@ -238,7 +238,7 @@ print("copied", y[:5].tolist(), y[4:6].tolist(), y[y[:5].long() % 5].shape)
 copy[(1,)](x, y, 5, 8)
 print("of none", y[:5].tolist(), y[1:5].tolist(), y[5:7].tolist())
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" part.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" part.py
 says out '^part \[5, 6, 7\] 7 \[0, 0, 0\] 0$'; says out '^more \[6, 7, 7, 9, 9\]$'; says out '^copied \[6, 7, 7, 9, 9\] \[0, 0\] '; says out '^of none \[0, 0, 0, 0, 0\] '
 says err '^  numbers +6 '; says err '^  computed +4 '
 
@@ -268,7 +268,7 @@ for one in threads:
     one.join()
 print("last", last)
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" threads.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" threads.py
 says out '^last \[6, 7, 8, 9, 10, 11, 12, 13\]$'; lacks err 'Traceback'
 
 # what kernels compute is finite, so that a check of a loss ends no program and leaves out no step; what the host gave it is what it is
@@ -283,7 +283,7 @@ print("all", torch.isfinite(out).all().item(), torch.isnan(out).any().item())
 masked = out.masked_fill(torch.arange(300, device="cuda") < 7, -torch.inf)
 print("host", torch.isfinite(torch.tensor([1, torch.inf], device="cuda")).tolist(), out[torch.isfinite(masked)].shape)
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" finite.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" finite.py
 says out '^loss \[True, False, False, True, False\]$'; says out '^all True False$'; says out '^host \[True, False\] torch.Size\(\[1465\]\)$'
 says err '^  note +numbers that kernels compute are taken to be finite'; lacks err '^  (numbers|truths) '
 
@@ -302,7 +302,7 @@ print("means", all(torch.isfinite(one).all() for one in means.values()), any(tor
 more = means["weight"] * 2 + 1
 print("masked", bool(torch.isfinite(more.masked_fill(torch.arange(30, device="cuda") < 7, -torch.inf)).all()), bool((more > 0).any()))
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" means.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" means.py
 says out '^means True False$'; says out '^masked False False$'; says err '^  note +numbers that kernels compute are taken to be finite'; says err '^  truths +1 '
 
 # convolutions that cuDNN compiles as it runs write what they return
@@ -316,7 +316,7 @@ for order, of in ((torch.contiguous_format, torch.float32), (torch.channels_last
     layer(images.to(of, memory_format=order)).sum().backward()
 print("kept", kept.tolist())
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" compiled_convolutions.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" compiled_convolutions.py
 says out '^kept \[0\.0, 1\.0, 2\.0, 3\.0, 4\.0, 5\.0, 6\.0\]$'
 
 # which boxes torchvision keeps, wherever it is imported: the operator of the host decides, too; of boxes that kernels compute some are drawn
@@ -337,10 +337,10 @@ if device == "cuda":
 EOF
 if "$GEMEM_TORCH_2_11" boxes.py cpu >wanted 2>/dev/null; then
   echo 'some True' >>wanted
-  run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" boxes.py cuda
+  run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" boxes.py cuda
   check 'boxes as on the host' diff wanted "$out"; says err '^  computed +5 '; says err '^  drawn +1 '; lacks err '^  (sizes|numbers) '
   echo 'import torch, torchvision; print(len(torchvision.ops.nms(torch.tensor([[0.0, 0, 4, 4]] * 3, device="cuda"), torch.ones(3, device="cuda"), 0.5)))' >before.py
-  run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" before.py; says out '^1$'; says err '^  computed +1 '; lacks err 'what is recorded of'
+  run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" before.py; says out '^1$'; says err '^  computed +1 '; lacks err 'what is recorded of'
 else
   skip 'boxes as on the host' 'there is no torchvision'
 fi
@@ -357,7 +357,7 @@ def count():
 
 print("in", count(), "after", int(torch.arange(7, device="cuda").max()), "again", count())
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" inference.py; says out '^in 4 after 6 again 4$'
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" inference.py; says out '^in 4 after 6 again 4$'
 
 # checks that would end the program pass
 cat >checks.py <<'EOF'
@@ -370,7 +370,7 @@ if (x < 0).any() or not (x.sum(-1) > 0.5).all().item():
     raise ValueError("odd")
 print("end")
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" checks.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" checks.py
 says out '^end$'; says err '^  h100 +fits:'; says err '^  note +checks that end the program'; lacks err '^  truths '
 
 # LBFGS takes its steps, and keeps their history, which is most of what it holds
@@ -393,7 +393,7 @@ for search in (None, "strong_wolfe"):
         print(optimizer.state[x]["n_iter"], len(optimizer.state[x]["old_dirs"]))
 EOF
 "$GEMEM_TORCH_2_11" lbfgs.py cpu >wanted 2>lbfgs.err
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" lbfgs.py cuda
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" lbfgs.py cuda
 check 'steps of LBFGS' diff wanted "$out"; says err '^  h100 +fits:'; says err '^  note +LBFGS goes down'; lacks err '^  (numbers|truths) '
 
 # lengths of jagged tensors are read where Python stands in for the operator, in the backward pass too
@@ -404,7 +404,7 @@ rows = torch.nested.nested_tensor([torch.ones(3, 8), torch.ones(5, 8)], layout=t
 (torch.nn.functional.silu(rows) * 2).unbind()[1].sum().backward()
 print("rows", rows.grad.shape[0], [len(one) for one in rows.unbind()])
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" jagged.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" jagged.py
 says out '^rows 2 \[3, 5\]$'; says err '^  h100 +fits:'; lacks err '^  (numbers|truths) '
 
 # what operators that are not known leave in memory of their own is not zero, nor what they write in inference mode
@@ -429,7 +429,7 @@ print("compiled", n.item(), int(torch.arange(5, device="cuda").max()))
 a = torch.eye(3, device="cuda") * 4
 print("solved", torch.linalg.solve(a, a)[0, 0].item(), a[0, 0].item())  # begins with a copy of the second
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" void.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" void.py
 says out '^compiled 0 4$'; says out '^solved 0\.0 4\.0$'
 says out '^places 7$'; says out '^data 0$'; says out '^foreach 0$'; says out '^inference \[3, 9, 9, 3, 3\]$'; says err '^  numbers +3 .*void\.py:10 .*void\.py:17 .*void\.py:6'
 
@@ -456,7 +456,7 @@ again()
 b = int((torch.randn(n, device="cuda") > 0.5).sum())
 print("normal", abs(int((again().normal_(1, 2) > 2).sum()) - b) < 5)
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" generator.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" generator.py
 for what in 'rand 59998' 'uniform 59998' 'half True' 'random True' 'int32 True' 'normal True'; do says out "^$what\$"; done
 says err '^  h100 +fits:'; lacks err '^  (numbers|sizes|drawn) '
 
@@ -481,7 +481,7 @@ for name, rows in (
     print(name, 29000 < len(rows.nonzero()) < 31000)
 print("mask", 29000 < sum((torch.randperm(n, device="cuda") % 10 < 3).tolist()) < 31000, bool((torch.randperm(n, device="cuda") > 2).any()))
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" drawn.py; says out '^randperm 100000 300$'; says err '^  h100 +fits only if'; says err '^  drawn +12 '; lacks err '^  sizes '
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" drawn.py; says out '^randperm 100000 300$'; says err '^  h100 +fits only if'; says err '^  drawn +12 '; lacks err '^  sizes '
 for what in bernoulli bernoulli_ dropout multinomial exponential 'of many' 'nothing known of many' product double distribution; do says out "^$what True\$"; done
 says out '^mask True False$'; says err '^  truths +2 .* as false or drawn ' # a list of truth values is drawn, one is false
 
@@ -500,13 +500,13 @@ for _ in range(100):
 padded = torch.nn.functional.pad(tokens, (0, 1), value=49)
 print("end", (padded[0] == 49).nonzero()[0, 0].item() > 2)
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" tokens.py; says out '^end True$'; lacks err '^  sizes '
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" tokens.py; says out '^end True$'; lacks err '^  sizes '
 
 # cuDNN asks cuBLASLt for workspaces: 272 bytes, as on an H100
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SHARED/gpu/cases/cublaslt_in_cudnn.py"; says out ', 272\]$'; says err '^  h100 +fits:'; says err '^  libraries .*libcublasLt\.so'
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SHARED/gpu/cases/cublaslt_in_cudnn.py"; says out ', 272\]$'; says err '^  h100 +fits:'; says err '^  libraries .*libcublasLt\.so'
 
 # cuBLAS takes what it took on an H100 for a handle, beside PyTorch's segments
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SHARED/gpu/cases/held_by_cublas.py"; says out '^67240960$'; says err '^  libraries .*libcublas\.so'; says err '^  held in all +128\.1 MiB'
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SHARED/gpu/cases/held_by_cublas.py"; says out '^67240960$'; says err '^  libraries .*libcublas\.so'; says err '^  held in all +128\.1 MiB'
 
 # cuSPARSE reads how many entries a product has
 cat >product.py <<'EOF'
@@ -516,7 +516,7 @@ i = torch.arange(100)
 a = torch.sparse_coo_tensor(torch.stack((i // 2, (i * 7) % 50)), torch.ones(100), (50, 50)).coalesce()
 print("entries", torch.sparse.mm(a, a)._nnz(), torch.sparse.mm(a.cuda(), a.cuda())._nnz())
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" product.py; says out '^entries ([0-9]+) \1$'; says err '^  computed +'; says err '^  h100 +fits:'
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" product.py; says out '^entries ([0-9]+) \1$'; says err '^  computed +'; says err '^  h100 +fits:'
 
 # sums of sparse matrices, rows that are selected of one; what an operator reads for itself may decide how much it requests
 cat >sparse.py <<'EOF'
@@ -534,7 +534,7 @@ def sizes(to):
 
 print("sizes", sizes("cpu") == sizes("cuda"), sizes("cpu"))
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" sparse.py; says out '^sizes True '; says err '^  computed +'; says err '^  h100 +fits:'
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" sparse.py; says out '^sizes True '; says err '^  computed +'; says err '^  h100 +fits:'
 cat >reads.py <<'EOF'
 import sys
 import torch
@@ -557,7 +557,7 @@ elif sys.argv[1] == "nested":
         layers(torch.rand(50, 8, 64, device="cuda"), src_key_padding_mask=unknown[:, :8] > 0)
 EOF
 while read -r case row; do
-  run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" reads.py "$case"; says err "^  $row"; says err '^  h100 +fits only if'
+  run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" reads.py "$case"; says err "^  $row"; says err '^  h100 +fits only if'
 done <<'EOF'
 mode sizes .*\(mode\)
 sum numbers .*reads\.py:11
@@ -587,7 +587,7 @@ def facts(to):
 
 print("facts", facts("cpu") == facts("cuda"), *facts("cpu"))
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" turned.py; says out '^facts True '; says err '^  h100 +fits:'; lacks err '^  (sizes|numbers) '
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" turned.py; says out '^facts True '; says err '^  h100 +fits:'; lacks err '^  (sizes|numbers) '
 
 # cuDNN makes kernels while it runs (attention in half precision): what the host gave before is no other after them
 cat >attention.py <<'EOF'
@@ -600,14 +600,14 @@ with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
     torch.nn.functional.scaled_dot_product_attention(q, q, q).sum().backward()
 print("mask", bool(mask.bool().all()))
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" attention.py; says out '^mask True$'; says err '^  h100 +fits:'
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" attention.py; says out '^mask True$'; says err '^  h100 +fits:'
 
 # random programs: what is known is what it is on the host
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/programs/dry/known_random.py" 1 400; says out '^same [0-9]{5,} other 0$'
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/programs/dry/known_random.py" 1 400; says out '^same [0-9]{5,} other 0$'
 
 # what the user chose comes first
 echo 'import torch; n = torch.arange(64, device="cuda"); print(n.tolist()[5], int(n.max()))' >chosen.py
-run 0 gemem-dry-run --gpu h100 --once --value 'chosen.py=7' "$GEMEM_TORCH_2_11" chosen.py; says out '^7 7$'
+run 0 gemem-dry-run --details --gpu h100 --once --value 'chosen.py=7' "$GEMEM_TORCH_2_11" chosen.py; says out '^7 7$'
 
 # sizes that follow from what kernels compute are drawn: a condition with a second figure
 cat >router.py <<'EOF'
@@ -619,7 +619,7 @@ rows = (x.softmax(-1).argmax(-1) == 3).nonzero()
 print("rows", 300 < rows.shape[0] < 700)
 y = torch.empty(rows.shape[0], 100000, device="cuda")
 EOF
-run 0 gemem-dry-run --gpu h100 "$GEMEM_TORCH_2_11" router.py
+run 0 gemem-dry-run --details --gpu h100 "$GEMEM_TORCH_2_11" router.py
 says out '^rows True$'; says err '^  h100 +fits only if'; says err '^ +- real numbers that kernels compute select no more'; says err '^ +a second, less even draw needs [0-9.]+ [MG]iB'
 
 # counts of them are what was drawn, whatever their type, and none is zero that something is divided by; a mask that is filled with one number asks for no size
@@ -631,7 +631,7 @@ print("mask", 200 < mask.sum().item() < 400, 0.2 < mask.mean().item() < 0.4, mas
 expert = torch.nn.functional.one_hot((torch.randn(100, 8, device="cuda") @ torch.randn(8, 4, device="cuda")).argmax(1), 4).float()
 print("experts", expert.sum().item(), (expert.T @ expert).diagonal().sum().item(), 25 <= expert.sum(0).max().item() < 90)
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" counts.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" counts.py
 says out '^mask True True True$'; says out '^experts 100\.0 100\.0 True$'; says err '^  numbers +5 '; says err "^  values +2 .*as zero or drawn .*counts\\.py:4 <module> 2\$"
 cat >filled.py <<'EOF'
 import torch
@@ -641,7 +641,7 @@ x[x < x.topk(5).values[:, -1:]] = -torch.inf
 x[x > 2] = torch.tensor(1.0)
 torch.nn.LSTM(8, 16, 2, dropout=0.1).cuda()(x[:, :8])
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" filled.py; says err '^  h100 +fits:'; lacks err '^  (drawn|sizes|numbers) '
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" filled.py; says err '^  h100 +fits:'; lacks err '^  (drawn|sizes|numbers) '
 
 # of real numbers, too, if none is known: all are different; where nothing is drawn unique() has one
 cat >unique.py <<'EOF'
@@ -651,8 +651,8 @@ x = torch.randn(100, 10, device="cuda").digamma()
 values, counts = x.unique(return_counts=True)
 print("unique", len(values), counts.max().shape)
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" unique.py; says out '^unique 1000 '; says err '^  drawn '
-run 0 env GEMEM_DRY_ZEROS=1 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" unique.py; says out '^unique 1 '; says err '^  sizes .*unique\.py:4 .*\(_unique2\)$'
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" unique.py; says out '^unique 1000 '; says err '^  drawn '
+run 0 env GEMEM_DRY_ZEROS=1 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" unique.py; says out '^unique 1 '; says err '^  sizes .*unique\.py:4 .*\(_unique2\)$'
 
 # cuSPARSE divides by what its analysis found on the GPU
 cat >triangle.py <<'EOF'
@@ -662,7 +662,7 @@ a = torch.eye(64, device="cuda").to_sparse_csr()
 for n in (4, 1):
     print(*torch.triangular_solve(torch.randn(64, n, device="cuda"), a).solution.shape)
 EOF
-run 0 gemem-dry-run --gpu h100 "$GEMEM_TORCH_2_11" triangle.py; says out '^64 1$'; says err '^  h100 +fits:'
+run 0 gemem-dry-run --details --gpu h100 "$GEMEM_TORCH_2_11" triangle.py; says out '^64 1$'; says err '^  h100 +fits:'
 
 # PyTorch's compiler sees what it sees without this: one break, at .item(); and nobody asks tensors of its own where they are
 if "$GEMEM_TORCH_2_11" -c 'import triton' 2>triton.err; then
@@ -680,7 +680,7 @@ step = torch.compile(step)
 for _ in range(2):
     step(torch.randn(32, 8, device="cuda", requires_grad=True), torch.randn(32, 8, device="cuda"))[0].backward()
 EOF
-  run 0 env TORCH_LOGS=graph_breaks gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" compiled.py
+  run 0 env TORCH_LOGS=graph_breaks gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" compiled.py
   check "one break" test "$(grep -c 'Graph break in user code' "$err")" -eq 1; lacks err 'gemem/known|data pointer'
   # what its kernels only read is known after them, what they write is not
   cat >read_only.py <<'EOF'
@@ -691,7 +691,7 @@ torch.compile(lambda y: torch.where(y > 3, y * 2, -y).float().sin())(labels)
 torch.compile(lambda y: y.add_(1))(written)
 print("labels", int((labels > 3).sum()), labels[labels > 3].shape[0], "written", int(written.max()))
 EOF
-  run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" read_only.py; says out '^labels 42 42 written 0$'; says err '^  numbers +1 '; lacks err '^  sizes '
+  run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" read_only.py; says out '^labels 42 42 written 0$'; says err '^  numbers +1 '; lacks err '^  sizes '
 else
   skip "torch.compile" "there is no Triton"
 fi
@@ -704,7 +704,7 @@ x = torch.ones(1 << 20, device="cuda", requires_grad=True)
 (x * 2 + x.exp() + x.sin() + x * 3).sum().backward()
 print(torch.cuda.max_memory_allocated() >> 20)
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" gradients.py; says out '^20$'
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" gradients.py; says out '^20$'
 events () { gemem-sim convert "$1" - | sed -n 's/^\(alloc [0-9]* \).*\(size=[0-9]*\).*/\1\2/p; s/^\(free[a-z-]* [0-9]*\).*/\1/p'; }
 cat >mixed.py <<'EOF'
 import torch
@@ -725,8 +725,8 @@ model.eval()
 with torch.no_grad():
     model(x).argmax(-1)
 EOF
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" mixed.py; events out.gmt >with
-run 0 env GEMEM_DRY_ZEROS=1 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" mixed.py; events out.gmt >without
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" mixed.py; events out.gmt >with
+run 0 env GEMEM_DRY_ZEROS=1 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" mixed.py; events out.gmt >without
 check 'the same requests and frees' cmp with without; check 'which are many' test "$(wc -l <with)" -gt 500
 # cuFFT and cuSPARSELt run themselves: workspaces as an H100 gave them, and half of the numbers with two bits for each
 cat >sizes.py <<'EOF'
@@ -753,7 +753,7 @@ Sparse.from_dense(x)
 sizes("half of", x.nbytes)
 print("kept", kept.tolist())
 EOF
-run 0 gemem-dry-run --gpu h100 "$GEMEM_TORCH_2_11" sizes.py
+run 0 gemem-dry-run --details --gpu h100 "$GEMEM_TORCH_2_11" sizes.py
 says out '^power of two \[40, 134217728, 134217728, 134217728\]$'
 says out '^prime \[256000768, 256001024, 1292802816\]$'
 says out '^half of 33554432 \[33554432, 18874368'
@@ -775,6 +775,6 @@ for step in range(4):
     scaler.update()
     print(step, scaler.get_scale())
 EOF
-run 0 gemem-dry-run --gpu h100 "$GEMEM_TORCH_2_11" scaled.py
+run 0 gemem-dry-run --details --gpu h100 "$GEMEM_TORCH_2_11" scaled.py
 says out '^0 65536\.0$'; says out '^1 131072\.0$'; says out '^3 262144\.0$'; says err '^  h100 +fits:'
 done_testing

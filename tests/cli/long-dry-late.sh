@@ -11,7 +11,7 @@ cases=$GEMEM_SHARED/cases/threads/F15-stream-latency-recordings
 run 0 gemem-dry-run --capacity 9GiB "$GEMEM_TORCH_2_11" "$cases/pending.py"; says out '^served 0$'; says err '^  h100 +fits only if'
 says err "^ +- the GPU is done with what other streams use .*: where it is done only when the host waits, a request of 6\.000 GiB is refused, .*pending\.py:8 "
 run 3 gemem-sim out.gmt --capacity 15GiB; says out 'It cannot be told whether it fits'
-run 0 gemem-dry-run --gpu a100-40 --gpus 8 --rank 0 --world 8 --json late.json "$GEMEM_TORCH_2_11" "$cases/f.py"
+run 0 gemem-dry-run --details --gpu a100-40 --gpus 8 --rank 0 --world 8 --json late.json "$GEMEM_TORCH_2_11" "$cases/f.py"
 says err '^ +up to [0-9.]+ GiB \([0-9]+ bytes\) where the GPU is late'; says err '^  streams +.*libc10_cuda\.so'
 check "the ends are more than 1 GiB apart" sh -c "python3 -c 'import json; v = json.load(open(\"late.json\")); assert v[\"needed_most\"] > v[\"needed\"] + (1 << 30)'"
 

@@ -6,7 +6,7 @@
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 GEMEM_DRY_STAND_INS=1; export GEMEM_DRY_STAND_INS # the figures here are those without NVIDIA's packages
 programs=$GEMEM_SRCDIR/tests/programs/dry
-dry () { run 0 gemem-dry-run --gpu a100-80 "$@"; check "nothing failed" sh -c "! grep -q 'not written' $err"; }
+dry () { run 0 gemem-dry-run --details --gpu a100-80 "$@"; check "nothing failed" sh -c "! grep -q 'not written' $err"; }
 
 # ---- CuPy and RMM
 # The pool took BYTES in CALLS calls; gemem's, given the program's requests in FILE, takes the same.

@@ -29,7 +29,7 @@ done
 for name in llama generate beams assisted llava policy trainer mixtral whisper peft convnext swin lightning; do fits h100 '' "$programs/packages.py" $name; done
 # what such a program needs is what PyTorch's own allocator held at most, and 64 MiB for each handle of cuBLAS: emptied caches are told from refusals, managed memory is not counted
 for name in profiled emptied resumed scripted paged nf4; do
-  run 0 gemem-dry-run --gpu h100 --json verdict.json "$GEMEM_PACKAGES" "$programs/packages.py" $name; says err '^  h100 +fits:'
+  run 0 gemem-dry-run --details --gpu h100 --json verdict.json "$GEMEM_PACKAGES" "$programs/packages.py" $name; says err '^  h100 +fits:'
   check "$name: it needs what PyTorch says" jq -e --argjson reserved "$(sed -n 's/^peak [0-9]* //p' "$out")" '.needed - .context - $reserved >= 0 and .needed - .context - $reserved < 320 * 1048576 and .processes[0].peak_reserved == $reserved' verdict.json
   check "$name: gemem decides as its PyTorch" jq -e '.processes[0] | .compared > 0 and .equal == .compared' verdict.json
 done

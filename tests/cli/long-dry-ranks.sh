@@ -35,7 +35,7 @@ took () {
   run 0 gemem-dry-run --gpu "$gpu" --gpus "$ranks" --json all.json "$GEMEM_TORCH_NCCL" -m torch.distributed.run --standalone --nproc-per-node "$ranks" "$script" "$@"
   says err '^     0    0 .* fits$'; says err '^  NCCL +took '; check "nothing is unknown" jq -e '.fits == true and .unknown == [] and .missing == []' all.json
   check "$gpu, $ranks ranks, $script $*: NCCL takes $bytes" jq -e "[.processes[] | select (.rank == 0)] | .[0] | .nccl == $bytes and (.held - .peak_reserved - .nccl | . >= 0 and . <= 256 * 1048576)" all.json # and cuBLAS its handles
-  run 0 gemem-dry-run --stand-ins --gpu "$gpu" --gpus "$ranks" --json one.json "$GEMEM_TORCH_NCCL" -m torch.distributed.run --standalone --nproc-per-node "$ranks" "$script" "$@"
+  run 0 gemem-dry-run --details --stand-ins --gpu "$gpu" --gpus "$ranks" --json one.json "$GEMEM_TORCH_NCCL" -m torch.distributed.run --standalone --nproc-per-node "$ranks" "$script" "$@"
   check "PyTorch asks for the same" test "$(peaks all.json 0) $(jq '[.assumed[].count] | add' all.json)" = "$(peaks one.json 0) $(jq '[.assumed[].count] | add' one.json)"
 }
 if [ -n "${GEMEM_TORCH_NCCL:-}" ]; then

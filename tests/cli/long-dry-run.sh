@@ -142,13 +142,13 @@ for python in $GEMEM_TORCH; do
   run 0 gemem-dry-run --gpu h100 "$python" product.py; says out '^tensor\(0\., device='; workspace 33554432
   run 0 gemem-dry-run --gpu a100-40 "$python" product.py; workspace 8519680
   check "nothing failed" sh -c "! grep -q 'not written' $err"
-  run 0 gemem-dry-run "$python" sizes.py; says out '^1$'; says err '^  numbers +3 integers were read .*sizes\.py:3 count 3'; says err '^  h100 +fits only if'
+  run 0 gemem-dry-run --details "$python" sizes.py; says out '^1$'; says err '^  numbers +3 integers were read .*sizes\.py:3 count 3'; says err '^  h100 +fits only if'
   run 0 gemem-dry-run --value 'sizes.py:3 count=7' "$python" sizes.py; says out '^8$'
-  run 0 gemem-dry-run "$python" kinds.py; says out '^0\.0 0\.0 0\.0 False 0\.0$'; says out '^0 0 0 0 0 \[0, 0, 0\]$'; says err '^  numbers +6 integers were read .*kinds\.py:5 <module> 6$'
+  run 0 gemem-dry-run --details "$python" kinds.py; says out '^0\.0 0\.0 0\.0 False 0\.0$'; says out '^0 0 0 0 0 \[0, 0, 0\]$'; says err '^  numbers +6 integers were read .*kinds\.py:5 <module> 6$'
   says err '^ +when they read 1, in a second run, the program asked for the same memory$'; check "real numbers are none" grep -Eq '^  values +[0-9]+ values .*kinds\.py:3 <module> 3' "$err"
   says err '^  truths +1 truth values were read .*kinds\.py:3 <module>$'; says err '^ +when they read true, in a second run, the program asked for no more memory$'
-  run 0 gemem-dry-run --value 'kinds.py:5 =7' "$python" kinds.py; says out '^7 7 7 7 448 \[7, 7, 7\]$'; check "what was chosen is not tried" sh -c "! grep -q '^  numbers' $err"
-  run 0 gemem-dry-run "$python" masks.py; says out '^0 of 1000'
+  run 0 gemem-dry-run --details --value 'kinds.py:5 =7' "$python" kinds.py; says out '^7 7 7 7 448 \[7, 7, 7\]$'; check "what was chosen is not tried" sh -c "! grep -q '^  numbers' $err"
+  run 0 gemem-dry-run --details "$python" masks.py; says out '^0 of 1000'
   says err '^  h100 +fits only if'; says err '^ +- tensors are no larger whose sizes'; says err '^  sizes .*masks\.py:3 <module> \(nonzero\)'; says err 'a thread without Python \(nonzero\)'
   check "no error of ours" sh -c "! grep -q Traceback $err"
   run 0 gemem-dry-run --value 'masks\.py|without Python=500' "$python" masks.py; says out '^500 of 1000'
@@ -174,7 +174,7 @@ for python in $GEMEM_TORCH; do
   done
   run 0 env GEMEM_DRY_HISTORY=10 gemem-dry-run "$python" many.py; says err '^  peak live +2\.000 MiB'; says err '^  note .*holds the last requests alone'
   for how in exit:5 mine:0 SIGTERM:143 full:1 SIGKILL:137; do
-    run "${how#*:}" gemem-dry-run --json end.json "$python" end.py "${how%:*}"
+    run "${how#*:}" gemem-dry-run --details --json end.json "$python" end.py "${how%:*}"
     if [ "${how%:*}" = SIGKILL ]; then says err "requests of +CUDA's runtime and driver"; else says err '^  peak live +8\.000 MiB .*end\.py:5'; fi
     if [ "${how%:*}" = full ]; then says err 'DOES NOT FIT'; says err '^  out of memory +1 request was refused; of 4398046511104 bytes.*end\.py:7'; fi
   done

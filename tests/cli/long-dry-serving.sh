@@ -16,14 +16,24 @@ cat >model/config.json <<'JSON'
 {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 1024, "intermediate_size": 2816, "num_hidden_layers": 8, "num_attention_heads": 8,
  "num_key_value_heads": 4, "head_dim": 128, "vocab_size": 32000, "max_position_embeddings": 131072, "torch_dtype": "bfloat16"}
 JSON
+mkdir -p experts large
+cat >experts/config.json <<'JSON'
+{"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "hidden_size": 1024, "intermediate_size": 2816, "moe_intermediate_size": 512, "num_experts": 32,
+ "num_experts_per_tok": 4, "norm_topk_prob": true, "decoder_sparse_step": 1, "mlp_only_layers": [], "num_hidden_layers": 8, "num_attention_heads": 8, "num_key_value_heads": 4,
+ "head_dim": 128, "vocab_size": 32000, "max_position_embeddings": 32768, "torch_dtype": "bfloat16", "rms_norm_eps": 1e-6, "rope_theta": 1000000.0, "hidden_act": "silu"}
+JSON
+cat >large/config.json <<'JSON'
+{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80, "num_attention_heads": 64,
+ "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 128256, "max_position_embeddings": 131072, "rms_norm_eps": 1e-05, "hidden_act": "silu", "torch_dtype": "bfloat16"}
+JSON
 layer=$((2 * 4 * 128 * 2)) # bytes of a token's keys and values in one of 8 layers
 weights=$(((2 * 32000 * 1024 + 8 * (1024 * 1024 * 2 + 2 * 1024 * 512 + 3 * 1024 * 2816 + 2 * 1024) + 1024) * 2))
 
-# the recording FILE has requests of keys and values for TOKENS, and EXTRA more: in one request, one a layer, or two
-holds () { # FILE TOKENS EXTRA
+# the recording FILE has requests of keys and values for TOKENS, and EXTRA more, in LAYERS layers (8): in one request, one a layer, or two
+holds () { # FILE TOKENS EXTRA [LAYERS]
   gemem-sim convert -q "$1" events.txt
-  bytes=$((($2 + $3) * layer))
-  check "the cache of $2 tokens is requested" sh -c "test \"\$(grep -c '^alloc .*size=$((bytes * 8)) ' events.txt)\" = 1 || test \"\$(grep -c '^alloc .*size=$bytes ' events.txt)\" -ge 8 || test \"\$(grep -c '^alloc .*size=$((bytes / 2)) ' events.txt)\" -ge 16"
+  layers=${4:-8}; bytes=$((($2 + $3) * layer))
+  check "the cache of $2 tokens is requested" sh -c "test \"\$(grep -c '^alloc .*size=$((bytes * layers)) ' events.txt)\" = 1 || test \"\$(grep -c '^alloc .*size=$bytes ' events.txt)\" -ge $layers || test \"\$(grep -c '^alloc .*size=$((bytes / 2)) ' events.txt)\" -ge $((2 * layers))"
 }
 
 if [ -n "${GEMEM_VLLM:-}" ]; then
@@ -43,6 +53,26 @@ if [ -n "${GEMEM_VLLM:-}" ]; then
   run 0 timeout 900 gemem-dry-run --once --gpu rtx4090 --context 1GiB --until 'startup complete' --json part.json -o part.gmt --fit 'PART=0.5,0.99' -- \
     "$vllm" serve model --load-format dummy --skip-tokenizer-init --enforce-eager --max-num-batched-tokens 2048 --max-num-seqs 64 --max-model-len 2048 --gpu-memory-utilization PART --port 8713
   says err "^gemem-dry-run: PART=0\.99: does not fit, by vLLM's message that less is free than it may take; "; says err 'PART=0\.5 is the largest of 0\.5 to 0\.99 that fits'
+
+  # ---- other models and ways to serve: MODEL, on GPU
+  serve () { # STATUS MODEL GPU OPTION...
+    status=$1 model=$2 gpu=$3; shift 3
+    run "$status" timeout 900 gemem-dry-run --once --gpu "$gpu" --until 'startup complete' --json server.json -o server.gmt \
+      "$vllm" serve "$model" --load-format dummy --skip-tokenizer-init --max-model-len 4096 --port 8713 "$@"
+  }
+  serve 0 experts rtx4090 --enforce-eager --max-num-seqs 32
+  says err '^  rtx4090 +fits'; says err '^  KV cache +[0-9]+ tokens, as vLLM says$'
+  holds "$(jq -r '.processes[0].trace' server.json)" "$(jq .kv_tokens server.json)" 0
+  serve 0 model rtx4090 --max-num-seqs 16 # with CUDA graphs, compiled by Inductor
+  says err '^  rtx4090 +fits'
+  holds "$(jq -r '.processes[0].trace' server.json)" "$(jq .kv_tokens server.json)" 0
+  serve 1 large h100 --enforce-eager
+  says err '^  h100 +DOES NOT FIT: '
+  serve 0 large h100 --enforce-eager --quantization fp8
+  says err '^  h100 +fits'
+  layer=$((2 * 8 * 128 * 2)); holds "$(jq -r '.processes[0].trace' server.json)" "$(jq .kv_tokens server.json)" 0 80; layer=$((layer / 2))
+  run 0 timeout 900 gemem-dry-run --once --gpu rtx4090 -o llm.gmt "$GEMEM_VLLM" "$programs/engine_generate.py" vllm model
+  says out '^tokens 20 20 20$'; says err '^  rtx4090 +fits'
 
   # ---- sleep: the weights are on the host, the cache is dropped, and all is back when it wakes
   run 0 timeout 900 gemem-dry-run --once --gpu rtx4090 -o sleep.gmt "$GEMEM_VLLM" "$programs/vllm_sleep.py" model
@@ -67,6 +97,8 @@ if [ -n "${GEMEM_SGLANG:-}" ]; then
   tokens=$(jq .kv_tokens server.json)
   holds "$(jq -r '.processes[0].trace' server.json)" "$tokens" 1
   check "weights and cache are what the part allows" jq -e --argjson sure $((weights + tokens * layer * 8)) '.needed >= $sure and $sure > 0.47 * .capacity and $sure < 0.51 * .capacity' server.json
+  run 0 timeout 900 gemem-dry-run --once --gpu rtx4090 -o engine.gmt "$GEMEM_SGLANG" "$programs/engine_generate.py" sglang model
+  says out '^tokens 20 20 20$'; says err '^  rtx4090 +fits'
   sglang 137 --mem-fraction-static 0.01
   says err '^  rtx4090 +DOES NOT FIT: '; says err "^  refused +SGLang's message that nothing is left for its KV cache$"
 else

@@ -15,7 +15,7 @@ dry () { run "$@"; check "nothing failed" sh -c "! grep -q 'not written' $err"; 
 own () { env TF_GPU_ALLOCATOR=default "$@"; } # the allocator that TensorFlow uses on a GPU
 
 # ---- operator by operator, in one order: what gemem says is needed, to the MiB where TensorFlow's allocator begins to serve everything
-dry 0 gemem-dry-run --gpu a100-80 -o eager.gmt "$GEMEM_TENSORFLOW" "$train" --eager
+dry 0 gemem-dry-run --details --gpu a100-80 -o eager.gmt "$GEMEM_TENSORFLOW" "$train" --eager
 says out 'peak 591397940$'; says err '^  a100-80 +fits: 620\.0 MiB of 77\.65 GiB \(650119424 of 83377520640 bytes\)$'; says err '^  requests of +TensorFlow 2\.21'
 says err "^  peak live .*, event [0-9]+, .*/tf_train\.py:$(at 'tape.gradient(') step\$"
 run 0 own gemem-dry-run --gpu a100-80 -o own.gmt "$GEMEM_TENSORFLOW" "$train" --eager --limit 621
@@ -30,7 +30,7 @@ run 0 gemem-sim replay -v eager.gmt --trace-device=0 -a tf-bfc:allow_growth=yes 
 
 # ---- graphs, Keras, XLA; their order of operations is that of threads
 dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train"; says out 'peak 6165637[0-9][0-9]$'; says err "^  peak live .*/tf_train\.py:$(at 'loss = step(') run_hand \(in another thread\)"; says err '^  a100-80 +fits: 6[0-9][0-9]\.. MiB of 77\.65 GiB'
-dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train" keras; says err '^  a100-80 +fits only if .*: [67][0-9]\.[0-9]+ MiB of 77\.65 GiB'; says err '^  workspaces '
+dry 0 gemem-dry-run --details --gpu a100-80 "$GEMEM_TENSORFLOW" "$train" keras; says err '^  a100-80 +fits only if .*: [67][0-9]\.[0-9]+ MiB of 77\.65 GiB'; says err '^  workspaces '
 says err "^  peak live .*/tf_train\.py:$(at 'model.fit(') run_keras \(in another thread\)"
 dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train" keras --jit; says err '^  a100-80 +fits only if .* MiB of 77\.65 GiB'
 dry 0 gemem-dry-run --gpu a100-80 "$GEMEM_TENSORFLOW" "$train" --jit --layers 1; says err '^  a100-80 +fits: .* MiB of 77\.65 GiB'
@@ -46,7 +46,7 @@ if [ -n "${GEMEM_TENSORFLOW_INSTALLED:-}" ]; then
   packages=$("$GEMEM_TENSORFLOW_INSTALLED" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nvidia
   for options in "" --mirrored; do
     # shellcheck disable=SC2086 # none, or one
-    dry 0 env -u GEMEM_DRY_STAND_INS LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}:$packages/cusolver/lib:$packages/nvjitlink/lib" gemem-dry-run --gpu h100 "$GEMEM_TENSORFLOW_INSTALLED" "$train" keras $options
+    dry 0 env -u GEMEM_DRY_STAND_INS LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}:$packages/cusolver/lib:$packages/nvjitlink/lib" gemem-dry-run --details --gpu h100 "$GEMEM_TENSORFLOW_INSTALLED" "$train" keras $options
     says out '^loss '; says err '^  libraries +.*libcudnn\.so\.9'; check "nothing was refused" sh -c "! grep -q misuse $err"
   done
 else
@@ -54,7 +54,7 @@ else
 fi
 
 # ---- memory that follows from what is read, at places that nobody knows
-dry 0 gemem-dry-run "$GEMEM_TENSORFLOW" "${train%/*}/asks_values.py" tensorflow; says err '^  truths +1 truth values were read .*: 1 bytes$'
+dry 0 gemem-dry-run --details "$GEMEM_TENSORFLOW" "${train%/*}/asks_values.py" tensorflow; says err '^  truths +1 truth values were read .*: 1 bytes$'
 says err '^ +when they read true, the program asked for other memory: first for 400000000 bytes by .*asks_values'
 
 # ---- more than there is

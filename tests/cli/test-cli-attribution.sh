@@ -44,6 +44,36 @@ check 'the same in JSON, in full' jq -e '[.devices[0].rows[] | .name] | contains
 check 'and nothing is lost' jq -e '.devices | all(.bytes == ([.rows[].bytes] | add))' "$out"
 run 0 gemem-sim info --by=line --frames=native t.txt; row 'unknown, or no native frame$'; lacks out 'after train' # frames as asked for, nothing else
 
+# ---- the backward pass as PyTorch 2.11 and 2.15 record it: helpers of a gradient, and what the engine itself asks for; functions that are known by their offset
+# in a library, which is no line of source
+cat >engine.txt <<'END'
+# gemem-trace: 2
+# frame: "torch::unwind::unwind()" "/v/site-packages/torch/lib/libtorch_cpu.so" 108146796
+# frame: "at::_ops::mm::call(at::Tensor const&)" "/v/site-packages/torch/lib/libtorch_cpu.so" 3
+# frame: "torch::autograd::generated::details::mm_mat1_backward(at::Tensor const&)" "??" 0
+# frame: "torch::autograd::generated::AddmmBackward0_apply_functional(std::vector<at::Tensor>&&)" "??" 0
+# frame: "torch::autograd::Engine::evaluate_function(std::shared_ptr<GraphTask>&)" "/v/site-packages/torch/lib/libtorch_cpu.so" 4
+# frame: "step" "train.py" 38
+# frame: "at::_ops::ones_like::call(at::Tensor const&)" "??" 0
+# frame: "f(int)" "/opt/libown.so.1" 5
+# stack: 7 6
+alloc 1 size=1MiB stack=1
+# stack: 1 2 3 4 5
+alloc 2 size=2MiB stack=2
+# stack: 1 2 5
+alloc 3 size=4MiB stack=3
+# stack: 1 8
+alloc 4 size=8MiB stack=4
+alloc 5 size=1GiB stack=3
+# end: 5
+END
+run 0 gemem-sim info --by=line engine.txt
+row ' 2\.000 MiB .* 1  backward \(AddmmBackward0\), after train\.py:38 step$'
+row ' 1\.004 GiB .* 2  backward, after train\.py:38 step$'
+row ' 8\.000 MiB .* 1  libown\.so\.1 f, after train\.py:38 step$'; lacks out unwind
+run 4 gemem-sim engine.txt --capacity 64MiB; tr -s '\n ' '  ' <"$out" >flat
+check 'what the engine asked for, without the operator of the line before' grep -q 'by backward (mm), after train.py:38 step' flat
+
 # ---- rows of one line: the first caller that differs, of the program if one does; else what the line called
 cat >apart.txt <<'END'
 # gemem-trace: 2

@@ -42,7 +42,7 @@ planted "smaller" 'the second asks for 1\.000 MiB, the first for 9\.000 MiB by m
 planted "a workspace of another size" 'the second asks for 64\.00 MiB, the first for 23\.00 MiB by model\.py:130 layer13 \(event' 's/^ask w23 .*/ask w23 64 13/'
 planted "one more tensor" 'the second makes one more request, of 5\.000 MiB by model\.py:70 layer7 \(event' 's/^free w23$/&\nask more 5 7/'
 planted "one more tensor that is freed at once" 'the second makes one more request, of 5\.000 MiB by model\.py:70 layer7 \(event' 's/^free w23$/&\nask more 5 7\nfree more/'
-planted "one more tensor of the size of the next" 'the second makes one more request, of 9\.000 MiB by model\.py:70 layer7 \(event|one more request, of 9\.000 MiB by model\.py:40' 's/^free w23$/&\nask more 9 7/'
+planted "one more tensor of the size of the next" 'the second makes one more request, of 9\.000 MiB by model\.py:70 layer7 \(event' 's/^free w23$/&\nask more 9 7/'
 planted "one tensor less" 'the first makes one more request, of 9\.000 MiB by model\.py:40 layer4 \(event' '/^\(ask\|free\) a24/d'
 planted "a workspace less" 'the first makes one more request, of 23\.00 MiB by model\.py:130 layer13 \(event' '/^\(ask\|free\) w23/d'
 planted "another order of requests" 'the (first asks for 8\.000 MiB by model\.py:240 layer24|second asks for 6\.000 MiB by model\.py:230 layer23) \(event [0-9]+\), the (first|second) does so later \(event' '/^ask g23/d;s/^ask g24 .*/ask g23 6 23\n&/'

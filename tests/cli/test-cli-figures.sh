@@ -102,6 +102,8 @@ run 0 python3 search.py
 check 'values in their order' grep -q 't("20MiB") 0, t("128MiB") 1, t("1GiB") 2' curve/sweep-gpt2-train.gp
 check 'other searches have no such figure' sh -c '! ls front/sweep* two/sweep* 2>/dev/null'
 # the same pairs of values of the front, by number and name below the picture
+run 0 gemem-sim compare "$gpt2" -a pytorch-caching -a ge -a tf-bfc --plots few; check 'where there are few, all are numbered' test "$(grep -c '^set label t("[1-3]:  [0-9.]* GiB' few/front-gpt2-train.gp)" -eq 3
+check 'and so are their points' test "$(awk '/^[0-9]/ { print $3 }' few/front-gpt2-train.dat | tr '\n' ' ')" = '1 2 3 '
 check 'the front is numbered' grep -q '^set label t("1:  [0-9.]* GiB, [0-9.]* ms  ' front/front-gpt2-train.gp
 
 # tune draws what it found: the figures of compare, though most settings are settled by a proof.

@@ -18,7 +18,9 @@ for version in 1.4.0 1.8.1 1.10.2; do
 done
 for version in 2.0.1 2.1.2; do explains 4 "$data/torch-$version.txt" too-little "asked_bytes=$((70 * G)) total_bytes=$((80 * G)) allocated_bytes=$((80 * G)) free_bytes=0 idle_bytes=0"; done
 for version in 2.6.0 2.9.1 2.15.0; do
-  explains 4 "$data/torch-$version-plain.txt" too-little "asked_bytes=$((700 * M)) total_bytes=$G allocated_bytes=$((700 * M)) free_bytes=$((324 * M)) idle_bytes=0"
+  for kind in plain expandable; do
+    explains 4 "$data/torch-$version-$kind.txt" too-little "asked_bytes=$((700 * M)) total_bytes=$G allocated_bytes=$((700 * M)) free_bytes=$((324 * M)) idle_bytes=0"
+  done
   explains 3 "$data/torch-$version-processes.txt" held-outside "process_bytes=$((756 * M)) other_processes_bytes=$((200 * M)) outside_bytes=$((256 * M)) beside_bytes=$((56 * M)) elsewhere_bytes=$((200 * M))"
   explains 3 "$data/torch-$version-fraction.txt" limit "asked_bytes=$((300 * M)) free_bytes=$((424 * M)) reserved_bytes=$((600 * M))"
 done
@@ -305,6 +307,25 @@ message 'memory.used [MiB], memory.total [MiB]' "$(printf '9%.0s' $(seq 99)) MiB
 message '    Name    Self CPU %      Self CPU   CPU total %     CPU total  CPU time avg       CPU Mem  Self CPU Mem    # of Calls'; run 3 gemem-sim message.log; says out '^It sums for each operator'; says out 'export_chrome_trace'
 printf '\n\306\001\020\001\022\016/host:metadata"' >vm.xplane.pb; run 3 gemem-sim vm.xplane.pb; says out 'save_device_memory_profile'
 run 3 gemem-sim explain "$data/torch-1.13.1-summary.txt"; lacks out expandable; run 3 gemem-sim explain "$data/torch-2.15.0-summary.txt"; says out expandable # the older release has no such setting
+# 2.0.1 refuses it, and its table and numbers look like those of later releases
+run 3 gemem-sim explain "$data/torch-2.0.1-summary.txt"; says out '65\.66 MiB \(idle beside blocks in use\); from release 2\.1$'
+# torch.cuda.memory_stats() as print(), pprint() and json.dump() write it says what the table says
+for form in print pprint json; do
+  explains 3 "$data/torch-2.0.1-stats-$form.txt" untold "allocated_bytes=117800960 reserved_bytes=186646528 peak_allocated_bytes=306549760 peak_reserved_bytes=392167424 not_releasable_bytes=68845568 refusals=1 flushes=1"
+  run 3 gemem-sim "$data/torch-2.0.1-stats-$form.txt"; says out 'what torch\.cuda\.memory_stats\(\) returns$'; says out '; from release 2\.1$'
+done
+# what is no memory of the GPU that ran out, and tables whose numbers are read elsewhere
+other () { # TITLE SAYS TEXT
+  printf '%s\n' "$3" >other.txt; run 3 gemem-sim other.txt; says out "^other.txt: $1$"; says out "$2"; lacks out expandable
+}
+other "an error that NVIDIA's driver logs \\(Xid\\)" '^No sign that memory ran out' '[ 12.5] NVRM: Xid (PCI:0000:3b:00): 31, pid=12345, name=python, MMU Fault: ENGINE GRAPHICS'
+other "a sign that the host's memory ran out, not the GPU's" 'fewer workers' 'ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.'
+other 'a sign that a process was killed' 'memory of the host, not of the GPU' 'command terminated with exit code 137'
+other 'a sign that a process was killed' 'memory of the host, not of the GPU' 'trainer-1 exited with code 137'
+other 'a sign that a process was killed' 'memory of the host, not of the GPU' '  traceback : Signal 9 (SIGKILL) received by PID 4242'
+other 'what nvitop prints' 'nvidia-smi >smi.txt' '| NVITOP 1.3.2       Driver Version: 535.104.05       CUDA Driver Version: 12.2 |'
+other 'what torch\.cuda\.list_gpu_processes\(\) prints' 'nvidia-smi >smi.txt' 'process      12345 uses     2048.000 MB GPU memory'
+other 'the error of a CUDA call that was refused memory' 'gemem-record' 'CUDA failure 2: out of memory ; GPU=0 ; hostname=box ; expr=cudaMalloc((void**)&p, size);'
 
 # ---- no message, whatever the name; hostile ones
 for extension in txt log csv json pickle; do

@@ -26,7 +26,7 @@ echo '[1/2] NCCL INFO Bootstrap' >nccl.log; run 3 gemem-sim info nccl.log; says 
 
 # PyTorch's numbers and segments as JSON are called by their names
 echo '[{"device": 0, "address": 1, "total_size": 2097152, "segment_type": "large", "blocks": []}]' >segments.json; run 3 gemem-sim segments.json; says err 'memory_snapshot\(\) as JSON; .*_dump_snapshot'
-echo '{"allocated_bytes.all.current": 1, "allocated_bytes.all.peak": 2}' >stats.json; run 3 gemem-sim stats.json; says err 'memory_stats\(\) holds no requests'
+echo '{"allocated_bytes.all.current": 1, "allocated_bytes.all.peak": 2}' >stats.json; run 3 gemem-sim info stats.json; says err 'stats\.json: what torch\.cuda\.memory_stats\(\) returns, which holds no requests'
 
 # the words in a recording's own texts do not make it a message
 printf '# gemem-trace: 4\nalloc 1 size=1MiB tag="out of memory. Tried to allocate"\n# end: 1\n' >tagged.txt

@@ -37,4 +37,16 @@ run 3 gemem-sim old.txt; says out '^version=2.2: the rules of 2.6 are used, the 
 # one that may be of the release known: nothing to say
 run 0 gemem-sim "$GEMEM_SRCDIR/tests/data/pytorch/expandable-2.6.pickle.gz" --capacity 1GiB; says out 'pytorch-caching 2\.5 to 2\.7'; lacks out 'nearest release'
 
+# ---- a line that an older release refuses: PyTorch 2.0.1 does not start with it, 2.1.2 does
+wasteful () { # WHAT IS SAID OF ITS PYTORCH
+  printf '# gemem-trace: 2\n# allocator: "pytorch-caching"\n# provenance: "PyTorch: %s"\n' "$1"
+  awk 'BEGIN { for (i = 1; i <= 8; i++) print "alloc " i " size=13MiB"; for (i = 1; i <= 8; i++) print "free " i
+    for (i = 9; i <= 12; i++) print "alloc " i " size=24MiB"; print "# end: 20" }'
+}
+wasteful '2.0 or older (inferred: there is no address)' >older.txt
+run 3 gemem-sim older.txt; says out '88\.00 MiB \(42\.3 %\) less; 2 device calls more; version 2\.0 refuses it$'
+run 0 gemem-sim tune older.txt -a 'pytorch-caching:expandable_segments=*'; says out '^  version 2\.0 refuses it, and the program has 2\.0 or older$'
+wasteful '2.1' >later.txt
+run 3 gemem-sim later.txt; says out '88\.00 MiB \(42\.3 %\) less; 2 device calls more$'; lacks out refuses
+
 done_testing

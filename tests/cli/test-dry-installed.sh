@@ -38,11 +38,11 @@ int main (void)
 END
 "$cc" -o program program.c installed/libcudnn.so.9 fake/libcudart.so.12 -Wl,-rpath,"$PWD/installed" -Wl,--allow-shlib-undefined 2>cc.err || { skip 'installed libraries' "$(head -n 1 cc.err)"; done_testing; }
 
-run 0 gemem-dry-run ./program; says out '^0 0 12345 0$'; says err '^  libraries +libcudnn\.so\.9 ran as installed'
+run 0 gemem-dry-run --details ./program; says out '^0 0 12345 0$'; says err '^  libraries +libcudnn\.so\.9 ran as installed'
 says err '^  h100 +fits: '; check "no workspace is unknown" sh -c "! grep -q '^  workspaces' $err"
 gemem-sim convert -q out.gmt events.txt; check "what the library took and what followed" test "$(sed -n 's/^alloc .*size=\([0-9]*\).*/\1/p' events.txt | paste -s -d ' ')" = '700 13345'
 run 0 gemem-dry-run --json verdict.json ./program; command -v jq >/dev/null && run 0 jq -e '.installed[0].name == "libcudnn.so.9" and .workspaces == []' verdict.json
-run 0 gemem-dry-run --stand-ins ./program; says out '^0 0 0 0$'; says err '^  workspaces +1 sizes .*cudnnGetConvolutionForwardWorkspaceSize 0\.\.unknown$'; check "nothing ran" sh -c "! grep -q '^  libraries' $err"
+run 0 gemem-dry-run --details --stand-ins ./program; says out '^0 0 0 0$'; says err '^  workspaces +1 sizes .*cudnnGetConvolutionForwardWorkspaceSize 0\.\.unknown$'; check "nothing ran" sh -c "! grep -q '^  libraries' $err"
 
 # A program that looks it up by name.
 cat >opens.c <<'END'
@@ -61,7 +61,7 @@ int main (void)
 END
 "$cc" -o opens opens.c fake/libcudart.so.12 -ldl
 LD_LIBRARY_PATH=$PWD/installed run 0 gemem-dry-run --stand-ins ./opens; says out '^0 0$'
-LD_LIBRARY_PATH=$PWD/installed run 0 gemem-dry-run ./opens installed/libcudnn.so.9; says out '^12345 0$'; says err '^  libraries +libcudnn\.so\.9 ran as installed'
+LD_LIBRARY_PATH=$PWD/installed run 0 gemem-dry-run --details ./opens installed/libcudnn.so.9; says out '^12345 0$'; says err '^  libraries +libcudnn\.so\.9 ran as installed'
 
 # ---- two copies, with CUDA's runtime linked in: the packages' one is found, and the loader opens that of a toolkit by its name
 linked='#include <dlfcn.h>
@@ -86,7 +86,7 @@ int main (void)
 END
 "$cc" -o draws draws.c -ldl
 LD_LIBRARY_PATH=$PWD/toolkit run 0 ./draws; says out '^99$'
-LD_LIBRARY_PATH=$PWD/toolkit run 0 gemem-dry-run ./draws packages/libcurand.so.10; says out '^0$'; says err '^  libraries +libcurand\.so\.10 ran as installed'
+LD_LIBRARY_PATH=$PWD/toolkit run 0 gemem-dry-run --details ./draws packages/libcurand.so.10; says out '^0$'; says err '^  libraries +libcurand\.so\.10 ran as installed'
 
 # ---- cuBLASLt says how large a workspace is; what multiplies stays the stand-in's
 library lt libcublasLt.so.13 'struct result { long algorithm[8]; unsigned long workspace; int state; };
@@ -131,10 +131,10 @@ int main (int argc, char **argv)
 }
 END
 "$cc" -o multiplies multiplies.c lt/libcublasLt.so.13 -Wl,-rpath,"$PWD/lt"
-run 0 gemem-dry-run ./multiplies; says out '^0 1 272 0$'; says err '^  libraries +libcublasLt\.so\.13 ran as installed'; lacks err '^  workspaces'
+run 0 gemem-dry-run --details ./multiplies; says out '^0 1 272 0$'; says err '^  libraries +libcublasLt\.so\.13 ran as installed'; lacks err '^  workspaces'
 # what it does not answer is not known
-run 0 gemem-dry-run ./multiplies small; says out '^0 1 0 0$'; says err '^  workspaces +1 sizes .*cublasLtMatmulAlgoGetHeuristic 0\.\.1000$'; lacks err '^  libraries'
-run 0 gemem-dry-run --stand-ins ./multiplies; says out '^0 1 0 0$'; says err '^  workspaces +1 sizes .*cublasLtMatmulAlgoGetHeuristic 0\.\.1000$'
+run 0 gemem-dry-run --details ./multiplies small; says out '^0 1 0 0$'; says err '^  workspaces +1 sizes .*cublasLtMatmulAlgoGetHeuristic 0\.\.1000$'; lacks err '^  libraries'
+run 0 gemem-dry-run --details --stand-ins ./multiplies; says out '^0 1 0 0$'; says err '^  workspaces +1 sizes .*cublasLtMatmulAlgoGetHeuristic 0\.\.1000$'
 
 # ---- cuBLAS takes memory of the device for each handle, and asks its own cuBLASLt, though the stand-in's is loaded
 library handles libcublasLt.so.13 'int cublasLtInside (void) { return 5; }'
@@ -156,7 +156,7 @@ int main (void)
 }
 END
 "$cc" -o handles.x handles.c -Wl,--no-as-needed handles/libcublas.so.13 fake/libcudart.so.12 -Wl,-rpath,"$PWD/handles" -Wl,--allow-shlib-undefined
-run 0 gemem-dry-run ./handles.x; says out '^0 0 0 0$'; says err '^  peak live +9\.000 MiB'; says err '^  libraries +libcublas\.so\.13 ran as installed'
+run 0 gemem-dry-run --details ./handles.x; says out '^0 0 0 0$'; says err '^  peak live +9\.000 MiB'; says err '^  libraries +libcublas\.so\.13 ran as installed'
 run 0 gemem-dry-run --capacity 4MiB ./handles.x; says out '^0 3 3 0$' # what is refused is not made
 run 0 gemem-dry-run --stand-ins ./handles.x; says out '^0 0 0 0$'; lacks err '^  peak live +9'
 
@@ -198,7 +198,7 @@ lacks err '^  note +the program measured'; command -v jq >/dev/null && run 0 jq 
 run 0 gemem-dry-run --context 0 --once ./measures; says err '^  h100 +fits only if '; says err "^ +- times of the GPU choose no other workspaces \('times', below\); without --once a second run tells"
 run 0 gemem-dry-run --capacity 4MiB ./measures; says err '^  h100 +fits only if '; says err '^ +- times of the GPU choose no other workspaces .*: where what takes the largest workspace is the fastest, a request of 8\.000 MiB is refused'
 # what is measured without a candidate is another matter
-run 0 gemem-dry-run --context 0 ./measures plain; says out '^0 [0-9]* 0$'; says err '^  note +the program measured times of the GPU'; lacks err '^  times |runs .* again'
+run 0 gemem-dry-run --details --context 0 ./measures plain; says out '^0 [0-9]* 0$'; says err '^  note +the program measured times of the GPU'; lacks err '^  times |runs .* again'
 
 # One with kernels, and a runtime that is not known.
 library unknown libcudnn.so.9 '#include <dlfcn.h>
@@ -228,8 +228,8 @@ int main (void)
 }
 END
 "$cc" -o plans plans.c driver/libcufft.so.12 fake/libcudart.so.12 -Wl,-rpath,"$PWD/driver" -Wl,--allow-shlib-undefined
-run 0 gemem-dry-run ./plans; says out '^0 4321 0$'; says err '^  libraries +libcufft\.so\.12 ran as installed'; says err '^  h100 +fits: '
-run 0 gemem-dry-run --stand-ins ./plans; says out '^0 0 0$'; says err '^  workspaces +1 sizes .*cufftGetSize 0\.\.unknown$'
+run 0 gemem-dry-run --details ./plans; says out '^0 4321 0$'; says err '^  libraries +libcufft\.so\.12 ran as installed'; says err '^  h100 +fits: '
+run 0 gemem-dry-run --details --stand-ins ./plans; says out '^0 0 0$'; says err '^  workspaces +1 sizes .*cufftGetSize 0\.\.unknown$'
 
 # ---- CUDA's runtime in a program that was stripped
 static=${CUDA_HOME:-/usr/local/cuda}/lib64/libcudart_static.a
@@ -239,6 +239,6 @@ if [ ! -e "$static" ]; then skip 'a stripped program' "no $static"
 elif ! "$cc" -o stripped stripped.c "$static" -lpthread -ldl -lrt 2>cc.err; then skip 'a stripped program' "$(head -n 1 cc.err)"
 else
   strip stripped
-  run 0 gemem-dry-run ./stripped; says out '^0$'; says err '^  requests of +CUDA.s runtime and driver \(1 events\)$'
+  run 0 gemem-dry-run --details ./stripped; says out '^0$'; says err '^  requests of +CUDA.s runtime and driver \(1 events\)$'
 fi
 done_testing

@@ -81,7 +81,7 @@ if "BESIDE" in os.environ: # as NCCL and XLA take memory beside the allocator: m
 for block in blocks[::2]:
     release(block)
 PY
-jax () { run 0 env PYTHONPATH="$PWD/fake" gemem-dry-run "$@"; }
+jax () { run 0 env PYTHONPATH="$PWD/fake" gemem-dry-run --details "$@"; }
 MiB=1048576
 jax --capacity 4GiB -o a.gmt python3 steps.py $((100 * MiB)),1000,$((200 * MiB)); says out '^allocator cuda_async true false$'
 says err '^  h100 +fits: 300\.0 MiB of 3\.000 GiB \(314573824 of 3221225472 bytes\)$' # 100 MiB, 1 KiB for 1000 bytes, 200 MiB

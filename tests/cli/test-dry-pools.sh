@@ -88,7 +88,7 @@ if "fork" in sys.argv: os.wait()
 if "kill" in sys.argv: os.kill(os.getpid(), 9)
 PY
 dry () { run "$@"; gemem-sim convert out.gmt out.txt >/dev/null 2>&1; }
-dry 0 gemem-dry-run -o out.gmt python3 program.py
+dry 0 gemem-dry-run --details -o out.gmt python3 program.py
 says out '^refused 1125899906842624$'; says out '^hook 9$'; says out '^set\(\)$'
 says err '^  requests of +CuPy 14\.0\.1 \('; says err '^  peak live +3\.125 KiB \(3200 bytes\), event 5, .*/program\.py:5 (fill|<listcomp>)$'
 says err '^  out of memory +1 request was refused; of 1125899906842624 bytes, .*/program\.py:14 <module>'; says err "^  held in all +1\.005 MiB, with what others than CuPy's allocator asked for"
@@ -119,7 +119,7 @@ run 2 gemem-sim replay limited.gmt -a 'cupy.get_default_memory_pool().set_limit(
 
 # the same device calls without the recording of requests: python -E does not read $PYTHONPATH
 sed -n 's/^segment-\(alloc\|free\) .*\(addr=[^ ]*\).*/\1 \2/p' out.txt >with
-dry 0 gemem-dry-run -o out.gmt python3 -E program.py; says err "^  requests of +CUDA's runtime and driver"
+dry 0 gemem-dry-run --details -o out.gmt python3 -E program.py; says err "^  requests of +CUDA's runtime and driver"
 awk '/^alloc / { at[$2] = $4; if ($3 != "size=1048576") print "alloc", $4 } /^free / && at[$2] != "" { print "free", at[$2] }' out.txt >without
 check "the program makes the same device calls" cmp with without
 
@@ -174,7 +174,7 @@ class cuda:
     def is_initialized(): return True
     def _lazy_call(function): function()
 PY
-run 0 gemem-dry-run -o out.gmt python3 -c 'import torch, cupy; a = cupy.empty(1 << 20)'
+run 0 gemem-dry-run --details -o out.gmt python3 -c 'import torch, cupy; a = cupy.empty(1 << 20)'
 says err '^  requests of +PyTorch 2\.6\.0'; says err "^  note +process [0-9]+ made requests to CuPy 14\.0\.1, too; the recording has those to PyTorch alone"
 
 # ---- RMM, if it is asked for: a resource that calls Python before those that the program sets
@@ -239,7 +239,7 @@ try: request(1 << 21)
 except MemoryError as error: print("refused", error)
 request(500)
 PY
-dry 0 gemem-dry-run -o out.gmt python3 rmm_program.py
+dry 0 gemem-dry-run --details -o out.gmt python3 rmm_program.py
 says out '^PoolMemoryResource PoolMemoryResource$'; says err "^  requests of +CUDA's runtime and driver \(1 events\)$"
 # a largest size of a pool makes it uncertain that nothing was refused: what it refuses, no device call tells
 lacks err 'GEMEM_DRY_RMM'
@@ -247,7 +247,7 @@ sed 's/^rmm.reinitialize.*/rmm.mr.set_current_device_resource(rmm.mr.PoolMemoryR
 run 0 gemem-dry-run --gpu h100 -o largest.gmt python3 largest.py; says out '^refused Not enough'; says err '^  h100 +fits only if'; says err 'pools of RMM, maximum_pool_size=1048576: what they refuse is not seen; GEMEM_DRY_RMM=1 shows it$'
 sed 's/^rmm.reinitialize.*/rmm.reinitialize(True, maximum_pool_size="1MiB")/' rmm_program.py >largest.py
 run 0 gemem-dry-run --gpu h100 -o largest.gmt python3 largest.py; says err 'pools of RMM, maximum_pool_size=1MiB: '
-GEMEM_DRY_RMM=1 dry 0 gemem-dry-run -o out.gmt python3 rmm_program.py
+GEMEM_DRY_RMM=1 dry 0 gemem-dry-run --details -o out.gmt python3 rmm_program.py
 says out '^PoolMemoryResource CallbackMemoryResource$'; says out '^StatisticsResourceAdaptor$'; says out '^refused Not enough'
 says err '^  requests of +RMM 26\.10\.00, initial_pool_size=1048576, maximum_pool_size=1048576 \('; says err '^  peak live +1\.270 KiB \(1300 bytes\), event 2, .*/rmm_program\.py:5 request$'
 check "requests with their stream, in the pool's first block" test "$(sed -n '/^#/d; s/ t=.*//; s/ \(addr\|free\)=[^ ]*//; p' out.txt | tr '\n' ';')" = \

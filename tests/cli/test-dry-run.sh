@@ -98,7 +98,7 @@ check "gemem-record --without-gpu" test -s record.gmt
 run 2 gemem-record -o x.gmt --without-gpu true; says err 'write --without-gpu as the first option'
 run 0 gemem-dry-run --gpus 3 --gpu a100-40 "$program" devices; says out '^3 devices of 42284875776 bytes, 42284875776 free'
 run 0 gemem-dry-run --capacity 8GiB --context 1GiB "$program" devices; says out '^1 devices of 8589934592 bytes, 7516192768 free'
-run 0 gemem-dry-run "$program" pool; says err '^  h100 +fits only if .*: 5\.000 MiB of'; says err '^  unknown .*: pools of CUDA'; says err '^  peak live +3\.000 MiB'; says err '^  held in all +5\.000 MiB, with what memory pools keep unused$'
+run 0 gemem-dry-run --details "$program" pool; says err '^  h100 +fits only if .*: 5\.000 MiB of'; says err '^  unknown .*: pools of CUDA'; says err '^  peak live +3\.000 MiB'; says err '^  held in all +5\.000 MiB, with what memory pools keep unused$'
 # the recording remembers on what the verdict depended, so that no other device gets a plain yes
 run 0 gemem-sim info out.gmt; says out '^  only if: what is not known besides needs no more$'
 for device in h100 80GiB; do run 3 gemem-sim out.gmt -d "$device"; says out '^It cannot be told whether it fits: the dry run says it does only if what is not known besides needs$'; done
@@ -106,7 +106,7 @@ run 0 gemem-dry-run --capacity 8GiB --context 1GiB "$program" runtime; run 0 gem
 run 4 gemem-dry-run --fail-unless-fits "$program" pool; says err '^  h100 +fits only if'
 run 0 gemem-dry-run --fail-unless-fits "$program" runtime; says err '^  h100 +fits:'
 run 4 gemem-dry-run --fail-unless-fits true
-run 0 gemem-dry-run "$program" read; says out '^0$'; says err '^  numbers +1 integers were read from the GPU, as zero .*: 4 bytes$'; says err 'when they read 17, in a second run, the program asked for the same memory$'
+run 0 gemem-dry-run --details "$program" read; says out '^0$'; says err '^  numbers +1 integers were read from the GPU, as zero .*: 4 bytes$'; says err 'when they read 17, in a second run, the program asked for the same memory$'
 
 # ---- a runtime that is linked in: into the program, and into a module in a folder of Python
 linked=$GEMEM_BUILDDIR/tests/programs/dry-linked
@@ -153,7 +153,7 @@ run 0 gemem-dry-run --capacity 8GiB --workspaces 7.5GiB "$program" workspace; sa
 # a bound that fits is no condition
 bounded () { printf '%s\n' "for note in $1; do echo \"workspace \$note\" >>\"\$GEMEM_DRY_NOTES\"; done" "$2" "exec '$program' runtime" >bounded.sh; }
 bounded "'f 0..134217728' 'g 0..1000'" ''
-run 0 gemem-dry-run sh bounded.sh; says err '^  h100 +fits: 2\.000 MiB of'; says err '^ +with 128\.0 MiB each, in another run, it needs no more$'; says err 'runs sh again, with workspaces of 128\.0 MiB each'
+run 0 gemem-dry-run --details sh bounded.sh; says err '^  h100 +fits: 2\.000 MiB of'; says err '^ +with 128\.0 MiB each, in another run, it needs no more$'; says err 'runs sh again, with workspaces of 128\.0 MiB each'
 run 0 gemem-dry-run --once sh bounded.sh; says err '^ +- .* are enough for workspaces'; lacks err 'runs sh again'
 bounded "'f 0..134217728' 'g 0..unknown'" ''; run 0 gemem-dry-run sh bounded.sh; says err '^ +- .* are enough for workspaces'; lacks err 'runs sh again'
 bounded "'f 0..134217728'" "[ \$GEMEM_DRY_WORKSPACES = 0 ] || exec '$program' batch 4"
@@ -179,7 +179,7 @@ for option in '--gpu a100-80' '--capacity 8GiB' '--context 0'; do
 done
 run 0 "$GEMEM_BUILDDIR/gemem-dry-run" --context 600MiB "$program" runtime; says err '^ +of these 600\.0 MiB for .*\(--context\)$'
 # work of streams: what it needs where the GPU is late, in a run aside
-run 0 gemem-dry-run -o two.gmt --json - "$program" shared; says err '^  h100 +fits: 2\.000 MiB of'; says err "^ +up to 4\.000 MiB \(4194304 bytes\) where the GPU is late \('streams', below\)\$"
+run 0 gemem-dry-run --details -o two.gmt --json - "$program" shared; says err '^  h100 +fits: 2\.000 MiB of'; says err "^ +up to 4\.000 MiB \(4194304 bytes\) where the GPU is late \('streams', below\)\$"
 says err '^  streams +dry-memory asked whether the GPU is done with memory, and was told yes'; says err '^ +where it is done only when the host waits, it needs 4\.000 MiB \(4194304 bytes\)$'
 says out '"late": "where it is done .*"needed": 2097152, "needed_most": 4194304, "fits": true'; says out '"asked": \[\{"name": "dry-memory", "count": 1\}\]'
 check "the trace is that of the first run, and the other is not kept" sh -c "gemem-sim info two.gmt | grep -q 'alloc 1,' && ! ls two.again* 2>/dev/null"
@@ -191,15 +191,19 @@ run 0 gemem-dry-run "$program" runtime; check "no further run where nothing was 
 rm -f two.workspaces.gmt; run 0 gemem-dry-run -o two.gmt --workspaces 1GiB "$program" runtime; check "no second run without unknown sizes" test ! -e two.workspaces.gmt
 run 0 gemem-dry-run --capacity 4MiB --context 1MiB "$program" children; says err '^ +- the processes on GPU 0, which need 5\.000 MiB in all, do not hold it at the same time'
 run 3 gemem-dry-run --json - sh -c "'$program' runtime; exit 3"; says out '"fits": null'; says err '^ +- it needs no more after the point where it ended with exit status 3'
-run 0 gemem-dry-run --json - sh -c "echo 'sized a.py:3 f (nonzero)' >>\$GEMEM_DRY_NOTES; '$program' runtime"; says out '"fits": null'
+run 0 gemem-dry-run --details --json - sh -c "echo 'sized a.py:3 f (nonzero)' >>\$GEMEM_DRY_NOTES; '$program' runtime"; says out '"fits": null'
 says out '"sizes": \[\{"name": "a\.py:3 f \(nonzero\)", "count": 1\}\]'; says err '^ +- tensors are no larger whose sizes were read .*; --value chooses them$'
 says err '^  sizes +1 sizes of tensors were read from the GPU, as zero .*: a\.py:3 f \(nonzero\)$'
 run 2 gemem-dry-run --workspaces much true; says err '^gemem-dry-run: --workspaces='
 
 # ---- pinned memory of the host, without managed memory
-run 0 gemem-dry-run --json host.json -o host.gmt "$program" host
+run 0 gemem-dry-run --details --json host.json -o host.gmt "$program" host
 says err '^  h100 +fits: 1\.000 MiB'; says err '^  pinned host +5\.000 MiB \(5242880 bytes\) of the host.s memory, locked at once$'
 check "pinned memory in JSON" jq -e '.processes[0].pinned_host == 5242880' host.json
+# without --details: the answer, the peak and what comes next; the last row names the others, and a row that the answer names is shown
+run 0 gemem-dry-run -o brief.gmt "$program" host; says err '^  h100 +fits: 1\.000 MiB'; says err '^  peak live +1\.000 MiB'; says err '^  next +gemem-sim compare '; says err '^  --details +shows more: pinned host, requests of$'
+check "six rows" test "$(wc -l <"$err")" -eq 6; lacks err "^  (pinned host|requests of) |the GPU's memory"
+run 0 gemem-dry-run -o brief.gmt "$program" shared; says err "where the GPU is late \\('streams', below\\)\$"; says err '^  streams +dry-memory asked '; says err '^ +where it is done only when the host waits'
 run 0 gemem-dry-run -o run.gmt "$program" runtime; check "no pinned memory" sh -c "! grep -q pinned $err"
 # its recording has both: the GPU's memory is judged by the GPU's size, the host's is asked for, and is not the device's allocator's
 run 0 gemem-sim host.gmt; says out '^It fits: it needs 2\.000 MiB of 79\.18 GiB'; lacks out 'of host memory|which needs most'
@@ -214,7 +218,7 @@ for trace in host.gmt host.txt; do
   run 0 gemem-sim replay $trace --trace-device=host; says out '^host\.[a-z]*, host memory through direct on '; lacks err 'is assumed'; lacks out 'as recorded'
 done
 run 0 gemem-sim host.txt; says out ', cupy-pool .*, 6 events$'
-run 0 gemem-dry-run -o pinned.gmt --json pinned.json "$program" pinned; says err '^  h100 +fits: 0 B'; says err '^  pinned host +4\.000 MiB'
+run 0 gemem-dry-run --details -o pinned.gmt --json pinned.json "$program" pinned; says err '^  h100 +fits: 0 B'; says err '^  pinned host +4\.000 MiB'
 check "pinned memory alone, in JSON" jq -e '.fits and .processes[0].pinned_host == 4194304 and .needed == 0' pinned.json
 run 3 gemem-sim pinned.gmt; says out ', direct, 1 event of host memory$'; says out "^It needs 4\.000 MiB of the host's memory"
 
@@ -348,8 +352,8 @@ except ZeroDivisionError: pass
 set("")'
   printf '%s\n' 'set early' init 'record all context global_record_annotations max_entries stacks' 'gemem: settings until here: first' 'set a:1' 'gemem: settings from here on: a:1' 'set wrong' 'set ' 'gemem: settings from here on: ' dump >wanted
   check "settings that the program changes" cmp log wanted
-  run 0 gemem-dry-run -o 'a:b/py.gmt' python3 -c 'import torch; torch.cuda.init()'; says err '^  requests of +PyTorch 2\.11\.0\+cu130'
-  rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init()'
+  run 0 gemem-dry-run --details -o 'a:b/py.gmt' python3 -c 'import torch; torch.cuda.init()'; says err '^  requests of +PyTorch 2\.11\.0\+cu130'
+  rm -f log; run 0 gemem-dry-run --details -o py.gmt python3 -c 'import torch; torch.cuda.init()'
   says err '^  requests of +PyTorch 2\.11\.0\+cu130, .*expandable_segments=true'; says err "^  address orders +.*cuda.*ascending.*descending"; says err '^  peak reserved +200\.0 MiB'
   check "the snapshot is the trace" test "$(gemem-sim info py.gmt | grep -c 'recorded allocator.*pytorch-caching:.*version=2.11')" -eq 1
   # the part of the GPU that PyTorch may take is told by an annotation, and said
@@ -367,13 +371,13 @@ set("")'
   check "a second signal does not end it before the snapshot is there" test "$(grep -c dump log)" -eq 1
   # a program that handles the signal itself has its snapshot from before, should it be killed, and another one at its end
   for end in 9:1 5:2; do
-    rm -f log; gemem-dry-run -o py.gmt python3 -c "import os, signal, torch
+    rm -f log; gemem-dry-run --details -o py.gmt python3 -c "import os, signal, torch
 signal.signal(signal.SIGTERM, lambda number, frame: os.kill(os.getpid(), 9) if ${end%:*} == 9 else os._exit(${end%:*}))
 torch.cuda.init(); os.kill(os.getpid(), 15); signal.pause()" 2>"$err"
     check "${end#*:} snapshots of a program that handles SIGTERM" test "$(grep -c dump log)" -eq "${end#*:}"; says err '^  requests of +PyTorch'
   done
   # a disk that is full when the snapshot is written: its part is removed, so that there is space for the calls of CUDA, and the verdict says what is missing
-  FAKE_FULL=1 run 0 gemem-dry-run -o py.gmt python3 -c "import ctypes, os, torch; torch.cuda.init(); ctypes.CDLL(None).cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1 << 20))"
+  FAKE_FULL=1 run 0 gemem-dry-run --details -o py.gmt python3 -c "import ctypes, os, torch; torch.cuda.init(); ctypes.CDLL(None).cudaMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(1 << 20))"
   says err '^  h100 +fits only if'; says err "^  requests of +CUDA's runtime and driver"; says err "^  unknown .*PyTorch's requests could not be written: No space left on device"; check "nothing is left of it" sh -c '! ls -d ./*.recording-* 2>/dev/null'
   run 130 env --default-signal=INT gemem-dry-run -o py.gmt python3 -c 'import torch; torch.cuda.init(); print("said", end=""); raise KeyboardInterrupt'; says out '^said$'; says err 'ended with signal 2$'
   # values that the program reads, of which --value chooses some; managed memory; a function that does not exist
@@ -391,7 +395,7 @@ def flag(): return read(ctypes.c_int8)
 def loss(): return read(ctypes.c_float)
 print(count(), flag(), loss())
 PY
-  run 0 gemem-dry-run --json values.json -o py.gmt --value 'count=16' --value 'loss=2.5' --value 'flag=300' --value '(?<a>x)=1' python3 values.py; says out '^16 0 2\.5$'
+  run 0 gemem-dry-run --details --json values.json -o py.gmt --value 'count=16' --value 'loss=2.5' --value 'flag=300' --value '(?<a>x)=1' python3 values.py; says out '^16 0 2\.5$'
   says err '--value=\(\?<a>x\)=1 is left out: '; says err '--value: 300 is no value of 1 bytes; 0 was read there'
   says err '^  truths +1 truth values were read .*values\.py:7 read$'; says err '^  managed +1 allocations of managed memory, .* not counted: 1048576 bytes$'
   check "managed memory is not counted, as is said" grep -Eq '"held": 1048576,' values.json
@@ -414,7 +418,7 @@ count()
 del freed
 print(seen() is None)
 PY
-  run 0 gemem-dry-run --once -o py.gmt python3 frees.py; says out '^True$'; says err '^  numbers +1 integers were read .*frees\.py:7 read$'
+  run 0 gemem-dry-run --details --once -o py.gmt python3 frees.py; says out '^True$'; says err '^  numbers +1 integers were read .*frees\.py:7 read$'
   # integers, of which sizes may follow: the program runs again with others, aside, and says what that changed
   sed '/^print/d' values.py >many.py
   cat >>many.py <<'PY'
@@ -433,7 +437,7 @@ if how == "hang" and n: os.kill(os.getpid(), 19)
 if how == "order": take(3 + 2 * (n > 0)); take(5 - 2 * (n > 0))
 take(2)
 PY
-  try () { rm -f runs; PYTORCH_NO_CUDA_MEMORY_CACHING=1 run 0 gemem-dry-run --json many.json -o many.gmt "$@"; }
+  try () { rm -f runs; PYTORCH_NO_CUDA_MEMORY_CACHING=1 run 0 gemem-dry-run --details --json many.json -o many.gmt "$@"; }
   try python3 many.py same; says out '^1$'; says err '^  h100 +fits: '; says err '^  numbers +1 integers were read .*values\.py:7 read$|^  numbers +1 integers were read .*many\.py:7 read$'
   says err '^ +when they read 17, in a second run, the program asked for the same memory$'; check "both ran, one aside" test "$(cat runs "$out" | tr '\n' ' ')" = 'same same 1 '
   check "its trace is not kept" sh -c '! ls many.again* 2>/dev/null'
@@ -548,9 +552,9 @@ PY
   check "no snapshot without CUDA" test "$(grep -c dump log)" -eq 0
   rm -f log; run 0 gemem-dry-run -o py.gmt python3 -c 'import os, torch; torch.cuda.init(); p = os.fork(); p or os._exit(0); os.waitpid(p, 0)'
   check "the child of fork() writes none" test "$(grep -c dump log)" -eq 1
-  run 0 gemem-dry-run -o py.gmt python3 -c 'import os, torch; p = os.fork(); p or torch.cuda.init(); p and os.waitpid(p, 0)'
+  run 0 gemem-dry-run --details -o py.gmt python3 -c 'import os, torch; p = os.fork(); p or torch.cuda.init(); p and os.waitpid(p, 0)'
   says err '^  requests of +PyTorch 2\.11\.0\+cu130' # of a child that was forked before CUDA was initialised
-  rm -f log; run 0 env PYTORCH_NO_CUDA_MEMORY_CACHING=1 gemem-dry-run -o py.gmt python3 values.py; check "no history without PyTorch's allocator" test "$(grep -c 'record\|dump' log)" -eq 0
+  rm -f log; run 0 env PYTORCH_NO_CUDA_MEMORY_CACHING=1 gemem-dry-run --details -o py.gmt python3 values.py; check "no history without PyTorch's allocator" test "$(grep -c 'record\|dump' log)" -eq 0
   says err "^  requests of +CUDA's runtime and driver"; says err '^  peak live +1\.000 MiB'
   # Python that does not run gemem's sitecustomize: what is read may be a size, and nobody says so
   cat >alone.py <<'PY'
@@ -619,7 +623,7 @@ if "unlimited" not in sys.argv: cuda.cuMemPoolSetAttribute(pool, 4, ctypes.byref
 for size in sys.argv[1].split(","): cuda.cudaMallocAsync(ctypes.byref(block), ctypes.c_size_t(int(size) * MIB), None)
 if "child" in sys.argv: sys.exit(os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "flow.py", "8"]))
 PY
-  run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,40; says out '^cuda_malloc_async$'; says err '^  h100 +fits: 60\.00 MiB of 64\.00 MiB'
+  run 0 gemem-dry-run --details -o tf.gmt python3 flow.py 20,40; says out '^cuda_malloc_async$'; says err '^  h100 +fits: 60\.00 MiB of 64\.00 MiB'
   says err "^ +TensorFlow's allocator takes the 64\.00 MiB at its start"; says err '^  requests of +TensorFlow 2\.21\.0 \(3 events\)'; check "pools are of no interest" sh -c "! grep -q unknown $err"
   # what is recorded are its requests: the file is judged by its allocator, as here
   run 0 gemem-sim tf.gmt; says out '^tf\.gmt: native, tf-bfc, 3 events$'; says out '^It fits: it needs 64\.00 MiB of 79\.18 GiB \(the recorded device\)'; lacks out 'assumed'
@@ -636,10 +640,10 @@ PY
   { cat flow.py; printf '%s\n' 'try: raise MemoryError()' 'except MemoryError: raise ValueError("no")'; } >ends.py; run 1 gemem-dry-run -o tf.gmt python3 ends.py 70,20; says err '^  h100 +DOES NOT FIT'
   TF_GPU_ALLOCATOR=cuda_malloc_async run 0 gemem-dry-run -o tf.gmt python3 flow.py 70,20; says err '^  h100 +fits.*: 90\.00 MiB of 79\.18 GiB' # the program's own choice: a pool has no limit
   run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,40 growth; says err "^ +TensorFlow's allocator takes the 64\.00 MiB as it needs them"
-  run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,40 child; says err "^process [0-9]+, GPU 0: .*/tf\.[0-9]+\.gmt"; says err '^  h100 .*: 8\.000 MiB of 64\.00 MiB'
+  run 0 gemem-dry-run --details -o tf.gmt python3 flow.py 20,40 child; says err "^process [0-9]+, GPU 0: .*/tf\.[0-9]+\.gmt"; says err '^  h100 .*: 8\.000 MiB of 64\.00 MiB'
   check "the child passes its requests on, too" test "$(grep -c 'requests of *TensorFlow' "$err")" -eq 2
-  TF_GPU_ALLOCATOR=default run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,40; says out '^default$'; says err '^  h100 +fits.*: 60\.00 MiB of 79\.18 GiB'; says err "^  requests of +CUDA's runtime and driver"
-  run 0 gemem-dry-run -o tf.gmt python3 flow.py 20,40 unlimited; says err "^  requests of +CUDA's runtime and driver"
+  TF_GPU_ALLOCATOR=default run 0 gemem-dry-run --details -o tf.gmt python3 flow.py 20,40; says out '^default$'; says err '^  h100 +fits.*: 60\.00 MiB of 79\.18 GiB'; says err "^  requests of +CUDA's runtime and driver"
+  run 0 gemem-dry-run --details -o tf.gmt python3 flow.py 20,40 unlimited; says err "^  requests of +CUDA's runtime and driver"
 
   # one rank alone: the store answers for the others, and their objects are this rank's own
   mkdir -p fake/torch/distributed
@@ -676,7 +680,7 @@ print(d.get_rank(), all == ["own"] * 8, store.add("count", 1), store.get("a"), l
 if len(sys.argv) > 1: d.recv_object_list([None], src=2)
 PY
   sed -i 's/^__version__/from . import distributed; __version__/' fake/torch/__init__.py
-  run 0 gemem-dry-run -o alone.gmt --rank 5 --world 8 python3 ranks.py; says out "^5 True 8 b'b' 128 False True$"; says out '^theirs$' # objects of a group of the host
+  run 0 gemem-dry-run --details -o alone.gmt --rank 5 --world 8 python3 ranks.py; says out "^5 True 8 b'b' 128 False True$"; says out '^theirs$' # objects of a group of the host
   says err '^  assumed +[0-9]+ values came from other ranks, as if all ranks held the same: .*ranks\.py:4 <module>'
   run 1 gemem-dry-run -o alone.gmt --rank 5 --world 8 python3 ranks.py receive; says err 'this rank waits for an object of rank 2, which does not run'
   # ranks wait for each other in barrier(), in the store; here the second one does not come

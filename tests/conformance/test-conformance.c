@@ -11,7 +11,6 @@
  */
 #include "config.h"
 
-#include "base/rng.h"
 #include "tests/util/sequence.h"
 #include "tests/util/sizes.h"
 #include "tests/util/variants.h"

@@ -12,7 +12,7 @@
 
 "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/dry/operators.py" cpu >wanted 2>host.err
 check 'thousands of samples' test "$(wc -l <wanted)" -gt 4000
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/dry/operators.py" cuda
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/dry/operators.py" cuda
 cp "$out" got; says err '^  computed +[0-9]{4} '
 run 0 "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/dry/operators.py" wanted got
 says out '^equal [0-9]{4}$'; lacks out '^differs '

@@ -22,7 +22,6 @@
   F (cuInit) \
   F (cuDriverGetVersion) \
   F (cuGetErrorName) \
-  F (cuDeviceGet) \
   F (cuDeviceGetCount) \
   F (cuDeviceGetAttribute) \
   F (cuDevicePrimaryCtxRetain) \
@@ -42,7 +41,6 @@
   F (cuMemMap) \
   F (cuMemUnmap) \
   F (cuMemSetAccess) \
-  F (cuMemGetAllocationGranularity) \
   F (cuMemAllocAsync) \
   F (cuMemFreeAsync) \
   F (cuDeviceGetDefaultMemPool) \
@@ -54,7 +52,6 @@
   F (cuMemcpyHtoD) \
   F (cuMemcpyDtoH) \
   F (cuMemcpyDtoD) \
-  F (cuMemcpyHtoDAsync) \
   F (cuMemcpyDtoHAsync) \
   F (cuStreamCreate) \
   F (cuStreamDestroy) \

@@ -1,4 +1,4 @@
-/* test-dry-driver.c - the driver and NVML of dry runs: memory that is not backed, work that completes at
+/* test-dry-driver.c - the driver of dry runs: memory that is not backed, work that completes at
  * once, any image, graphs, several devices, what is not written, and what the notes say.
  *
  * Every scenario runs in a process of its own, which opens libgemem-dry.so.
@@ -14,9 +14,8 @@
 
 #define DRIVER_API_LATEST
 #include "dry/driver/api.h"
-#include "dry/driver/notes.h"
 #include "dry/libraries/missing.h"
-#include "dry/nvml/nvml.h"
+#include "tests/util/scenarios.h"
 #include "tests/util/testutil.h"
 
 #define MIB ((size_t) 1 << 20)
@@ -24,23 +23,23 @@
 
 /* clang-format off */
 #define FUNCTIONS(F) \
-  F (cuInit) F (cuDeviceGetCount) F (cuDeviceGetAttribute) F (cuDeviceGetName) F (cuDeviceTotalMem) \
+  F (cuInit) F (cuDeviceGetCount) F (cuDeviceGetAttribute) F (cuDeviceGetName) \
   F (cuDeviceGetByPCIBusId) F (cuDeviceGetP2PAttribute) F (cuDevicePrimaryCtxRetain) \
   F (cuCtxSetCurrent) F (cuCtxGetLimit) F (cuCtxSynchronize) F (cuMemAlloc) F (cuMemFree) F (cuMemGetInfo) \
-  F (cuMemAllocManaged) F (cuMemHostAlloc) F (cuMemFreeHost) F (cuMemcpyHtoD) F (cuMemcpyDtoH) \
+  F (cuMemAllocManaged) F (cuMemHostAlloc) F (cuMemcpyHtoD) F (cuMemcpyDtoH) \
   F (cuMemcpyDtoD) F (cuMemcpy) F (cuMemcpy2D) F (cuMemcpyPeer) F (cuMemsetD8) F (cuMemsetD32) \
   F (cuMemAllocAsync) F (cuMemFreeAsync) F (cuDeviceGetDefaultMemPool) F (cuMemPoolSetAttribute) \
   F (cuMemPoolCreate) F (cuMemAllocFromPoolAsync) \
   F (cuDeviceGetGraphMemAttribute) F (cuDeviceGraphMemTrim) \
   F (cuMemAddressReserve) F (cuMemCreate) F (cuMemMap) F (cuMemSetAccess) F (cuMemUnmap) F (cuMemRelease) \
-  F (cuMemExportToShareableHandle) F (cuMemImportFromShareableHandle) F (cuIpcGetMemHandle) \
+  F (cuMemExportToShareableHandle) F (cuMemImportFromShareableHandle) \
   F (cuStreamCreate) F (cuStreamGetGreenCtx) F (cuStreamQuery) F (cuStreamSynchronize) F (cuStreamBeginCapture) \
   F (cuStreamEndCapture) F (cuStreamGetCaptureInfo_v2) F (cuStreamUpdateCaptureDependencies) F (cuStreamUpdateCaptureDependencies_v2) F (cuLaunchHostFunc) F (cuEventCreate) F (cuEventRecord) \
   F (cuEventQuery) F (cuEventSynchronize) F (cuEventDestroy) F (cuEventElapsedTime) F (cuStreamWaitEvent) F (cuStreamDestroy) F (cuModuleLoadData) F (cuModuleUnload) F (cuModuleGetFunction) \
   F (cuModuleGetGlobal) F (cuFuncGetAttribute) F (cuFuncSetAttribute) F (cuLaunchKernel) F (cuLibraryLoadData) \
   F (cuLibraryGetKernel) F (cuOccupancyMaxActiveBlocksPerMultiprocessor) F (cuGraphGetNodes) \
   F (cuGraphInstantiateWithFlags) F (cuGraphLaunch) F (cuGraphExecDestroy) F (cuGraphDestroy) \
-  F (cuUserObjectCreate) F (cuGraphRetainUserObject) F (cuLinkCreate) F (cuLinkComplete) F (cuGetExportTable) \
+  F (cuUserObjectCreate) F (cuGraphRetainUserObject) F (cuGetExportTable) \
   F (cuModuleGetFunctionCount) F (cuModuleEnumerateFunctions) F (cuLibraryGetKernelCount) F (cuLibraryEnumerateKernels) F (cuPointerGetAttribute)
 /* clang-format on */
 
@@ -582,158 +581,6 @@ scenario_absent (void)
   REFUSED (CUDA_ERROR_NOT_FOUND, cu.cuGetExportTable (&(const void *){ NULL }, &(CUuuid){ { 0 } }));
 }
 
-/* NVML is no part of CUDA: it starts in a child of a process that uses CUDA, and CUDA in a child of one that uses NVML alone. */
-static int
-child_says (int (*what) (void))
-{
-  pid_t child = fork ();
-  int status;
-
-  if (child == 0)
-    _exit (what ());
-  g_assert_cmpint (waitpid (child, &status, 0), ==, child);
-  return WEXITSTATUS (status);
-}
-
-static int
-start_nvml (void)
-{
-  __typeof__ (nvmlInit_v2) *init;
-  __typeof__ (nvmlDeviceGetHandleByPciBusId_v2) *by_bus;
-  NvmlDevice device;
-
-  *(gpointer *) &init = dlsym (library, "nvmlInit_v2");
-  *(gpointer *) &by_bus = dlsym (library, "nvmlDeviceGetHandleByPciBusId_v2");
-  return init () != 0 ? 100 : by_bus ("0000:01:00.0", &device);
-}
-
-static int
-start_cuda (void)
-{
-  return cu.cuInit (0);
-}
-
-static void
-scenario_nvml_forks (void)
-{
-  int n;
-
-  open_library ();
-  OK (start_nvml ());
-  g_assert_cmpint (child_says (start_cuda), ==, 0);
-  REFUSED (CUDA_ERROR_NOT_INITIALIZED, cu.cuDeviceGetCount (&n));
-  OK (cu.cuInit (0));
-  OK (cu.cuDeviceGetCount (&n));
-  g_assert_cmpint (child_says (start_cuda), ==, CUDA_ERROR_NOT_INITIALIZED);
-  g_assert_cmpint (child_says (start_nvml), ==, 0);
-}
-
-static void
-scenario_nvml (void)
-{
-  __typeof__ (nvmlInit_v2) *init;
-  __typeof__ (nvmlDeviceGetHandleByIndex_v2) *by_index;
-  __typeof__ (nvmlDeviceGetHandleByUUID) *by_uuid;
-  __typeof__ (nvmlDeviceGetUUID) *uuid_of;
-  __typeof__ (nvmlDeviceGetMemoryInfo) *memory_of;
-  __typeof__ (nvmlDeviceGetCurrPcieLinkGeneration) *generation_of;
-  __typeof__ (nvmlDeviceGetGpuFabricInfoV) *fabric_of;
-  __typeof__ (nvmlDeviceGetArchitecture) *number_of[3];
-  __typeof__ (nvmlDeviceGetComputeRunningProcesses_v3) *processes_of;
-  NvmlProcess3 processes[2] = { 0 };
-  unsigned int count = 0;
-  NvmlFabric fabric = { .version = 2u << 24 | sizeof fabric, .state = 1, .clique = 1 };
-  NvmlDevice device, same;
-  guint generation, numbers[] = { 1, 1, 1 };
-  NvmlMemory memory;
-  CUdeviceptr address;
-  char uuid[64];
-
-  begin ();
-  *(gpointer *) &init = dlsym (library, "nvmlInit_v2");
-  *(gpointer *) &by_index = dlsym (library, "nvmlDeviceGetHandleByIndex_v2");
-  *(gpointer *) &by_uuid = dlsym (library, "nvmlDeviceGetHandleByUUID");
-  *(gpointer *) &uuid_of = dlsym (library, "nvmlDeviceGetUUID");
-  *(gpointer *) &memory_of = dlsym (library, "nvmlDeviceGetMemoryInfo");
-  *(gpointer *) &generation_of = dlsym (library, "nvmlDeviceGetCurrPcieLinkGeneration");
-  *(gpointer *) &fabric_of = dlsym (library, "nvmlDeviceGetGpuFabricInfoV");
-  *(gpointer *) &number_of[0] = dlsym (library, "nvmlDeviceGetArchitecture");
-  *(gpointer *) &number_of[1] = dlsym (library, "nvmlDeviceGetComputeMode");
-  *(gpointer *) &number_of[2] = dlsym (library, "nvmlDeviceGetPowerUsage");
-  OK (cu.cuMemAlloc (&address, GIB));
-  OK (init ());
-  OK (by_index (0, &device));
-  g_assert_cmpint (by_index (1, &same), ==, 2);
-  OK (uuid_of (device, uuid, sizeof uuid));
-  g_assert_cmpuint (strlen (uuid), ==, 40);
-  OK (by_uuid (uuid, &same));
-  g_assert_true (same == device);
-  OK (memory_of (device, &memory));
-  g_assert_cmpuint (memory.used, ==, GIB);
-  g_assert_cmpuint (memory.free + memory.used, ==, memory.total);
-  OK (generation_of (device, &generation));
-  g_assert_cmpuint (generation, ==, 5); /* without a name it is an H100 */
-  OK (fabric_of (device, &fabric));
-  g_assert_cmpuint (fabric.version, ==, 2u << 24 | sizeof fabric);
-  g_assert_cmpuint (fabric.state + fabric.clique, ==, 0);
-  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
-    OK (number_of[i](device, &numbers[i]));
-  g_assert_cmpuint (numbers[0], ==,
-                    9); /* Hopper, which several processes may use, and which draws no power */
-  g_assert_cmpuint (numbers[1] + numbers[2], ==, 0);
-  *(gpointer *) &processes_of = dlsym (library, "nvmlDeviceGetComputeRunningProcesses_v3");
-  g_assert_cmpint (processes_of (device, &count, NULL), ==, 7); /* how many are there? */
-  g_assert_cmpuint (count, ==, 1);
-  count = G_N_ELEMENTS (processes);
-  OK (processes_of (device, &count, processes));
-  g_assert_cmpuint (count, ==, 1);
-  g_assert_cmpuint (processes[0].plain.pid, ==, (guint) getpid ());
-  g_assert_cmpuint (processes[0].plain.used, ==, GIB);
-  g_assert_cmpuint (processes[0].gpu_instance & processes[0].compute_instance, ==, G_MAXUINT);
-  g_assert_cmpuint (processes[1].plain.pid, ==, 0);
-}
-
-/* $CUDA_VISIBLE_DEVICES is that of the process; the management library shows the machine, which has as many GPUs as are named. */
-static void
-scenario_visible (void)
-{
-  __typeof__ (nvmlDeviceGetHandleByIndex_v2) *by_index;
-  __typeof__ (nvmlDeviceGetMemoryInfo) *memory_of;
-  CUresult (*bus_of) (char *, int, CUdevice);
-  guint64 used[6] = { 0 };
-  CUdeviceptr address;
-  NvmlDevice device;
-  NvmlMemory memory;
-  CUdevice found;
-  char bus[16];
-  int number;
-
-  g_setenv ("CUDA_VISIBLE_DEVICES", "5, 2,GPU-7374616e-642d-696e-2031,00,-1,4", TRUE);
-  begin ();
-  OK (cu.cuMemAlloc (&address, GIB));
-  *(gpointer *) &by_index = dlsym (library, "nvmlDeviceGetHandleByIndex_v2");
-  *(gpointer *) &memory_of = dlsym (library, "nvmlDeviceGetMemoryInfo");
-  *(gpointer *) &bus_of = dlsym (library, "cuDeviceGetPCIBusId");
-  OK (cu.cuDeviceGetCount (&number));
-  g_assert_cmpint (number, ==, 4);
-  OK (bus_of (bus, sizeof bus, 0));
-  g_assert_cmpstr (bus, ==, "0000:06:00.0");
-  OK (cu.cuDeviceGetAttribute (&number, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 1));
-  g_assert_cmpint (number, ==, 3);
-  OK (cu.cuDeviceGetByPCIBusId (&found, "0000:02:00.0"));
-  g_assert_cmpint (found, ==, 2);
-  REFUSED (CUDA_ERROR_INVALID_DEVICE, cu.cuDeviceGetByPCIBusId (&found, "0000:05:00.0"));
-  for (guint i = 0; i < 6; i++)
-    {
-      OK (by_index (i, &device));
-      OK (memory_of (device, &memory));
-      used[i] = memory.used;
-    }
-  g_assert_cmpuint (used[5], ==, GIB);
-  g_assert_cmpuint (used[0] + used[1] + used[2] + used[3] + used[4], ==, 0);
-  g_assert_cmpint (by_index (6, &device), ==, 2);
-}
-
 #define THREADS 16
 
 static gpointer
@@ -771,80 +618,29 @@ scenario_threads (void)
   g_assert_cmpuint (used (), ==, 0);
 }
 
-/* ---- running them */
-
-static const struct
-{
-  const char *name;
-  void (*run) (void);
-  const char *gpu, *devices;
-  const char *notes; /* lines that the notes must have */
-} scenarios[] = {
+static const TestScenario scenarios[] = {
   { "memory", scenario_memory, NULL, NULL,
     "managed 1048576 bytes\nvalue 16 bytes\nfault cuMemcpyDtoH_v2: reads " },
   { "regions", scenario_regions, NULL, NULL, "number 4 bytes\ntimes 2 number 4 bytes\n" },
-  { "kernels", scenario_kernels, NULL, NULL, "kernel kernel\n" },
-  { "older", scenario_older, NULL, NULL, "" },
-  { "graphs", scenario_graphs, NULL, NULL, "" },
+  { "kernels", scenario_kernels, NULL, NULL, "kernel kernel\n!kernel quiet" },
+  { "older", scenario_older },
+  { "graphs", scenario_graphs },
   { "devices", scenario_devices, "a100-40", "2", "asked " },
-  { "late", scenario_late, NULL, NULL, "" },
+  { "late", scenario_late },
   { "pools", scenario_pools, NULL, "2", " 1 3221225472\n" },
-  { "full", scenario_full, NULL, NULL, "" },
-  { "shared", scenario_shared, NULL, NULL, "" },
-  { "libraries", scenario_libraries, NULL, NULL, "" },
+  { "full", scenario_full },
+  { "shared", scenario_shared },
+  { "libraries", scenario_libraries },
   { "absent", scenario_absent, NULL, NULL,
     "missing cuTexObjectCreate libcuda.so.1\nmissing nvmlDeviceGetTopologyCommonAncestor "
     "libnvidia-ml.so.1\nmissing cuGetExportTable libcuda.so.1\n" },
-  { "nvml", scenario_nvml, NULL, NULL, "" },
-  { "nvml-forks", scenario_nvml_forks, NULL, NULL, "" },
-  { "visible", scenario_visible, NULL, "2", " 0 5\n 1 2\n 2 1\n 3 0\n" },
-  { "threads", scenario_threads, NULL, NULL, "" },
+  { "threads", scenario_threads },
 };
-
-static void
-set (const char *name, const char *value)
-{
-  if (value != NULL)
-    g_setenv (name, value, TRUE);
-  else
-    g_unsetenv (name);
-}
-
-static void
-test_scenario (gconstpointer data)
-{
-  const gsize i = GPOINTER_TO_SIZE (data);
-  g_autofree char *path = NULL, *notes = NULL;
-
-  if (g_test_subprocess ())
-    {
-      scenarios[i].run ();
-      return;
-    }
-  path = g_build_filename (test_tmpdir (), scenarios[i].name, NULL);
-  set ("GEMEM_DRY", "1");
-  set ("GEMEM_DRY_GPU", scenarios[i].gpu);
-  set ("GEMEM_DRIVER_DEVICES", scenarios[i].devices);
-  set ("GEMEM_DRY_NOTES", path);
-  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
-  g_test_trap_assert_passed ();
-  if (!g_file_get_contents (path, &notes, NULL, NULL))
-    notes = g_strdup ("");
-  g_auto (GStrv) lines = g_strsplit (scenarios[i].notes, "\n", 0);
-  for (guint l = 0; lines[l] != NULL; l++)
-    if (strstr (notes, lines[l]) == NULL)
-      g_error ("'%s' is not in the notes:\n%s", lines[l], notes);
-  g_assert_null (strstr (notes, "kernel quiet"));
-}
 
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  for (gsize i = 0; i < G_N_ELEMENTS (scenarios); i++)
-    {
-      g_autofree char *path = g_strconcat ("/dry-driver/", scenarios[i].name, NULL);
-      g_test_add_data_func (path, GSIZE_TO_POINTER (i), test_scenario);
-    }
+  test_add_scenarios ("dry-driver", scenarios, G_N_ELEMENTS (scenarios));
   return g_test_run ();
 }

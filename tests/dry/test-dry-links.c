@@ -11,6 +11,7 @@
 #define DRIVER_API_LATEST
 #include "dry/driver/api.h"
 #include "dry/nvml/nvml.h"
+#include "tests/util/scenarios.h"
 #include "tests/util/testutil.h"
 
 #define MIB ((size_t) 1 << 20)
@@ -219,12 +220,7 @@ scenario_across (void)
   g_assert_cmpint (host[1], ==, 7);
 }
 
-static const struct
-{
-  const char *name;
-  void (*run) (void);
-  const char *gpu, *devices;
-} scenarios[] = {
+static const TestScenario scenarios[] = {
   { "across", scenario_across, "h100", "2" },
   { "switch", scenario_switch, "h100", "8" },
   { "bus", scenario_bus, "l40s", "2" },
@@ -232,31 +228,10 @@ static const struct
   { "multicast", scenario_multicast, "h100", "2" },
 };
 
-static void
-test_scenario (gconstpointer data)
-{
-  const gsize i = GPOINTER_TO_SIZE (data);
-
-  if (g_test_subprocess ())
-    {
-      scenarios[i].run ();
-      return;
-    }
-  g_setenv ("GEMEM_DRY", "1", TRUE);
-  g_setenv ("GEMEM_DRY_GPU", scenarios[i].gpu, TRUE);
-  g_setenv ("GEMEM_DRIVER_DEVICES", scenarios[i].devices, TRUE);
-  g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
-  g_test_trap_assert_passed ();
-}
-
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  for (gsize i = 0; i < G_N_ELEMENTS (scenarios); i++)
-    {
-      g_autofree char *path = g_strconcat ("/dry-links/", scenarios[i].name, NULL);
-      g_test_add_data_func (path, GSIZE_TO_POINTER (i), test_scenario);
-    }
+  test_add_scenarios ("dry-links", scenarios, G_N_ELEMENTS (scenarios));
   return g_test_run ();
 }

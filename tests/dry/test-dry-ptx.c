@@ -1,5 +1,5 @@
-/* test-dry-ptx.c - kernels that run on the host (dry/ptx/ptx.h) and memory that is done again (dry/replay/replay.h), against results that
- * were worked out by hand.
+/* test-dry-ptx.c - kernels that run on the host (dry/ptx/ptx.h) and memory that is done again
+ * (dry/replay/replay.h), against results that were worked out by hand.
  */
 #include "config.h"
 
@@ -29,7 +29,8 @@ typedef struct
   GememPtxEnd end;
 } Result;
 
-/* Runs @code as two blocks of 32 threads, on the numbers 0, 1, ... in its memory, of which those from @unknown on are not known. */
+/* Runs @code as two blocks of 32 threads, on the numbers 0, 1, ... in its memory, of which those
+ * from @unknown on are not known. */
 static Result
 run (const char *code, guint32 argument, guint unknown)
 {
@@ -112,7 +113,8 @@ test_together (void)
   g_assert_cmpuint (shuffled.values[40], ==, 31 * 32 / 2 + 32 * 32);
 }
 
-/* What is not known stays so, element by element; a branch by it loses all, and so does what is not written here. */
+/* What is not known stays so, element by element; a branch by it loses all, and so does what is not
+ * written here. */
 static void
 test_unknown (void)
 {
@@ -193,7 +195,8 @@ test_replay (void)
   g_assert_cmpuint (values[0], ==, 115);
   g_assert_cmpuint (values[1], ==, 5);
 
-  /* behind what was written; what another kernel wrote; what a kernel without code wrote; another block at the same place */
+  /* behind what was written; what another kernel wrote; what a kernel without code wrote; another
+   * block at the same place */
   g_assert_cmpint (gemem_dry_replay (ADDRESS + sizeof values, 4, values, FALSE), ==,
                    GEMEM_PTX_UNKNOWN);
   gemem_replay_lost (ADDRESS + 8, 4);
@@ -206,7 +209,8 @@ test_replay (void)
   g_assert_cmpint (gemem_dry_replay (ADDRESS, 4, values, FALSE), ==, GEMEM_PTX_UNKNOWN);
 }
 
-/* However long a program runs, what is kept is bounded, and what is dropped is not known rather than wrong. */
+/* However long a program runs, what is kept is bounded, and what is dropped is not known rather
+ * than wrong. */
 static void
 test_long (void)
 {

@@ -5,7 +5,6 @@
 
 #include <dlfcn.h>
 
-#include "dry/driver/mersenne.h"
 #include "dry/driver/philox.h"
 #include "tests/util/testutil.h"
 

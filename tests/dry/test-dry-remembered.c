@@ -8,7 +8,6 @@
 
 #define DRIVER_API_LATEST
 #include "dry/driver/api.h"
-#include "dry/driver/notes.h"
 #include "dry/driver/remembered.h"
 #include "dry/libraries/missing.h"
 #include "tests/util/testutil.h"

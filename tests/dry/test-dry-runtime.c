@@ -17,7 +17,6 @@
 #define OUT_OF_MEMORY 2
 #define INVALID_HANDLE 400
 #define ATTRIBUTE_MULTIPROCESSORS 16
-#define ATTRIBUTE_MAJOR 75
 
 /* The functions under test, with their types. */
 #define FUNCTIONS(F) \

@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "sim/engine/replay.h"
+#include "tests/util/event-source.h"
 #include "tests/util/json.h"
 #include "tests/util/testutil.h"
 
@@ -35,13 +36,6 @@ static const Recording recordings[] = {
   { "with-stacks/lm-training-512.pickle.gz", "lm-training-512.pickle.gz", FALSE },
   { "with-stacks/lm-inference-1024.pickle.gz", "lm-inference-1024.pickle", FALSE },
 };
-
-static GememTraceReader *
-open_recording (gpointer data, GError **error)
-{
-  const GememReadOptions options = GEMEM_READ_OPTIONS_DEFAULT;
-  return gemem_trace_open (data, NULL, &options, error);
-}
 
 static guint32
 facts_of (const char *name)
@@ -71,7 +65,7 @@ is_allocator_event (const GememTraceEvent *event)
 static gint64
 recorded_event (const char *path, guint64 seq)
 {
-  GememTraceReader *reader = open_recording ((gpointer) path, NULL);
+  GememTraceReader *reader = test_open_path ((gpointer) path, NULL);
   const GememTraceEvent *events;
   gint64 index = -1;
   guint64 at = 0;
@@ -163,7 +157,7 @@ test_recording (gconstpointer data)
   GememJob job = { .allocator = specs->pdata[0],
                    .device_spec = "sim:address=recorded,capacity=80GiB",
                    .device_ordinal = -1,
-                   .source = open_recording,
+                   .source = test_open_path,
                    .source_data = path,
                    .use_trace_settings = TRUE,
                    .full_checks = recording->full_checks };

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "sim/engine/replay.h"
+#include "tests/util/event-source.h"
 #include "tests/util/testutil.h"
 #include "traces/summary.h"
 
@@ -75,13 +76,6 @@ read_samples (void)
   return samples;
 }
 
-static GememTraceReader *
-open_path (gpointer data, GError **error)
-{
-  const GememReadOptions options = GEMEM_READ_OPTIONS_DEFAULT;
-  return gemem_trace_open (data, NULL, &options, error);
-}
-
 #define equal(a, b) g_assert_cmpuint ((a), ==, (b))
 
 /* The reader's own figures, without any allocator. */
@@ -90,7 +84,7 @@ check_summary (const Sample *sample, const char *path)
 {
   const guint64 *f = sample->figures;
   g_autoptr (GError) error = NULL;
-  GememTraceReader *reader = open_path ((gpointer) path, &error);
+  GememTraceReader *reader = test_open_path ((gpointer) path, &error);
   g_assert_no_error (error);
   GememTraceSummary *summary = gemem_trace_summarise (reader, &error);
   g_assert_no_error (error);
@@ -123,7 +117,7 @@ check_replay (const Sample *sample, const char *path, const char *device, gboole
   GememJob job = { .allocator = specs->pdata[0],
                    .device_spec = device,
                    .device_ordinal = -1,
-                   .source = open_path,
+                   .source = test_open_path,
                    .source_data = (gpointer) path,
                    .use_trace_settings = TRUE,
                    .full_checks = exact };
@@ -167,7 +161,7 @@ convert (const char *path)
 {
   g_autoptr (GError) error = NULL;
   char *copy = g_build_filename (test_tmpdir (), "copy.gmt", NULL);
-  GememTraceReader *reader = open_path ((gpointer) path, &error);
+  GememTraceReader *reader = test_open_path ((gpointer) path, &error);
   g_assert_no_error (error);
   GememTraceWriter *writer = gemem_trace_create (copy, NULL, &reader->info, &error);
   const GememTraceEvent *events;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sim/engine/replay.h"
+#include "tests/util/event-source.h"
 #include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
 
@@ -105,18 +106,11 @@ compare_logs (const char *expected, const char *got)
   g_assert_cmpuint (g_strv_length (g), ==, g_strv_length (e));
 }
 
-static GememTraceReader *
-open_vector (gpointer data, GError **error)
-{
-  const GememReadOptions options = GEMEM_READ_OPTIONS_DEFAULT;
-  return gemem_trace_open (data, NULL, &options, error);
-}
-
 static char *
 allocator_of (const char *path)
 {
   g_autoptr (GError) error = NULL;
-  GememTraceReader *reader = open_vector ((gpointer) path, &error);
+  GememTraceReader *reader = test_open_path ((gpointer) path, &error);
   char *name;
 
   g_assert_no_error (error);
@@ -140,7 +134,7 @@ replay_vector (const char *path)
   g_assert_no_error (error);
   GememJob job = { .allocator = specs->pdata[0],
                    .device_ordinal = -1,
-                   .source = open_vector,
+                   .source = test_open_path,
                    .source_data = (gpointer) path,
                    .use_trace_settings = TRUE,
                    .events_path = log,

@@ -30,18 +30,6 @@ member_name (guint member)
 }
 
 static void
-write_and_read (const GememGraph *graph)
-{
-  g_autoptr (GString) text = g_string_new (NULL);
-  g_autoptr (GError) error = NULL;
-
-  g_assert_true (gemem_graph_format_find ("gemem-graph", NULL)->write (graph, text, NULL));
-  g_autoptr (GememGraph) again = test_graph_from_text (text->str, "gemem-graph", &error);
-  g_assert_no_error (error);
-  test_graphs_equal (graph, again);
-}
-
-static void
 lower (GememGraph *graph, const char *lowering)
 {
   GError *error = NULL;
@@ -99,7 +87,7 @@ run_graph (guint member, const guint8 *data, gsize size)
       return fuzz_refused (error);
     }
   g_assert_no_error (error);
-  write_and_read (graph);
+  test_graph_written_and_read (graph);
   for (guint i = 0; gemem_lowerings ()[i] != NULL; i++)
     lower (graph, gemem_lowerings ()[i]->base.name);
   plan (graph, size);

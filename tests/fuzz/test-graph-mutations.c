@@ -84,18 +84,6 @@ check_refusal (const GError *error)
   g_assert_true (g_str_has_prefix (error->message, "fuzz"));
 }
 
-static void
-check_graph (const GememGraph *graph)
-{
-  g_autoptr (GString) text = g_string_new (NULL);
-  g_autoptr (GError) error = NULL;
-
-  g_assert_true (gemem_graph_format_find ("gemem-graph", NULL)->write (graph, text, NULL));
-  g_autoptr (GememGraph) again = test_graph_from_text (text->str, "gemem-graph", &error);
-  g_assert_no_error (error);
-  test_graphs_equal (graph, again);
-}
-
 static guint accepted, refused;
 
 static void
@@ -107,7 +95,7 @@ read_as (GBytes *bytes, const char *format)
 
   g_assert_true ((graph == NULL) == (error != NULL));
   if (graph != NULL)
-    check_graph (graph);
+    test_graph_written_and_read (graph);
   else
     check_refusal (error);
   accepted += graph != NULL;

@@ -5,7 +5,6 @@
 
 #include "allocators/cuda/graph-memory.h"
 #include "tests/util/device-contract.h"
-#include "tests/util/testutil.h"
 
 #define MIB (G_GUINT64_CONSTANT (1) << 20)
 #define CHUNKS(n) ((n) *GEMEM_CUDA_GRAPH_CHUNK)

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/units.h"
 #include "devices/device.h"
 #include "tests/util/sizes.h"
 #include "tests/util/testutil.h"

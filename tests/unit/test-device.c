@@ -4,13 +4,10 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "base/rng.h"
-#include "base/units.h"
 #include "devices/device.h"
 #include "tests/util/device-contract.h"
 #include "tests/util/sizes.h"
-#include "tests/util/testutil.h"
 
 #define BASE G_GUINT64_CONSTANT (0x100000000000)
 #define VA_BASE G_GUINT64_CONSTANT (0x200000000000)

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/rng.h"
-#include "base/units.h"
 #include "devices/faulty.h"
 #include "tests/util/sizes.h"
 

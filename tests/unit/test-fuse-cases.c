@@ -12,7 +12,6 @@
 #include "tests/util/graphs.h"
 #include "tests/util/lowered.h"
 #include "workloads/fuse-gradients.h"
-#include "workloads/lowering.h"
 
 #define N 6
 

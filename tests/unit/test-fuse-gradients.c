@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "tests/util/testutil.h"
 #include "workloads/fuse-gradients.h"
 
 static GememDtype

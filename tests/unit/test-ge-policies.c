@@ -7,7 +7,6 @@
 #include "base/rng.h"
 #include "tests/util/engine-job.h"
 #include "tests/util/sizes.h"
-#include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
 #include "traces/trace.h"
 

@@ -5,7 +5,6 @@
 
 #include "allocators/ge/stack.h"
 #include "tests/util/sizes.h"
-#include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
 
 #define HIGH(low) (G_GUINT64_CONSTANT (0x200000000000) + (low))

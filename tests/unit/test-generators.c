@@ -284,6 +284,22 @@ test_refused (void)
   assert_refused ("transformer-train:batch=100000,sequence=10000000,vocabulary=10000000", "2^60");
 }
 
+/* Each is found by its name, and a name that is none is not. */
+static void
+test_find (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  for (const GememGenerator *const *each = gemem_generators (); *each != NULL; each++)
+    {
+      g_assert_true (gemem_generator_find ((*each)->base.name, &error) == *each);
+      g_assert_no_error (error);
+    }
+  g_assert_null (gemem_generator_find ("randm", &error));
+  g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_USAGE);
+  g_assert_nonnull (strstr (error->message, "did you mean 'random'"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -297,5 +313,6 @@ main (int argc, char **argv)
   g_test_add_func ("/generators/transformer-sizes", test_transformer_sizes);
   g_test_add_func ("/generators/valid", test_valid);
   g_test_add_func ("/generators/refused", test_refused);
+  g_test_add_func ("/generators/find", test_find);
   return g_test_run ();
 }

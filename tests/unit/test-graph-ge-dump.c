@@ -6,7 +6,6 @@
 
 #include "graphs/format.h"
 #include "tests/util/graph-text.h"
-#include "tests/util/testutil.h"
 
 static void
 expect (const GememGraph *graph, const char *expected, const char *notes)

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include "graphs/overlay.h"
-#include "tests/util/testutil.h"
 
 static const char *const paddle_whitelist[] = { "sigmoid",
                                                 "exp",

@@ -6,7 +6,6 @@
 
 #include "graphs/format.h"
 #include "tests/util/graph-text.h"
-#include "tests/util/testutil.h"
 
 /* The graph of tests/data/paddle/@name as text, followed by its provenance; caller frees. */
 static char *

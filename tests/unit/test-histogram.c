@@ -6,7 +6,6 @@
 
 #include "base/histogram.h"
 #include "base/rng.h"
-#include "tests/util/testutil.h"
 
 static void
 test_buckets (void)

@@ -6,7 +6,6 @@
 
 #include "base/idmap.h"
 #include "base/rng.h"
-#include "tests/util/testutil.h"
 
 typedef struct
 {

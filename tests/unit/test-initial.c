@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/io/input.h"
-#include "tests/util/testutil.h"
 #include "traces/trace.h"
 
 #define INITIAL \

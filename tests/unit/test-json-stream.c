@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/io/json-stream.h"
-#include "tests/util/testutil.h"
 
 /* All tokens as text, then "." or the error. */
 static char *

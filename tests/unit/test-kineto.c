@@ -229,6 +229,30 @@ test_stacks (void)
       "alloc 1@0");
 }
 
+/* Spans that begin within another and end after it would be open for ever, and so would all below them. */
+static void
+test_overlaps (void)
+{
+  expect_stacks (TRACE (SPAN ("cpu_op", "a", "1", "0", "10") SPAN ("cpu_op", "b", "1", "5", "10")
+                            SPAN ("cpu_op", "c", "1", "12", "10")
+                                ALLOC ("1", "7", "1", "8") "," ALLOC (
+                                    "1", "11", "2", "8") "," ALLOC ("1", "13", "3", "8")),
+                 "alloc 1@0 b < a; alloc 2@4; alloc 3@6 c");
+  /* Of very many, the innermost. */
+  g_autoptr (GString) text = g_string_new ("[");
+  for (guint i = 0; i < 3000; i++)
+    g_string_append_printf (text,
+                            "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"op%u\",\"pid\":1,"
+                            "\"tid\":1,\"ts\":%u,\"dur\":%u},",
+                            i, i, 9000 - 2 * i);
+  g_string_append (text, ALLOC ("1", "3000", "1", "8") "]");
+  g_autofree char *got = with_stacks (text->str);
+  g_auto (GStrv) frames = g_strsplit (got, " < ", -1);
+  g_assert_cmpuint (g_strv_length (frames), ==, 1024);
+  g_assert_true (g_str_has_suffix (frames[0], " op2999"));
+  g_assert_cmpstr (frames[1023], ==, "op1976");
+}
+
 static void
 test_phases (void)
 {
@@ -788,6 +812,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/kineto/order", test_order);
   g_test_add_func ("/kineto/stacks", test_stacks);
+  g_test_add_func ("/kineto/overlaps", test_overlaps);
   g_test_add_func ("/kineto/phases", test_phases);
   g_test_add_func ("/kineto/real-stacks", test_real_stacks);
   g_test_add_func ("/kineto/devices", test_devices);

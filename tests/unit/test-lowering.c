@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "planners/convert.h"
 #include "planners/planner.h"
 #include "tests/util/graphs.h"

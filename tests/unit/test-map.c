@@ -28,13 +28,6 @@ svg_of (const GememResult *result)
   return g_string_free (out, FALSE);
 }
 
-static void
-assert_contains (const char *text, const char *part)
-{
-  if (strstr (text, part) == NULL)
-    g_error ("not found:\n%s\nin:\n%s", part, text);
-}
-
 static guint
 count (const char *text, const char *part)
 {
@@ -84,9 +77,9 @@ test_text (void)
       "\n"
       "  largest free parts    size  why\n"
       "  0x000000018000   32.00 KiB  free rest of the segment of block 0 (32.00 KiB)\n");
-  assert_contains (unlimited,
-                   "  |################################................................|\n");
-  assert_contains (unlimited, "  one character is 1KiB: ");
+  test_assert_contains (unlimited,
+                        "  |################################................................|\n");
+  test_assert_contains (unlimited, "  one character is 1KiB: ");
   gemem_result_free (result);
 }
 
@@ -107,8 +100,8 @@ test_text_tenths (void)
     }
   g_autofree char *text = text_of (result, 200);
   /* of 512: 1, 51, 102, 153, 204, 256, 307, 358, 409, 460, 512 bytes */
-  assert_contains (text, "|1112355678#|\n");
-  assert_contains (text, "one character is 512: ");
+  test_assert_contains (text, "|1112355678#|\n");
+  test_assert_contains (text, "one character is 512: ");
   gemem_result_free (result);
 }
 
@@ -123,10 +116,10 @@ test_text_unmapped (void)
   add_span (result, 0x100000, GEMEM_GIB * 64, 0x20000, GEMEM_GIB * 64 - 0x20000,
             GEMEM_SPAN_UNMAPPED);
   g_autofree char *text = text_of (result, 76);
-  assert_contains (text, "  64.00 KiB reserved in 1 segment, 50.0 % live\n");
-  assert_contains (text,
-                   "  0x000000100000   64.00 KiB   50.0 %  |########                ........|\n");
-  assert_contains (text, "one character is 4KiB: ");
+  test_assert_contains (text, "  64.00 KiB reserved in 1 segment, 50.0 % live\n");
+  test_assert_contains (
+      text, "  0x000000100000   64.00 KiB   50.0 %  |########                ........|\n");
+  test_assert_contains (text, "one character is 4KiB: ");
   gemem_result_free (result);
 }
 
@@ -144,11 +137,11 @@ test_text_many (void)
     }
   g_autofree char *text = text_of (result, 100);
   g_assert_cmpuint (count (text, " %  |"), ==, 40);
-  assert_contains (text, "  150.0 MiB reserved in 100 segments, 66.6 % live\n");
+  test_assert_contains (text, "  150.0 MiB reserved in 100 segments, 66.6 % live\n");
   /* 10 of 2 MiB, 50 of 1 MiB */
-  assert_contains (text, "  ... and 60 smaller segments left out: 70.00 MiB, 85.7 % live\n");
-  assert_contains (text, "\n  0x000100000000   2.000 MiB   50.0 %  |");
-  assert_contains (text, "\n  0x004f00000000   2.000 MiB");
+  test_assert_contains (text, "  ... and 60 smaller segments left out: 70.00 MiB, 85.7 % live\n");
+  test_assert_contains (text, "\n  0x000100000000   2.000 MiB   50.0 %  |");
+  test_assert_contains (text, "\n  0x004f00000000   2.000 MiB");
   g_assert_null (strstr (text, "0x005100000000"));
   gemem_result_free (result);
 }
@@ -175,17 +168,17 @@ test_origins (void)
         span->origin = (GememOrigin){ TRUE, i == 2, 100 + i, i == 3 ? "<a&b>.py:3 f" : NULL };
     }
   g_autofree char *text = text_of (result, 80), *svg = svg_of (result);
-  assert_contains (text, "blank unmapped\n"
-                         "\n  largest blocks        size  allocated at  by\n"
-                         "  0x000000300000   1.000 MiB           103  <a&b>.py:3 f\n"
-                         "  0x000000500000   1.000 MiB           106  unknown\n");
+  test_assert_contains (text, "blank unmapped\n"
+                              "\n  largest blocks        size  allocated at  by\n"
+                              "  0x000000300000   1.000 MiB           103  <a&b>.py:3 f\n"
+                              "  0x000000500000   1.000 MiB           106  unknown\n");
   /* six of 1 MiB, the first being unknown, and four of 512 KiB */
-  assert_contains (text, "  0x000000200000   512.0 KiB           101  unknown\n"
-                         "  0x000000400000   512.0 KiB           104  unknown\n"
-                         "  0x000000600000   512.0 KiB           107  unknown\n"
-                         "  0x000000800000   512.0 KiB           110  unknown\n\n");
-  assert_contains (svg, "<title>0x100000: 1.000 MiB live, 1.000 MiB asked for</title>");
-  assert_contains (
+  test_assert_contains (text, "  0x000000200000   512.0 KiB           101  unknown\n"
+                              "  0x000000400000   512.0 KiB           104  unknown\n"
+                              "  0x000000600000   512.0 KiB           107  unknown\n"
+                              "  0x000000800000   512.0 KiB           110  unknown\n\n");
+  test_assert_contains (svg, "<title>0x100000: 1.000 MiB live, 1.000 MiB asked for</title>");
+  test_assert_contains (
       svg, "1.000 MiB asked for, allocated at event 103 by &#60;a&#38;b&#62;.py:3 f</title>");
   gemem_result_free (result);
 }
@@ -222,10 +215,11 @@ test_causes (void)
       "  0x000004000000   4.000 MiB  free rest of the segment of block 9 (4.000 MiB by "
       "<a&b>.py:3 f)\n"
       "  0x000003000000   3.000 MiB  free rest of the segment of block 0 (5.000 MiB)\n"));
-  assert_contains (svg, "<title>0x4000000: 4.000 MiB free (cached), free rest of the segment of "
+  test_assert_contains (svg,
+                        "<title>0x4000000: 4.000 MiB free (cached), free rest of the segment of "
                         "block 9 (4.000 MiB by &#60;a&#38;b&#62;.py:3 f)</title>");
-  assert_contains (svg, ">in caches of other streams</text>");
-  assert_contains (svg, "<text class=\"why\"");
+  test_assert_contains (svg, ">in caches of other streams</text>");
+  test_assert_contains (svg, "<text class=\"why\"");
   /* nothing is said where the allocator tells nothing */
   for (guint i = 0; i < result->map->len; i++)
     spans[i].cause = GEMEM_IDLE_ALLOCATOR;
@@ -283,30 +277,31 @@ test_svg (void)
       g_str_has_prefix (svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1220\" "
                              "height=\"192\" viewBox=\"0 0 1220 192\" role=\"img\">\n"
                              "<title>x.gmt, a&#60;b&#62;&#38;&#34;c&#34;: segment map</title>\n"));
-  assert_contains (
+  test_assert_contains (
       svg, "<text class=\"head\" x=\"150\" y=\"26\">x.gmt: a&#60;b&#62;&#38;&#34;c&#34;</text>\n");
-  assert_contains (
+  test_assert_contains (
       svg,
       ">Memory at the reserved peak, after event 5: 72.00 KiB in 2 segments, 44.4 % live</text>\n");
-  assert_contains (svg, "<rect class=\"live\" x=\"150.00\" y=\"96\" width=\"450.00\" "
+  test_assert_contains (svg,
+                        "<rect class=\"live\" x=\"150.00\" y=\"96\" width=\"450.00\" "
                         "height=\"16\"><title>0x10000: 32.00 KiB live, 31.75 KiB asked "
                         "for</title></rect>\n"
                         "<rect class=\"free\" x=\"600.00\" y=\"96\" width=\"450.00\" "
                         "height=\"16\"><title>0x18000: 32.00 KiB free (cached), free rest of the "
                         "segment of block 0 (32.00 KiB)</title></rect>\n"
                         "<text class=\"why\" x=\"604.00\" y=\"108\">beside blocks in use</text>\n");
-  assert_contains (
+  test_assert_contains (
       svg, "<rect class=\"pending\" x=\"150.00\" y=\"117\" width=\"56.25\" "
            "height=\"16\"><title>0x40000: 4.000 KiB freed, in use by a "
            "stream, in 1 freed block that streams may still use</title></rect>\n"
            "<rect class=\"overhead\" x=\"206.25\" y=\"117\" width=\"56.25\" "
            "height=\"16\"><title>0x41000: 4.000 KiB overhead</title></rect>\n"
            "<rect class=\"segment\" x=\"150.00\" y=\"117\" width=\"112.50\" height=\"16\"/>\n");
-  assert_contains (svg, "<text class=\"tick\" x=\"1050.00\" y=\"157\">64</text>\n<text "
-                        "class=\"middle\" x=\"600\" y=\"178\">KiB from the "
-                        "start of the segment</text>\n");
-  assert_contains (svg, "<text class=\"address\" x=\"142\" y=\"129\">0x40000</text>\n");
-  assert_contains (svg, "<text x=\"270.50\" y=\"129\">8.000 KiB, 0.0 % live</text>\n</svg>\n");
+  test_assert_contains (svg, "<text class=\"tick\" x=\"1050.00\" y=\"157\">64</text>\n<text "
+                             "class=\"middle\" x=\"600\" y=\"178\">KiB from the "
+                             "start of the segment</text>\n");
+  test_assert_contains (svg, "<text class=\"address\" x=\"142\" y=\"129\">0x40000</text>\n");
+  test_assert_contains (svg, "<text x=\"270.50\" y=\"129\">8.000 KiB, 0.0 % live</text>\n</svg>\n");
   gemem_result_free (result);
 }
 
@@ -325,7 +320,7 @@ test_svg_narrow (void)
   g_assert_cmpuint (pieces, >, 900);
   g_assert_cmpuint (pieces, <=, 1801);
   g_assert_cmpuint (free, ==, 1); /* the legend: each piece is two thirds live */
-  assert_contains (svg, "<title>0x0: 28.00 KiB live and other, 56 pieces</title>");
+  test_assert_contains (svg, "<title>0x0: 28.00 KiB live and other, 56 pieces</title>");
   gemem_result_free (result);
 }
 
@@ -337,7 +332,7 @@ test_svg_many (void)
     add_span (result, i << 32, GEMEM_MIB, 0, GEMEM_MIB, GEMEM_SPAN_LIVE);
   g_autofree char *svg = svg_of (result);
   g_assert_cmpuint (count (svg, "class=\"address\""), ==, 64);
-  assert_contains (svg, ">36 smaller segments left out (36.00 MiB)</text>\n</svg>\n");
+  test_assert_contains (svg, ">36 smaller segments left out (36.00 MiB)</text>\n</svg>\n");
   gemem_result_free (result);
 }
 

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "base/io/input.h"
 #include "base/params.h"
 #include "tests/util/testutil.h"

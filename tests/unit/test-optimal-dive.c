@@ -4,7 +4,6 @@
 
 #include "base/rng.h"
 #include "planners/optimal/dive.h"
-#include "tests/util/testutil.h"
 
 #define MOST 400
 #define COLUMNS 120

@@ -6,7 +6,6 @@
 #include "planners/optimal/glue.h"
 #include "planners/optimal/parts.h"
 #include "tests/util/guillotine.h"
-#include "tests/util/testutil.h"
 
 /* Boxes in the steps of @lifetimes as columns. */
 static GememBoxes

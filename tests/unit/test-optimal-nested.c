@@ -6,7 +6,6 @@
 #include "base/rng.h"
 #include "planners/check.h"
 #include "planners/optimal/nested.h"
-#include "tests/util/testutil.h"
 
 #define INSTANCES 4000
 #define STEPS 60

@@ -8,8 +8,6 @@
 #include "base/rng.h"
 #include "planners/check.h"
 #include "planners/optimal/sums.h"
-#include "planners/places.h"
-#include "tests/util/testutil.h"
 
 #define INSTANCES 3000
 #define STEPS 7

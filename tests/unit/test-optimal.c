@@ -7,7 +7,6 @@
 #include "base/units.h"
 #include "tests/util/guillotine.h"
 #include "tests/util/plans.h"
-#include "tests/util/testutil.h"
 
 enum
 {

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/units.h"
 #include "tests/util/rig.h"
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"

@@ -8,7 +8,6 @@
 #include "config.h"
 
 #include "allocators/paddle/unmodelled.h"
-#include "base/units.h"
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 

@@ -6,7 +6,6 @@
 
 #include "planners/check.h"
 #include "tests/util/random-graph.h"
-#include "tests/util/testutil.h"
 
 static const char *const specs[] = {
   "paddle-memory-optimize:level=0|1,era=1.3|1.2,print_log=no|yes",

@@ -10,7 +10,6 @@
 #include "planners/paddle/node-size.h"
 #include "planners/paddle/passes.h"
 #include "tests/util/paddle-program.h"
-#include "tests/util/testutil.h"
 
 /* ---- helpers */
 

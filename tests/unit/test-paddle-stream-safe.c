@@ -3,7 +3,6 @@
  * of the warm-up. */
 #include "config.h"
 
-#include "base/units.h"
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 

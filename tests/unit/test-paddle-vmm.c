@@ -3,7 +3,6 @@
  */
 #include "config.h"
 
-#include "base/units.h"
 #include "tests/util/rig.h"
 #include "tests/util/sizes.h"
 #include "tests/util/vectors.h"

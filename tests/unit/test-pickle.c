@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tests/util/testutil.h"
 #include "traces/pytorch/pickle.h"
 
 static const char *const keys[] = { "a", "b", "c", "items", "word", NULL };

@@ -6,7 +6,6 @@
 #include "planners/convert.h"
 #include "planners/planner.h"
 #include "tests/util/graph-lines.h"
-#include "tests/util/random-graph.h"
 
 /* "BEGIN-END[/SAFE]:SIZE ..." of the lifetimes, then "ITEM=LIFETIME+INNER ..." of the places. */
 static char *

@@ -9,7 +9,6 @@
 #include "sim/plots/picture.h"
 #include "sim/plots/plots-private.h"
 #include "sim/plots/plots.h"
-#include "tests/util/testutil.h"
 
 typedef struct
 {

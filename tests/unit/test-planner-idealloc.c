@@ -10,7 +10,6 @@
 
 #include "base/rng.h"
 #include "tests/util/plans.h"
-#include "tests/util/testutil.h"
 
 #define MOST 40
 #define JOBS 20000 /* of one boxing, boxes included */

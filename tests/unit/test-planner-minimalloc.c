@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "planners/check.h"
 #include "tests/util/guillotine.h"
-#include "tests/util/testutil.h"
 
 #define MOST 11
 #define STEPS 8

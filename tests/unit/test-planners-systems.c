@@ -11,7 +11,6 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "tests/util/plans.h"
-#include "tests/util/testutil.h"
 
 #define MOST 60
 #define UNIT 64 /* alignment of those that have none of their own */

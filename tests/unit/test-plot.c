@@ -17,13 +17,6 @@
 
 #define ODD "p_y^2{@}&\\'\"<%g>"
 
-static void
-assert_contains (const char *text, const char *part)
-{
-  if (strstr (text, part) == NULL)
-    g_error ("not found:\n%s\nin:\n%s", part, text);
-}
-
 static char *
 read_file (const char *dir, const char *name)
 {
@@ -76,13 +69,6 @@ have_gnuplot (void)
   return program != NULL;
 }
 
-static void
-free_results (GememResult **results, guint n)
-{
-  for (guint i = 0; i < n; i++)
-    gemem_result_free (results[i]);
-}
-
 /* ---- data */
 
 static void
@@ -122,12 +108,13 @@ test_data (void)
       "0 0 1073741824 1073741824 2147483648\n"
       "5 2000 3221225472 3489660928 4294967296\n"
       "9 4000 2684354560 3221225472 4294967296\n");
-  assert_contains (fragmentation,
-                   "# event time allocated reserved largest_free\n# index 0: direct\n"
-                   "0 0 1073741824 2147483648 NaN\n5 2000 3221225472 4294967296 805306368\n9 4000 "
-                   "0 1073741824 1073741824\n\n\n");
+  test_assert_contains (
+      fragmentation,
+      "# event time allocated reserved largest_free\n# index 0: direct\n"
+      "0 0 1073741824 2147483648 NaN\n5 2000 3221225472 4294967296 805306368\n9 4000 "
+      "0 1073741824 1073741824\n\n\n");
   g_assert_false (exists (dir, "comparison-x.svg"));
-  free_results (results, 2);
+  test_free_results (results, 2);
 }
 
 static char *
@@ -155,12 +142,12 @@ test_gaps (void)
       g_array_append_val (result->timeline, point);
     }
   g_autofree char *even = script_of (result, GEMEM_PLOT_TIMELINE);
-  assert_contains (even, "($5/unit) with lines lw 1.2");
-  assert_contains (even, "with filledcurves y1=0 lc");
+  test_assert_contains (even, "($5/unit) with lines lw 1.2");
+  test_assert_contains (even, "with filledcurves y1=0 lc");
   g_array_index (result->timeline, GememTimelinePoint, 399).seq = 500;
   g_autofree char *gap = script_of (result, GEMEM_PLOT_TIMELINE);
-  assert_contains (gap, "($5/unit) with steps lw 1.2");
-  assert_contains (gap, "with fillsteps lc");
+  test_assert_contains (gap, "($5/unit) with steps lw 1.2");
+  test_assert_contains (gap, "with fillsteps lc");
   gemem_result_free (result);
 }
 
@@ -172,10 +159,10 @@ test_no_latencies (void)
   GememResult *result = test_sample_result ("x.gmt", "direct");
   gemem_histogram_init (&result->alloc_ns);
   g_autofree char *unpriced = script_of (result, GEMEM_PLOT_COMPARISON);
-  assert_contains (unpriced, "set label 1 \"no costs:\\ngive the device a profile\" at graph");
+  test_assert_contains (unpriced, "set label 1 \"no costs:\\ngive the device a profile\" at graph");
   result->allocs = 0;
   g_autofree char *none = script_of (result, GEMEM_PLOT_COMPARISON);
-  assert_contains (none, "set label 1 'no requests' at graph");
+  test_assert_contains (none, "set label 1 'no requests' at graph");
   gemem_result_free (result);
 }
 
@@ -241,7 +228,7 @@ test_slugs (void)
       g_assert_cmpstr (group->title, ==, cases[i].title);
       g_assert_cmpuint (group->results->len, ==, i == 0 ? 2 : 1);
     }
-  free_results (results, G_N_ELEMENTS (results));
+  test_free_results (results, G_N_ELEMENTS (results));
 }
 
 /* ---- scripts */
@@ -349,39 +336,40 @@ test_script (void)
                                    "set decimalsign '.'\nset datafile missing 'NaN'\ndata = "
                                    "'comparison-x.dat'\ndo for [kind in 'svg png'] {\n"
                                    "t(text) = text\n"));
-  assert_contains (comparison,
-                   "set label t(\"x.gmt: peak memory and cost by allocator\") at screen 0.5,");
-  assert_contains (comparison,
-                   "\nset ytics scale 0 (t(\"direct\") 0, "
-                   "t(\"p_y\\1362\\173\\100\\175\\046\\134\\047\\042\\074\\045\\045g\\076\") 1)\n");
-  assert_contains (
+  test_assert_contains (comparison,
+                        "set label t(\"x.gmt: peak memory and cost by allocator\") at screen 0.5,");
+  test_assert_contains (
+      comparison, "\nset ytics scale 0 (t(\"direct\") 0, "
+                  "t(\"p_y\\1362\\173\\100\\175\\046\\134\\047\\042\\074\\045\\045g\\076\") 1)\n");
+  test_assert_contains (
       comparison,
       "\nset xlabel t('peak reserved (GiB)') offset 0,0.4\nunit = 2.0**30\nend = 4294967296\n"
       "span = 4294967296/unit*");
-  assert_contains (comparison, "\nset xrange [0:span]\nbar = 0.34\n");
-  assert_contains (comparison, "\nset label 2 '24 of 25 costs are guesses' at graph");
-  assert_contains (comparison, "unset multiplot\nunset output\n}\n");
-  assert_contains (timeline, "\nx(value) = value/1.0\nset xrange [x(0):x(9)]\n");
-  assert_contains (timeline,
-                   "\nset format x '%g'\ntop = 4294967296/unit*1.06\nset yrange [0:top]\n");
-  assert_contains (
+  test_assert_contains (comparison, "\nset xrange [0:span]\nbar = 0.34\n");
+  test_assert_contains (comparison, "\nset label 2 '24 of 25 costs are guesses' at graph");
+  test_assert_contains (comparison, "unset multiplot\nunset output\n}\n");
+  test_assert_contains (timeline, "\nx(value) = value/1.0\nset xrange [x(0):x(9)]\n");
+  test_assert_contains (timeline,
+                        "\nset format x '%g'\ntop = 4294967296/unit*1.06\nset yrange [0:top]\n");
+  test_assert_contains (
       timeline,
       "\nset title "
       "t(\"p_y\\1362\\173\\100\\175\\046\\134\\047\\042\\074\\045g\\076\").\"\\n\".t('peak "
       "4.000 GiB, 1 failed') "
       "offset 0,-0.7\nset ylabel t('memory (GiB)')\n");
-  assert_contains (timeline, "\nset xlabel 'event' offset 0,0.4\n");
-  assert_contains (timeline, "\nfailures = '6'\nplot data index 1 using (x($1)):($5/unit) with "
-                             "fillsteps lc rgb '#d4d4d4' title 'external waste', \\\n");
-  assert_contains (
+  test_assert_contains (timeline, "\nset xlabel 'event' offset 0,0.4\n");
+  test_assert_contains (timeline,
+                        "\nfailures = '6'\nplot data index 1 using (x($1)):($5/unit) with "
+                        "fillsteps lc rgb '#d4d4d4' title 'external waste', \\\n");
+  test_assert_contains (
       timeline, "  3355443200/unit with lines dt 2 lw 1.5 lc rgb '#009e73' title 'lower bound'\n");
-  assert_contains (timeline,
-                   "  NaN/unit with lines dt 2 lw 1.5 lc rgb '#009e73' title 'lower bound', \\\n");
+  test_assert_contains (
+      timeline, "  NaN/unit with lines dt 2 lw 1.5 lc rgb '#009e73' title 'lower bound', \\\n");
   g_assert_null (strstr (timeline, "capacity")); /* 8 GiB: twice what was reserved */
-  assert_contains (fragmentation,
-                   "\nset title t(\"direct\").\"\\n\".t('7.1 % external waste at the "
-                   "live peak') offset 0,-0.7\nset ylabel t('share (%)')\n");
-  free_results (results, 2);
+  test_assert_contains (fragmentation,
+                        "\nset title t(\"direct\").\"\\n\".t('7.1 % external waste at the "
+                        "live peak') offset 0,-0.7\nset ylabel t('share (%)')\n");
+  test_free_results (results, 2);
 }
 
 /* With the row of --optimal what it needs is a line beside the others, unless it did not serve all. */
@@ -396,18 +384,19 @@ test_optimum (void)
   write_plots (with, results, 2, "");
   g_autofree char *comparison = read_file (with, "comparison-x.gp"),
                   *timeline = read_file (with, "timeline-x.gp");
-  assert_contains (comparison, "\nset arrow from first cut(3221225472), graph 0 to first "
-                               "cut(3221225472), graph 1 nohead front dt 3 ");
-  assert_contains (comparison, "least placement");
-  assert_contains (timeline, "  3221225472/unit with lines dt 3 lw 2 lc rgb '#009e73' title 'least "
-                             "placement'");
+  test_assert_contains (comparison, "\nset arrow from first cut(3221225472), graph 0 to first "
+                                    "cut(3221225472), graph 1 nohead front dt 3 ");
+  test_assert_contains (comparison, "least placement");
+  test_assert_contains (timeline,
+                        "  3221225472/unit with lines dt 3 lw 2 lc rgb '#009e73' title 'least "
+                        "placement'");
   results[1]->ooms = 1;
   write_plots (failed, results, 2, "");
   g_autofree char *without = read_file (failed, "comparison-x.gp"),
                   *over_time = read_file (failed, "timeline-x.gp");
   g_assert_null (strstr (without, "least placement"));
   g_assert_null (strstr (over_time, "least placement"));
-  free_results (results, 2);
+  test_free_results (results, 2);
 }
 
 /* Bars of runs in which requests failed, and of those that are not allowed, are hatched, stand below
@@ -437,29 +426,29 @@ test_hatched (void)
                       *without = read_file (served, scripts[i]),
                       *forbidden = read_file (barred, scripts[i]),
                       *both = read_file (all, scripts[i]);
-      assert_contains (script, "set ytics scale 0 (t(\"serves\") 0, t(\"refuses\") 1)\n");
-      assert_contains (script, "\nset label t(\"failed requests\") at screen ");
-      assert_contains (script, " fs pattern 4 noborder fc rgb ");
-      assert_contains (script, ":(failing($1)):");
-      assert_contains (script, " with boxxyerror fs pattern 4 noborder lc rgb ");
+      test_assert_contains (script, "set ytics scale 0 (t(\"serves\") 0, t(\"refuses\") 1)\n");
+      test_assert_contains (script, "\nset label t(\"failed requests\") at screen ");
+      test_assert_contains (script, " fs pattern 4 noborder fc rgb ");
+      test_assert_contains (script, ":(failing($1)):");
+      test_assert_contains (script, " with boxxyerror fs pattern 4 noborder lc rgb ");
       g_assert_null (strstr (without, "pattern"));
       g_assert_null (strstr (without, "failed requests"));
-      assert_contains (forbidden, "set ytics scale 0 (t(\"serves\") 0, t(\"barred\") 1)\n");
-      assert_contains (forbidden, "\nset label t(\"not allowed\") at screen ");
-      assert_contains (both, "\nset label t(\"failed or not allowed\") at screen ");
+      test_assert_contains (forbidden, "set ytics scale 0 (t(\"serves\") 0, t(\"barred\") 1)\n");
+      test_assert_contains (forbidden, "\nset label t(\"not allowed\") at screen ");
+      test_assert_contains (both, "\nset label t(\"failed or not allowed\") at screen ");
     }
   g_autofree char *reserved = read_file (barred, "reserved-x.gp");
-  assert_contains (reserved, "\nset label t(\"barred (not allowed)\") at screen ");
-  assert_contains (reserved, "\nset label t(\"serves\") at screen ");
+  test_assert_contains (reserved, "\nset label t(\"barred (not allowed)\") at screen ");
+  test_assert_contains (reserved, "\nset label t(\"serves\") at screen ");
   if (have_gnuplot ())
     {
       g_autofree char *picture = read_file (dir, "comparison-x.svg"),
                       *calls = read_file (dir, "calls-x.svg");
-      assert_contains (picture, "url(#gpPat");
-      assert_contains (picture, ">4.000 GiB, 1 failed<");
-      assert_contains (calls, "url(#gpPat");
+      test_assert_contains (picture, "url(#gpPat");
+      test_assert_contains (picture, ">4.000 GiB, 1 failed<");
+      test_assert_contains (calls, "url(#gpPat");
     }
-  free_results (results, 3);
+  test_free_results (results, 3);
 }
 
 /* One allocator far above the others: its bar is cut off, its panel has its own scale; three
@@ -475,22 +464,22 @@ test_outlier (void)
   write_plots (dir, results, 3, "");
   g_autofree char *near = read_file (dir, "timeline-x.gp");
   g_assert_null (strstr (near, "own scale"));
-  assert_contains (near, "top = 12884901888/unit*1.06\n");
+  test_assert_contains (near, "top = 12884901888/unit*1.06\n");
   results[1]->peak_reserved = 16 * GEMEM_GIB;
   write_plots (dir, results, 3, "");
   g_autofree char *far = read_file (dir, "timeline-x.gp"),
                   *comparison = read_file (dir, "comparison-x.gp");
-  assert_contains (far, "t('peak 16.00 GiB, 1 failed, own scale')");
-  assert_contains (far, "top = 17179869184/unit*1.06\n");
-  assert_contains (far, "top = 4294967296/unit*1.06\n");
-  assert_contains (comparison, "\nend = 4294967296\n");
-  assert_contains (comparison, "set xtics 0,step,brk\n");
-  assert_contains (comparison, "data using (brk-lean+wide):($4 > end ? $1+0.4 : NaN)");
+  test_assert_contains (far, "t('peak 16.00 GiB, 1 failed, own scale')");
+  test_assert_contains (far, "top = 17179869184/unit*1.06\n");
+  test_assert_contains (far, "top = 4294967296/unit*1.06\n");
+  test_assert_contains (comparison, "\nend = 4294967296\n");
+  test_assert_contains (comparison, "set xtics 0,step,brk\n");
+  test_assert_contains (comparison, "data using (brk-lean+wide):($4 > end ? $1+0.4 : NaN)");
   write_plots (dir, results, 2, ""); /* with two results there is no outlier */
   g_autofree char *half = read_file (dir, "comparison-x.gp");
-  assert_contains (half, "\nend = 17179869184\n");
+  test_assert_contains (half, "\nend = 17179869184\n");
   g_assert_null (strstr (half, "brk"));
-  free_results (results, 3);
+  test_free_results (results, 3);
 }
 
 /* Two to six results that all have timelines: a line each, the first one widest; least live below. */
@@ -513,22 +502,22 @@ test_reserved (void)
   write_plots (dir, results, 6, "");
   g_assert_false (exists (dir, "reserved-x.dat"));
   g_autofree char *script = read_file (dir, "reserved-x.gp");
-  assert_contains (script, "set label t(\"x.gmt: reserved over time\") at screen 0.5,");
-  assert_contains (script, "set label t(\"live with it\\047s\") at screen");
-  assert_contains (script, "data = 'timeline-x.dat'\n");
-  assert_contains (script, "data index 1 using (x($1)):($3/unit) with fillsteps");
-  assert_contains (script, "data index 0 using (x($1)):($5/unit) with steps lw 5 ");
-  assert_contains (script, "data index 5 using (x($1)):($5/unit) with steps lw 2 dt 4 ");
-  assert_contains (script, "set ylabel 'reserved (GiB)'\n");
+  test_assert_contains (script, "set label t(\"x.gmt: reserved over time\") at screen 0.5,");
+  test_assert_contains (script, "set label t(\"live with it\\047s\") at screen");
+  test_assert_contains (script, "data = 'timeline-x.dat'\n");
+  test_assert_contains (script, "data index 1 using (x($1)):($3/unit) with fillsteps");
+  test_assert_contains (script, "data index 0 using (x($1)):($5/unit) with steps lw 5 ");
+  test_assert_contains (script, "data index 5 using (x($1)):($5/unit) with steps lw 2 dt 4 ");
+  test_assert_contains (script, "set ylabel 'reserved (GiB)'\n");
   g_assert_null (strstr (script, "calls"));
   results[1]->peak_live++;
   write_plots (dir, results, 2, "");
   g_autofree char *same = read_file (dir, "reserved-x.gp");
-  assert_contains (same, "set label t(\"live\") at screen");
+  test_assert_contains (same, "set label t(\"live\") at screen");
   g_array_set_size (results[1]->timeline, 0);
   write_plots (one, results, 2, "");
   g_assert_false (exists (one, "reserved-x.gp"));
-  free_results (results, G_N_ELEMENTS (labels));
+  test_free_results (results, G_N_ELEMENTS (labels));
 }
 
 /* Without times the axis counts events; a capacity within reach is drawn; without a timeline no
@@ -547,17 +536,17 @@ test_script_variants (void)
   g_array_set_size (results[1]->timeline, 0);
   write_plots (dir, results, 2, "");
   g_autofree char *timeline = read_file (dir, "timeline-x.gp");
-  assert_contains (timeline, "set xrange [x(0):x(9)]\n");
-  assert_contains (timeline, "\nset xlabel 'event' offset 0,0.4\n");
-  assert_contains (timeline, "using (x($1)):($5/unit)");
-  assert_contains (timeline,
-                   "  5368709120/unit with lines dt 4 lw 1.5 lc rgb '#d55e00' title 'capacity'\n");
-  assert_contains (timeline, "set label t(\"capacity\") at screen");
+  test_assert_contains (timeline, "set xrange [x(0):x(9)]\n");
+  test_assert_contains (timeline, "\nset xlabel 'event' offset 0,0.4\n");
+  test_assert_contains (timeline, "using (x($1)):($5/unit)");
+  test_assert_contains (
+      timeline, "  5368709120/unit with lines dt 4 lw 1.5 lc rgb '#d55e00' title 'capacity'\n");
+  test_assert_contains (timeline, "set label t(\"capacity\") at screen");
   g_assert_null (strstr (timeline, "failure"));
   g_assert_true (exists (dir, "comparison-y.gp"));
   g_assert_false (exists (dir, "timeline-y.gp"));
   g_assert_false (exists (dir, "fragmentation-y.dat"));
-  free_results (results, 2);
+  test_free_results (results, 2);
 }
 
 /* Calls are grouped into classes; a bar far above the others is cut off; calls never made are not
@@ -588,15 +577,15 @@ test_calls (void)
       "1 1000 2000 12000 0 32000 64000 128000 15872000 16640000 1 2 12 0 32 64 128 "
       "15872 16640 \"32.75 ms\" \"32751\" \"b\" 0\n"
       "2 400000 100000 0 0 0 0 0 0 0 4 2 0 0 0 0 0 0 0 \"500.0 us\" \"6\" \"c\" 1\n");
-  assert_contains (script, "set label t(\"x.gmt: device calls by kind\") at screen 0.5,");
-  assert_contains (
+  test_assert_contains (script, "set label t(\"x.gmt: device calls by kind\") at screen 0.5,");
+  test_assert_contains (
       script,
       "\nset xlabel 'modelled time in device calls (us)' offset 0,0.4\nunit = 1e3\nend = 500000\n");
-  assert_contains (script, "\nset xlabel 'device calls' offset 0,0.4\nunit = 1.0\nend = 6\n");
-  assert_contains (script, "\nset label t(\"reserve, release\") at screen");
+  test_assert_contains (script, "\nset xlabel 'device calls' offset 0,0.4\nunit = 1.0\nend = 6\n");
+  test_assert_contains (script, "\nset label t(\"reserve, release\") at screen");
   g_assert_null (strstr (script, "set label t(\"create\""));
   g_assert_null (strstr (script, "guesses"));
-  free_results (results, 3);
+  test_free_results (results, 3);
 }
 
 static void
@@ -653,12 +642,12 @@ test_rendered (void)
         }
       g_autofree char *comparison = read_file (first, "comparison-x.svg"),
                       *timeline = read_file (first, "timeline-x.svg");
-      assert_contains (comparison, "p_y^2{@}&amp;\\'\"&lt;%g>");
-      assert_contains (timeline, "p_y^2{@}&amp;\\'\"&lt;%g>");
-      assert_contains (timeline, "memory (GiB)");
-      assert_contains (comparison, "4.000 GiB, 1 failed");
+      test_assert_contains (comparison, "p_y^2{@}&amp;\\'\"&lt;%g>");
+      test_assert_contains (timeline, "p_y^2{@}&amp;\\'\"&lt;%g>");
+      test_assert_contains (timeline, "memory (GiB)");
+      test_assert_contains (comparison, "4.000 GiB, 1 failed");
     }
-  free_results (results, 2);
+  test_free_results (results, 2);
 }
 
 /* Results without data, or with extreme numbers, are drawn too. */
@@ -689,9 +678,9 @@ test_rendered_edges (void)
         g_assert_true (exists (dir, pictures[i]));
       g_assert_true (exists (dir, "reserved-y.png"));
       g_autofree char *comparison = read_file (dir, "comparison-x.svg");
-      assert_contains (comparison, "give the device a profile");
+      test_assert_contains (comparison, "give the device a profile");
     }
-  free_results (results, 4);
+  test_free_results (results, 4);
 }
 
 /* Run by hand in its folder, the script makes the same pictures. */
@@ -766,34 +755,34 @@ test_text (void)
   results[1]->peak_reserved = 2 * GEMEM_GIB;
   results[2]->peak_reserved = GEMEM_GIB;
   g_autofree char *comparison = drawn (results, 3, "comparison", 60, FALSE);
-  assert_contains (comparison, "\nother   ########........ 2.000 GiB\n"
-                               "direct  ########........................ 4.000 GiB\n"
-                               "refuses //////// 1.000 GiB, 1 failed\n");
-  assert_contains (comparison, "# live at most  . reserved beside it  / failed requests\n");
+  test_assert_contains (comparison, "\nother   ########........ 2.000 GiB\n"
+                                    "direct  ########........................ 4.000 GiB\n"
+                                    "refuses //////// 1.000 GiB, 1 failed\n");
+  test_assert_contains (comparison, "# live at most  . reserved beside it  / failed requests\n");
 
   set_timeline (results[1], live, 4, 12);
   g_autofree char *timeline = drawn (&results[1], 1, "Timeline", 60, FALSE);
-  assert_contains (timeline, "other: at most 2.000 GiB reserved, 1.000 GiB live\n");
-  assert_contains (timeline, " 2.000 GiB |            ............\n"
-                             "           |            ............\n"
-                             "           |            ............\n"
-                             "           |            ############            ............\n");
-  assert_contains (timeline, "         0 |########################............############\n"
-                             "            ------------------------------------------------\n"
-                             "            event 0                                       47\n");
+  test_assert_contains (timeline, "other: at most 2.000 GiB reserved, 1.000 GiB live\n");
+  test_assert_contains (timeline, " 2.000 GiB |            ............\n"
+                                  "           |            ............\n"
+                                  "           |            ............\n"
+                                  "           |            ############            ............\n");
+  test_assert_contains (timeline, "         0 |########################............############\n"
+                                  "            ------------------------------------------------\n"
+                                  "            event 0                                       47\n");
   g_autofree char *blocks = drawn (&results[1], 1, "timeline", 60, TRUE);
-  assert_contains (blocks, "\u2502\u2591");
+  test_assert_contains (blocks, "\u2502\u2591");
   set_timeline (results[1], live, 4, 2); /* fewer events than columns: each is as wide */
   g_autofree char *wide = drawn (&results[1], 1, "timeline", 60, FALSE);
-  assert_contains (wide, " 2.000 GiB |            ............\n");
-  assert_contains (wide, "         0 |########################............############\n");
+  test_assert_contains (wide, " 2.000 GiB |            ............\n");
+  test_assert_contains (wide, "         0 |########################............############\n");
   g_autofree char *fragmentation = drawn (&results[1], 1, "fragmentation", 60, FALSE);
-  assert_contains (fragmentation, "     100 % |                        ############\n");
+  test_assert_contains (fragmentation, "     100 % |                        ############\n");
 
   g_array_set_size (results[1]->timeline, 0);
   g_autofree char *nothing = drawn (&results[1], 1, "timeline", 60, FALSE);
-  assert_contains (nothing, "\nno run has a timeline: no events, or --timeline-points=0\n");
-  free_results (results, 3);
+  test_assert_contains (nothing, "\nno run has a timeline: no events, or --timeline-points=0\n");
+  test_free_results (results, 3);
 }
 
 static void
@@ -812,12 +801,12 @@ test_errors (void)
   g_assert_true (g_file_set_contents (file, "", 0, NULL));
   g_assert_false (gemem_plot_write (inside, NULL, &result, 1, "", NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
-  assert_contains (error->message, inside);
+  test_assert_contains (error->message, inside);
   g_clear_error (&error);
   /* a gnuplot that always fails */
   g_assert_false (gemem_plot_write (dir, NULL, &result, 1, "false", NULL, &error));
   g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_FAILED);
-  assert_contains (error->message, "comparison-x.gp: gnuplot failed: without a message");
+  test_assert_contains (error->message, "comparison-x.gp: gnuplot failed: without a message");
   g_assert_true (exists (dir, "comparison-x.gp"));
   gemem_result_free (result);
 }

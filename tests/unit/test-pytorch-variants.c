@@ -2,108 +2,29 @@
  * 2.1, README of shared/traces).
  *
  * Several devices and streams, expandable segments, private pools, out-of-memory and snapshot
- * events, blocks that wait for streams, hidden tails, settings, old layouts, both writers, the page
- * of memory_viz, and all refusals.
+ * events, blocks that wait for streams, hidden tails, old layouts, both writers, the page of
+ * memory_viz, and all refusals.
  */
 #include "config.h"
 
 #include <string.h>
 
-#include "base/error.h"
-#include "base/io/input.h"
+#include "tests/util/snapshot-text.h"
 #include "tests/util/snapshot-writer.h"
-#include "tests/util/testutil.h"
-#include "traces/pytorch/state.h"
 #include "traces/trace.h"
 
 /* clang-format off: texts in pieces, a line each */
-
-static GememTraceReader *
-open_bytes (GBytes *bytes, int device, gboolean partial, GError **error)
-{
-  GememReadOptions options = { partial, device };
-  return gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.pickle"), NULL, &options,
-                                 error);
-}
-
-static void
-append_event (GString *out, const GememTraceReader *reader, const GememTraceEvent *event)
-{
-  g_string_append_printf (out, "%s%s", (event->flags & GEMEM_EVENT_INITIAL) != 0 ? "i:" : "",
-                          gemem_event_kind_name (event->kind));
-  if (event->id != 0)
-    g_string_append_printf (out, " #%" G_GUINT64_FORMAT, event->id);
-  if (event->address != 0)
-    g_string_append_printf (out, " %" G_GINT64_MODIFIER "x", event->address);
-  if (event->size != 0)
-    g_string_append_printf (out, ":%" G_GUINT64_FORMAT, event->size);
-  if (event->aux != 0)
-    g_string_append_printf (out, "/%" G_GUINT64_FORMAT, event->aux);
-  if (event->device != 0)
-    g_string_append_printf (out, " d%u", event->device);
-  if (event->stream != 0)
-    g_string_append_printf (out, " s%" G_GINT64_MODIFIER "x", event->stream);
-  if (event->pool != 0)
-    g_string_append_printf (out, " p%u", event->pool);
-  if (event->tag != 0)
-    g_string_append_printf (out, " '%s'",
-                            (char *) g_ptr_array_index (reader->info.strings, event->tag));
-  if ((event->flags & GEMEM_EVENT_SMALL) != 0)
-    g_string_append (out, " small");
-  if ((event->flags & GEMEM_EVENT_AMBIGUOUS) != 0)
-    g_string_append (out, " ?");
-  if (event->time != 0)
-    g_string_append_printf (out, " @%" G_GUINT64_FORMAT, event->time);
-  g_string_append_c (out, '\n');
-}
-
-/* All events, one per line, and the notes; or the error. */
-static char *
-read_with (GBytes *bytes, const GememReadOptions *options)
-{
-  g_autoptr (GError) error = NULL;
-  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.pickle"),
-                                                     NULL, options, &error);
-  GString *out = g_string_new (NULL);
-  const GememTraceEvent *events;
-  guint64 total = 0;
-  gssize n = 0;
-
-  if (reader == NULL)
-    {
-      g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-      return g_string_free (g_string_assign (out, error->message), FALSE);
-    }
-  while ((n = gemem_trace_next (reader, &events, &error)) > 0)
-    for (gssize i = 0; i < n; i++, total++)
-      append_event (out, reader, &events[i]);
-  g_assert_no_error (error);
-  g_assert_cmpuint (total, ==, reader->info.events);
-  for (guint i = 0; i < reader->info.provenance->len; i++)
-    if (!g_str_has_prefix (g_ptr_array_index (reader->info.provenance, i),
-                           "PyTorch: ")) /* test_versions */
-      g_string_append_printf (out, "%s\n", (char *) g_ptr_array_index (reader->info.provenance, i));
-  gemem_trace_close (reader);
-  return g_string_free (out, FALSE);
-}
-
-static char *
-read_all (GBytes *bytes, int device, gboolean partial)
-{
-  const GememReadOptions options = { partial, device };
-  return read_with (bytes, &options);
-}
 
 static void
 expect_with (const char *text, int device, gboolean partial, const char *expected)
 {
   g_autoptr (GBytes) python = snapshot_pickle (text, SNAPSHOT_PYTHON),
                      cxx = snapshot_pickle (text, SNAPSHOT_CXX);
-  g_autofree char *got = read_all (python, device, partial);
+  g_autofree char *got = test_snapshot_text (python, device, partial);
   g_assert_cmpstr (got, ==, expected);
   g_autofree char *page_text = snapshot_page (cxx);
   g_autoptr (GBytes) page = g_bytes_new (page_text, strlen (page_text));
-  g_autofree char *inside = read_all (page, device, partial);
+  g_autofree char *inside = test_snapshot_text (page, device, partial);
   if (g_str_has_prefix (expected, "x.pickle: byte")) /* the position differs between the writers */
     g_assert_cmpstr (strstr (strchr (inside, ':') + 1, ": "), !=, NULL);
   else
@@ -327,7 +248,7 @@ test_old (void)
   static const char bytes[] =
       "\x80\x04](}(X\7\0\0\0addressM\0\x10X\x0a\0\0\0total_sizeM\0\x20X\6\0\0\0blocks]ue.";
   g_autoptr (GBytes) list = g_bytes_new_static (bytes, sizeof bytes - 1);
-  g_autofree char *got = read_all (list, -1, FALSE);
+  g_autofree char *got = test_snapshot_text (list, -1, FALSE);
   g_assert_cmpstr (got, ==, "i:segment-alloc 1000:8192\n" NO_EVENTS);
 }
 
@@ -378,123 +299,6 @@ test_phases (void)
       "note: device 0: 2 blocks are live after the last event, but not in the final segments\n");
 }
 
-/* The settings but for the version, which stands last. */
-static void
-check_settings (const char *text, const char *expected)
-{
-  g_autoptr (GBytes) pickle = snapshot_pickle (text, SNAPSHOT_PYTHON);
-  GememTraceReader *reader = open_bytes (pickle, -1, FALSE, NULL);
-  g_assert_nonnull (reader);
-  const char *version = strstr (reader->info.settings, "version=");
-  gsize length = version != NULL ? (gsize) (version - reader->info.settings)
-                                 : strlen (reader->info.settings);
-
-  if (version != NULL && length > 0)
-    length--; /* the comma */
-  g_autofree char *rest = g_strndup (reader->info.settings, length);
-  g_assert_cmpstr (rest, ==, expected);
-  gemem_trace_close (reader);
-}
-
-static void
-test_settings (void)
-{
-  check_settings ("c max_split_size -1\nc garbage_collection_threshold 0.0\nc expandable_segments "
-                  "False\nc PYTORCH_CUDA_ALLOC_CONF \n",
-                  "");
-  check_settings (
-      "c max_split_size 134217728\nc garbage_collection_threshold 0.8\nc expandable_segments "
-      "True\n",
-      "max_split_size_mb=128,garbage_collection_threshold=0.8,expandable_segments=true");
-  check_settings ("c max_split_size 20971521\n", "max_split_size_mb=20971521B");
-  check_settings ("d 1 0\nd 2 0\nd 32768 1\n", "");
-  check_settings (
-      "d 1 4\nd 2 4\nd 4 4\nd 8 4\nd 16 4\nd 32 4\nd 64 4\nd 128 4\nd 256 4\nd 512 4\nd "
-      "1024 4\nd 2048 4\nd 4096 4\nd 8192 4\nd 16384 4\nd 32768 4\n",
-      "roundup_power2_divisions=4");
-  check_settings ("d 1 8\nd 2 8\nd 64 4\n",
-                  "roundup_power2_divisions=[1:8,2:8,4:0,8:0,16:0,32:0,64:4,128:0,256:0,512:0,1024:"
-                  "0,2048:0,4096:0,8192:0,16384:0,32768:0]");
-  check_settings (
-      "c PYTORCH_CUDA_ALLOC_CONF backend:native, max_split_size_mb:64 "
-      ",per_process_memory_fraction:0.5,large_segment_size_mb:40\nc max_split_size 67108864\n",
-      "max_split_size_mb=64,per_process_memory_fraction=0.5,large_segment_size_mb=40");
-  check_settings ("c PYTORCH_ALLOC_CONF max_non_split_rounding_mb:30\n",
-                  "max_non_split_rounding_mb=30");
-}
-
-static void
-check_allocator (const char *text, const char *allocator, const char *settings)
-{
-  g_autoptr (GBytes) pickle = snapshot_pickle (text, SNAPSHOT_PYTHON);
-  GememTraceReader *reader = open_bytes (pickle, -1, FALSE, NULL);
-
-  g_assert_nonnull (reader);
-  g_assert_cmpstr (reader->info.allocator, ==, allocator);
-  if (g_str_equal (allocator, "torch-npu")) /* no version of PyTorch is named */
-    g_assert_cmpstr (reader->info.settings, ==, settings);
-  else
-    g_assert_true (g_str_has_prefix (reader->info.settings, settings));
-  gemem_trace_close (reader);
-}
-
-/* Padding of 32 bytes proves torch_npu, where the small pool shows it and no block denies it; so does
- * its own key in the settings (peers.md 2.1). */
-static void
-test_torch_npu (void)
-{
-#define SMALL "s 0 0x10000000 2097152 0 small 0 0 False\n"
-#define PADDED "b 0x10000000 1024 512 active_allocated\n"
-#define UNPADDED "b 0x10000400 512 490 active_allocated\n"
-#define NEITHER "b 0x10000600 512 100 active_allocated\n"
-  check_allocator (SMALL PADDED NEITHER, "torch-npu", "");
-  check_allocator (SMALL NEITHER, "pytorch-caching", "");
-  check_allocator (SMALL UNPADDED, "pytorch-caching", "");
-  check_allocator (SMALL PADDED UNPADDED, "pytorch-caching", "");
-  check_allocator (SMALL PADDED "d 1 2\n", "pytorch-caching",
-                   "roundup_power2_divisions=[1:2,2:0,4:0,8:0,16:0,32:0,64:0,128:0,256:0,512:0,"
-                   "1024:0,2048:0,4096:0,8192:0,16384:0,32768:0]");
-  check_allocator ("s 0 0x10000000 20971520 0 large 0 0 False\n" PADDED, "pytorch-caching", "");
-  check_allocator (SMALL NEITHER "c PYTORCH_NPU_ALLOC_CONF page_size:1g,base_addr_aligned_kb:0\n",
-                   "torch-npu", "page_size=1g,base_addr_aligned_kb=0");
-  check_allocator (SMALL UNPADDED "c PYTORCH_NPU_ALLOC_CONF throw_on_npumalloc_oom:True\n",
-                   "torch-npu", "pad=0,throw_on_npumalloc_oom=True");
-}
-
-/* peers.md 1a.3: rounding, without and with divisions. */
-static void
-test_rounding (void)
-{
-  GememPytorchSettings settings;
-
-  gemem_pytorch_settings_init (&settings);
-  settings.pad = 32;
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 480), ==, 512);
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 481), ==, 1024);
-  settings.pad = 0;
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 1), ==, 512);
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 512), ==, 512);
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 513), ==, 1024);
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 1200 * 1024 + 1), ==,
-                    1200 * 1024 + 512);
-  for (guint i = 0; i < GEMEM_PYTORCH_SLOTS; i++)
-    settings.divisions[i] = 4;
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 2048), ==,
-                    2048); /* 512 * 4: not above it */
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 2049), ==, 2560);
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 1200), ==, 1536);
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 5000), ==, 5120);
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 5121), ==, 6144);
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, 1 << 20), ==, 1 << 20);
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, (1 << 20) + 1), ==,
-                    (1 << 20) + (1 << 18));
-  settings.divisions[1] = 0; /* 2 to 4 MiB */
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, (2 << 20) + 1), ==, (2 << 20) + 512);
-  settings.divisions[15] = 2; /* 32 GiB and above */
-  g_assert_cmpuint (gemem_pytorch_settings_round (&settings, (G_GUINT64_CONSTANT (64) << 30) + 1),
-                    ==, G_GUINT64_CONSTANT (96) << 30);
-}
-
 static void
 test_contradictions (void)
 {
@@ -529,7 +333,7 @@ static void
 expect_bad (const char *text, const char *expected)
 {
   g_autoptr (GBytes) pickle = snapshot_pickle (text, SNAPSHOT_PYTHON);
-  g_autofree char *got = read_all (pickle, -1, FALSE);
+  g_autofree char *got = test_snapshot_text (pickle, -1, FALSE);
   if (!g_str_has_prefix (got, "x.pickle: byte ") || !g_str_has_suffix (got, expected))
     g_error ("\"%s\" does not end in \"%s\"", got, expected);
 }
@@ -564,7 +368,7 @@ test_values (void)
   expect_bad ("s 0 4096 4096 0 small\nb 4096 8192 8 active_allocated\n",
               ": block 0x1000 lies outside of its segment 0x1000; the snapshot is damaged");
   g_autoptr (GBytes) other = g_bytes_new_static ("\x80\x04}(\x8c\1aK\1\x8c\1bK\2u.", 16);
-  g_autofree char *got = read_all (other, -1, FALSE);
+  g_autofree char *got = test_snapshot_text (other, -1, FALSE);
   g_assert_cmpstr (got, ==,
                    "x.pickle: byte 16: neither \"segments\" nor \"device_traces\" in this pickle; "
                    "it is no snapshot of torch.cuda.memory");
@@ -591,15 +395,15 @@ test_truncated (void)
         {
           g_autoptr (GBytes) part = g_bytes_new (data, size);
           g_autoptr (GError) error = NULL;
-          GememTraceReader *reader = open_bytes (part, -1, FALSE, &error);
+          GememTraceReader *reader = test_snapshot_open (part, -1, FALSE, &error);
           if (reader != NULL && style == 2) /* only padding is missing */
             g_assert_cmpuint (whole - size, <=, 8);
           else
             {
               g_assert_null (reader);
               g_assert_error (error, GEMEM_ERROR, GEMEM_ERROR_INPUT);
-              gemem_trace_close (open_bytes (part, -1, TRUE, NULL));
-              reader = open_bytes (part, -1, TRUE, NULL);
+              gemem_trace_close (test_snapshot_open (part, -1, TRUE, NULL));
+              reader = test_snapshot_open (part, -1, TRUE, NULL);
               partial += reader != NULL;
               g_assert_true (reader == NULL || (reader->info.flags & GEMEM_TRACE_TRUNCATED) != 0);
             }
@@ -638,7 +442,7 @@ test_page_errors (void)
   for (guint i = 0; i < G_N_ELEMENTS (pages); i++)
     {
       g_autoptr (GBytes) page = g_bytes_new (pages[i].text, strlen (pages[i].text));
-      g_autofree char *got = read_all (page, -1, FALSE);
+      g_autofree char *got = test_snapshot_text (page, -1, FALSE);
       if (!g_str_has_suffix (got, pages[i].error))
         g_error ("page %u: \"%s\"", i, got);
     }
@@ -659,7 +463,7 @@ test_many (void)
   for (guint style = 0; style < 2; style++)
     {
       g_autoptr (GBytes) pickle = snapshot_pickle (text->str, (SnapshotStyle) style);
-      GememTraceReader *reader = open_bytes (pickle, -1, FALSE, NULL);
+      GememTraceReader *reader = test_snapshot_open (pickle, -1, FALSE, NULL);
       const GememTraceEvent *events;
       guint64 id = 0, phases = 0;
       gssize n;
@@ -682,323 +486,6 @@ test_many (void)
       g_assert_cmpuint (phases, ==, 3000);
       gemem_trace_close (reader);
     }
-}
-
-/* ---- why segments are released */
-
-/* As expect(), but without the notes on devices: on blocks live at the end, and on unnamed
- * pools. */
-static void
-expect_released (const char *text, const char *expected)
-{
-  for (guint style = 0; style < 2; style++)
-    {
-      g_autoptr (GBytes)
-          bytes = snapshot_pickle (text, style == 0 ? SNAPSHOT_PYTHON : SNAPSHOT_CXX);
-      g_autofree char *all = read_all (bytes, -1, FALSE);
-      g_autoptr (GString) got = g_string_new (all);
-      char *note;
-      while ((note = strstr (got->str, "note: device 0: ")) != NULL
-             || (note = strstr (got->str, "device: what the program had")) != NULL)
-        g_string_erase (got, note - got->str, strchr (note, '\n') + 1 - note);
-      g_assert_cmpstr (got->str, ==, expected);
-    }
-}
-
-#define SEGMENT(n, stack) \
-  "e segment_alloc 0x" n "0000000 20971520 0 1 " stack "\ne alloc 0x" n \
-  "0000000 20000000 0 1 " stack "\n"
-#define SEGMENT_READ(n, id) \
-  "segment-alloc " n "0000000:20971520\nalloc #" id " " n "0000000:20000000\n"
-#define FREE(n, stack) \
-  "e free_requested 0x" n "0000000 20000000 0 1 " stack "\ne free_completed 0x" n \
-  "0000000 20000000 0 1 " stack "\n"
-#define FREE_READ(n, id) \
-  "free-requested #" id " " n "0000000:20000000\nfree-completed #" id " " n "0000000:20000000\n"
-#define BACK(n, stack) "e segment_free 0x" n "0000000 20971520 0 1 " stack "\n"
-#define BACK_READ(n) "segment-free " n "0000000:20971520\n"
-
-static void
-test_emptied (void)
-{
-  static const char told[] = "releases: device 0: the program emptied the cache (trim): 1\n";
-  g_autofree char *read = g_strconcat (
-      SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ ("1") SEGMENT_READ ("2", "2"),
-      told, NULL);
-
-  /* By name; by another line; without a stack where requests have stacks; and without any. */
-  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "empty_cache/m")
-                       SEGMENT ("2", "a/m"),
-                   read);
-  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "at::emptyCache()/a/m")
-                       SEGMENT ("2", "a/m"),
-                   read);
-  expect_released (
-      "t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m") SEGMENT ("2", "a/m"), read);
-  expect_released (
-      "t\n" SEGMENT ("1", "a/m") FREE ("1", "a/m") BACK ("1", "-") SEGMENT ("2", "a/m"), read);
-  /* Only requests have stacks, and a segment has that of its last request: this is believed only
-   * where the device could not have served both. */
-  expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "a/m")
-                       FREE ("3", "a/m") BACK ("1", "a/m") SEGMENT ("2", "a/m"),
-                   SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("1", "1")
-                       FREE_READ ("3", "2") "device-limit:41943040\n" BACK_READ ("1")
-                           SEGMENT_READ ("2", "3") "device-limit\n"
-                                                   "releases: device 0: the allocator gave back "
-                                                   "memory as the device refused a request: 1\n");
-  expect_released (
-      "t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "a/m") FREE ("3", "a/m")
-          BACK ("1", "a/m") BACK ("3", "a/m") SEGMENT ("2", "a/m") SEGMENT ("4", "a/m")
-              SEGMENT ("5", "a/m"),
-      SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("1", "1")
-          FREE_READ ("3", "2") "trim\n" BACK_READ ("1") BACK_READ ("3") SEGMENT_READ ("2", "3")
-              SEGMENT_READ ("4", "4") SEGMENT_READ (
-                  "5", "5") "releases: device 0: the program emptied the cache (trim): 1\n");
-  /* ... and not where it is known that nothing was refused. */
-  g_autoptr (GBytes)
-      known = snapshot_pickle ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "a/m")
-                                   FREE ("3", "a/m") BACK ("1", "a/m") SEGMENT ("2", "a/m"),
-                               SNAPSHOT_PYTHON);
-  const GememReadOptions never_refused = { .device = -1, .never_refused = TRUE };
-  g_autofree char *trimmed = read_with (known, &never_refused);
-  g_assert_nonnull (strstr (trimmed, "trim\n" BACK_READ ("1")));
-  g_assert_null (strstr (trimmed, "device-limit"));
-  /* A release outside of empty_cache may be the end of a pool, which only newer files name. */
-  g_autoptr (GBytes) nameless = snapshot_pickle (
-      "t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m"), SNAPSHOT_PYTHON);
-  g_autofree char *with_note = read_all (nameless, -1, FALSE);
-  g_assert_nonnull (strstr (with_note, "note: device 0: releases of the program that name no "
-                                       "empty_cache: 1; if private pools ended there"));
-  /* At the end of the file. */
-  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "a/m"),
-                   SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ (
-                       "1") "releases: device 0: the program emptied the cache (trim): 1\n");
-  expect_released (
-      "t\n" SEGMENT ("1", "-") FREE ("1", "-") BACK ("1", "-") SEGMENT ("2", "-"),
-      SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ ("1")
-          SEGMENT_READ ("2", "2") "releases: device 0: the program emptied the cache (trim): 1, of "
-                                  "these guessed for want of call stacks: 1\n");
-}
-
-static void
-test_refused (void)
-{
-  static const char one[] =
-      "releases: device 0: the allocator gave back memory as the device refused a request: 1\n";
-  g_autofree char *served = g_strconcat (
-      SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "device-limit:20971520\n" BACK_READ ("1")
-          SEGMENT_READ ("2", "2") "device-limit\n",
-      one, NULL);
-  expect_released (
-      "t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m") BACK ("1", "b/m") SEGMENT ("2", "b/m"), served);
-  /* All events of the run have the request's stack, and the request obtains a segment: else the
-   * program released. */
-  expect_released (
-      "t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("1", "d/m") FREE ("3", "d/m")
-          BACK ("1", "b/m") BACK ("3", "-") SEGMENT ("2", "b/m"),
-      SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2") FREE_READ ("1", "1")
-          FREE_READ ("3", "2") "trim\n" BACK_READ ("1") BACK_READ ("3") SEGMENT_READ (
-              "2", "3") "releases: device 0: the program emptied the cache (trim): 1\n");
-  expect_released ("t\n" SEGMENT ("1", "a/m") SEGMENT ("3", "a/m") FREE ("3", "d/m")
-                       BACK ("3", "b/m") "e free_requested 0x10000000 20000000 0 1 b/m\n",
-                   SEGMENT_READ ("1", "1") SEGMENT_READ ("3", "2")
-                       FREE_READ ("3", "2") "trim\n" BACK_READ (
-                           "3") "free-requested #1 10000000:20000000\nreleases: device 0: the "
-                                "program emptied the cache (trim): 1\n"
-                                "");
-  /* A block that the request waited for completes within the run; one that completes with its
-   * free does not count. */
-  expect_released (
-      "t\n" SEGMENT ("1", "a/m")
-          SEGMENT ("3", "a/m") "e free_requested 0x10000000 20000000 0 1 d/m\n" FREE (
-              "3", "d/m") "e free_completed 0x10000000 20000000 0 1 b/m\n" BACK ("1", "b/m")
-              BACK ("3", "b/m") SEGMENT ("2", "b/m"),
-      SEGMENT_READ ("1", "1")
-          SEGMENT_READ ("3", "2") "free-requested #1 10000000:20000000\n" FREE_READ (
-              "3",
-              "2") "device-limit:20971520\nfree-completed #1 10000000:20000000\n" BACK_READ ("1")
-              BACK_READ ("3")
-                  SEGMENT_READ ("2", "3") "device-limit\n"
-                                          "releases: device 0: the allocator gave back memory as "
-                                          "the device refused a request: 1\n");
-}
-
-/* Without call stacks: garbage was collected where an unused segment is left, which an emptied cache has not;
- * only then in the other runs, and only if one limit explains all. */
-static void
-test_collected (void)
-{
-#define BEGIN \
-  "t\n" SEGMENT ("1", "-") SEGMENT ("3", "-") SEGMENT ("5", "-") FREE ("1", "-") FREE ("3", "-")
-#define ONE BEGIN BACK ("1", "-") SEGMENT ("2", "-")
-#define MORE SEGMENT ("7", "-") /* so that the device did not refuse what came before */
-#define MUCH MORE SEGMENT ("8", "-") SEGMENT ("9", "-")
-#define SETTING "c garbage_collection_threshold 0.5\n"
-  static const char *const cases[][2] = {
-    { SETTING ONE MORE, "device-limit:62914560\n" BACK_READ ("1") SEGMENT_READ ("2", "4") },
-    { SETTING ONE MORE, "memory_limit=83886080" },
-    { SETTING ONE FREE ("2", "-") BACK ("2", "-") BACK ("3", "-") SEGMENT ("4", "-") MUCH,
-      "garbage_collection_threshold says: 2\n" },
-    { "c garbage_collection_threshold 0.0\n" ONE MORE, "trim\n" BACK_READ ("1") },
-    { SETTING BEGIN BACK ("1", "-") BACK ("3", "-") SEGMENT ("2", "-") MUCH,
-      "trim\n" BACK_READ ("1") },
-    /* what was held before the last run is less than half of what was held later */
-    { SETTING ONE FREE ("2", "-") BACK ("2", "-") "e alloc 0x51400000 8 0 1 -\n" BACK ("3", "-")
-          SEGMENT ("4", "-") MUCH,
-      "guessed for want of call stacks: 2; the allocator gave back memory as the device refused a "
-      "request, or as garbage_collection_threshold says: 1\n" },
-  };
-
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      g_autoptr (GBytes) bytes = snapshot_pickle (cases[i][0], SNAPSHOT_PYTHON);
-      g_autofree char *read = read_all (bytes, -1, FALSE);
-
-      if (strstr (read, cases[i][1]) == NULL)
-        g_error ("case %u: not found: %s in:\n%s", i, cases[i][1], read);
-    }
-#undef BEGIN
-#undef ONE
-#undef MORE
-#undef MUCH
-#undef SETTING
-}
-
-/* A request that maps a part of what it needs before the device refuses the rest: the device had that
- * part too. */
-static void
-test_refused_after_a_part (void)
-{
-#define MAP(n, size, stack) "e segment_map 0x" n "0000000 " size " 0 1 " stack "\n"
-#define UNMAP(n, size, stack) "e segment_unmap 0x" n "0000000 " size " 0 1 " stack "\n"
-  for (guint waits = 0; waits <= 1; waits++)
-    {
-      static const char back[] = "e free_completed 0x10000000 40000000 0 1 b/m\n",
-                        back_read[] = "free-completed #1 10000000:40000000\n";
-      g_autofree char *given = g_strconcat (
-          "t\n" MAP ("1", "41943040", "a/m") "e alloc 0x10000000 40000000 0 1 a/m\n"
-                                             "e free_requested 0x10000000 40000000 0 1 d/m\n",
-          waits ? "" : "e free_completed 0x10000000 40000000 0 1 d/m\n",
-          MAP ("3", "20971520", "b/m"), waits ? back : "",
-          UNMAP ("1", "41943040", "b/m")
-              MAP ("4", "20971520", "b/m") "e alloc 0x40000000 20000000 0 1 b/m\n",
-          NULL);
-      g_autofree char *read = g_strconcat (
-          "segment-map 10000000:41943040\nalloc #1 10000000:40000000\n"
-          "free-requested #1 10000000:40000000\n",
-          waits ? "" : back_read, "segment-map 30000000:20971520\ndevice-limit:62914560\n",
-          waits ? back_read : "",
-          "segment-unmap 10000000:41943040\nsegment-map 40000000:20971520\n"
-          "alloc #2 40000000:20000000\ndevice-limit\n"
-          "releases: device 0: the allocator gave back memory as the device refused a request: 1\n",
-          NULL);
-
-      expect_released (given, read);
-    }
-#undef MAP
-#undef UNMAP
-}
-
-static void
-test_failed (void)
-{
-  /* Nothing to release; something, but not enough; the first event of the file. */
-  expect_released (
-      "t\n" SEGMENT ("1", "a/m") "e oom 7 83886080 3 1 a/m\n",
-      SEGMENT_READ ("1", "1") "device-limit:20971520\noom:83886080/7 s3\ndevice-limit\n"
-                              "releases: device 0: requests that ran out of memory: 1\n"
-                              "");
-  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m")
-                       BACK ("1", "b/m") "e oom 7 83886080 0 1 b/m\n",
-                   SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "device-limit:1\n" BACK_READ (
-                       "1") "oom:83886080/7\ndevice-limit\n"
-                            "releases: device 0: the allocator gave back memory as the device "
-                            "refused a request: 1; requests that ran out of memory: 1\n");
-  expect_released ("t\ne oom 7 83886080 0 1 b/m\n",
-                   "device-limit:1\noom:83886080/7\ndevice-limit\n"
-                   "releases: device 0: requests that ran out of memory: 1\n");
-  /* Without a size the event is no request. */
-  expect_released ("t\n" SEGMENT ("1", "a/m") FREE ("1", "d/m")
-                       BACK ("1", "b/m") "e oom 7 0 0 1 b/m\n",
-                   SEGMENT_READ ("1", "1") FREE_READ ("1", "1") "trim\n" BACK_READ (
-                       "1") "oom/7\n"
-                            "releases: device 0: the program emptied the cache (trim): 1\n");
-}
-
-static void
-test_pools_let_go (void)
-{
-#define POOLED(n) \
-  "e segment_alloc 0x" n "0000000 20971520 0 1 a/m 5\ne alloc 0x" n "0000000 20000000 0 1 a/m 5\n" \
-  "e free_requested 0x" n "0000000 20000000 0 1 d/m 5\ne free_completed 0x" n \
-  "0000000 20000000 0 1 d/m 5\n"
-#define POOLED_READ(n, id) \
-  "segment-alloc " n "0000000:20971520 p1\nalloc #" id " " n \
-  "0000000:20000000 p1\nfree-requested #" id " " n "0000000:20000000 p1\nfree-completed #" id \
-  " " n "0000000:20000000 p1\n"
-  static const char told[] = "releases: device 0: the program emptied the cache (trim): 1\n";
-  g_autofree char *with_trim = g_strconcat (
-      POOLED_READ ("1", "1") "pool-release p1\ntrim\nsegment-free 10000000:20971520 p1\n", told,
-      NULL);
-  g_autofree char *alone = g_strconcat (
-      POOLED_READ ("1", "1") "pool-release/1 p1\nsegment-free 10000000:20971520 p1\n", told, NULL);
-
-  /* The program emptied the cache; or only released the pool. */
-  expect_released ("t\n" POOLED ("1") "e segment_free 0x10000000 20971520 0 1 empty_cache/m 5\n",
-                   with_trim);
-  expect_released ("t\n" POOLED ("1") "e segment_free 0x10000000 20971520 0 1 d/m 5\n", alone);
-}
-
-/* Before 2.12 events name no pool: what an emptied cache returns behind the default pool's, out of the
- * order of streams, was of a private one.  Not what the allocator returned by itself. */
-static void
-test_pools_by_order (void)
-{
-#define ON(n, stream) \
-  "e segment_alloc 0x" n "0000000 20971520 " stream " 1 a/m\ne alloc 0x" n \
-  "0000000 20000000 " stream " 1 a/m\ne free_requested 0x" n "0000000 20000000 " stream \
-  " 1 d/m\ne free_completed 0x" n "0000000 20000000 " stream " 1 d/m\n"
-#define BACK_ON(n, stream, stack) "e segment_free 0x" n "0000000 20971520 " stream " 1 " stack "\n"
-  static const char *const stacks[] = { "empty_cache/m", "a/m" };
-
-  for (guint i = 0; i < G_N_ELEMENTS (stacks); i++)
-    {
-      g_autofree char *text = g_strdup_printf (
-          "t\n" ON ("1", "3") ON ("2", "7") ON ("3", "5") BACK_ON ("1", "3", "%s")
-              BACK_ON ("2", "7", "%s") BACK_ON ("3", "5", "%s") SEGMENT ("4", "a/m"),
-          stacks[i], stacks[i], stacks[i]);
-      g_autoptr (GBytes) bytes = snapshot_pickle (text, SNAPSHOT_PYTHON);
-      g_autofree char *read = read_all (bytes, -1, FALSE);
-
-      g_assert_cmpint (strstr (read, "pool-release p1\ntrim\n") != NULL, ==, i == 0);
-      g_assert_cmpint (strstr (read, "alloc #3 30000000:20000000 s5 p1\n") != NULL, ==, i == 0);
-      g_assert_null (strstr (read, "alloc #2 20000000:20000000 s7 p"));
-    }
-}
-
-static void
-test_repeats (void)
-{
-  /* Any number of stacks, all shared. */
-  g_autoptr (GString) text = g_string_new ("t\n");
-  g_autoptr (GString) expected = g_string_new (NULL);
-  for (guint i = 0; i < 3000; i++)
-    {
-      guint64 address = 0x10000000 + (guint64) i * 0x1000;
-      g_string_append_printf (text, "e alloc 0x%" G_GINT64_MODIFIER "x 512 0 1 f%u/f%u/m\n",
-                              address, i % 700, i % 11);
-      g_string_append_printf (text,
-                              "e free_requested 0x%" G_GINT64_MODIFIER
-                              "x 512 0 1 g%u/m\ne free_completed 0x%" G_GINT64_MODIFIER
-                              "x 512 0 1 g%u/m\n",
-                              address, i % 7, address, i % 7);
-      g_string_append_printf (expected,
-                              "alloc #%u %" G_GINT64_MODIFIER
-                              "x:512\nfree-requested #%u %" G_GINT64_MODIFIER
-                              "x:512\nfree-completed #%u %" G_GINT64_MODIFIER "x:512\n",
-                              i + 1, address, i + 1, address, i + 1, address);
-    }
-  expect_released (text->str, expected->str);
 }
 
 /* Actions that the program excluded (skip_actions), marks without meaning. */
@@ -1027,54 +514,6 @@ test_skipped (void)
           "alloc #1 10000000:400\nfree-completed #1 10000000:400\n");
 }
 
-static char *
-version_of (const char *text, const char *given)
-{
-  g_autoptr (GBytes) bytes = snapshot_pickle (text, SNAPSHOT_PYTHON);
-  g_autoptr (GError) error = NULL;
-  GememReadOptions options = GEMEM_READ_OPTIONS_DEFAULT;
-  options.torch = given;
-  GememTraceReader *reader = gemem_trace_open_input (gemem_input_new_from_bytes (bytes, "x.pickle"),
-                                                     NULL, &options, &error);
-  g_assert_no_error (error);
-  char *version = NULL;
-  for (guint i = 0; i < reader->info.provenance->len; i++)
-    if (g_str_has_prefix (g_ptr_array_index (reader->info.provenance, i), "PyTorch: "))
-      version = g_strdup ((char *) g_ptr_array_index (reader->info.provenance, i)
-                          + strlen ("PyTorch: "));
-  gemem_trace_close (reader);
-  return version;
-}
-
-static void
-test_versions (void)
-{
-  static const struct
-  {
-    const char *text, *version;
-  } cases[] = {
-    { "", "2.5 to 2.13 (inferred: there is external_annotations, but no host_traces)" },
-    { "t\ne alloc 0x1000 5 0 1\n",
-      "2.5 to 2.7 (inferred: there is external_annotations, but no compile_context)" },
-    { "c max_cached_size -1\n", "2.13 (inferred: there is max_cached_size, but no host_traces)" },
-    { "c graph_capture_record_stream_reuse False\nt\ne alloc 0x1000 5 0 1\n",
-      "2.9 (inferred: there is graph_capture_record_stream_reuse, but no user_metadata)" },
-    { "t\ne alloc 0x1000 5 0 1 a/b 0\n",
-      "2.12 or 2.13 (inferred: events have pool_id, but no host_traces)" },
-    { "c max_split_size -1\nt\ne alloc 0x1000 5 0 1 a/b 0\n",
-      "2.12 (inferred: events have pool_id, but no max_cached_size)" },
-    { "c PYTORCH_CUDA_ALLOC_CONF large_segment_size_mb:32\nt\ne alloc 0x1000 5 0 1\n",
-      "2.11 (inferred: it was set large_segment_size_mb, but no pool_id)" },
-  };
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      g_autofree char *version = version_of (cases[i].text, NULL);
-      g_assert_cmpstr (version, ==, cases[i].version);
-    }
-  g_autofree char *given = version_of ("", "2.11.0");
-  g_assert_cmpstr (given, ==, "2.11.0");
-}
-
 int
 main (int argc, char **argv)
 {
@@ -1090,23 +529,11 @@ main (int argc, char **argv)
   g_test_add_func ("/pytorch-variants/phases", test_phases);
   g_test_add_func ("/pytorch-variants/early-phases", test_early_phases);
   g_test_add_func ("/pytorch-variants/names", test_names);
-  g_test_add_func ("/pytorch-variants/settings", test_settings);
-  g_test_add_func ("/pytorch-variants/torch-npu", test_torch_npu);
-  g_test_add_func ("/pytorch-variants/rounding", test_rounding);
   g_test_add_func ("/pytorch-variants/contradictions", test_contradictions);
   g_test_add_func ("/pytorch-variants/values", test_values);
   g_test_add_func ("/pytorch-variants/truncated", test_truncated);
   g_test_add_func ("/pytorch-variants/page-errors", test_page_errors);
   g_test_add_func ("/pytorch-variants/many", test_many);
-  g_test_add_func ("/pytorch-variants/emptied", test_emptied);
-  g_test_add_func ("/pytorch-variants/refused", test_refused);
-  g_test_add_func ("/pytorch-variants/collected", test_collected);
-  g_test_add_func ("/pytorch-variants/refused-after-a-part", test_refused_after_a_part);
-  g_test_add_func ("/pytorch-variants/failed", test_failed);
-  g_test_add_func ("/pytorch-variants/pools-let-go", test_pools_let_go);
-  g_test_add_func ("/pytorch-variants/pools-let-go-by-order", test_pools_by_order);
-  g_test_add_func ("/pytorch-variants/many-stacks", test_repeats);
   g_test_add_func ("/pytorch-variants/skipped", test_skipped);
-  g_test_add_func ("/pytorch-variants/versions", test_versions);
   return g_test_run ();
 }

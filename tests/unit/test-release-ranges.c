@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include "sim/engine/release-order.h"
-#include "tests/util/testutil.h"
 
 #define PAGE (G_GUINT64_CONSTANT (2) << 20)
 #define PAGES 4

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/io/input.h"
-#include "tests/util/testutil.h"
 #include "traces/trace.h"
 
 #define HEADER "Thread,Time,Action,Pointer,Size,Stream\n"

@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include "allocators/allocator.h"
-#include "tests/util/sizes.h"
 #include "tests/util/vectors.h"
 
 #define NONE G_MAXUINT64

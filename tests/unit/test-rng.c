@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include "base/rng.h"
-#include "tests/util/testutil.h"
 
 #define U(x) G_GUINT64_CONSTANT (x)
 

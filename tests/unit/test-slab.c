@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/slab.h"
-#include "tests/util/testutil.h"
 
 static void
 test_objects (gconstpointer data)

@@ -7,7 +7,6 @@
 
 #include "base/rng.h"
 #include "base/tree.h"
-#include "tests/util/testutil.h"
 
 enum
 {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "tests/util/sizes.h"
-#include "tests/util/testutil.h"
 #include "tests/util/vectors.h"
 
 #define BASE G_GUINT64_CONSTANT (0x100000000000)

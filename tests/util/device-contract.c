@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/units.h"
 #include "tests/util/device-contract.h"
 #include "tests/util/sizes.h"
 

@@ -62,3 +62,11 @@ test_trace_open (gpointer data, GError **error)
   reader->base.close = close_reader;
   return &reader->base;
 }
+
+GememTraceReader *
+test_open_path (gpointer path, GError **error)
+{
+  const GememReadOptions options = GEMEM_READ_OPTIONS_DEFAULT;
+
+  return gemem_trace_open (path, NULL, &options, error);
+}

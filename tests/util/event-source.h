@@ -1,4 +1,4 @@
-/* event-source.h - a trace held in an array, which the engine's tests replay. */
+/* event-source.h - the traces that the tests of the engine replay: held in an array, or in a file. */
 #pragma once
 
 #include "sim/engine/replay.h"
@@ -47,3 +47,6 @@ GememTraceReader *test_trace_open (gpointer data, GError **error);
   { \
     .events = (array), .n = G_N_ELEMENTS (array) \
   }
+
+/* Opens the file whose path @path is (GememJob.source), with the default options. */
+GememTraceReader *test_open_path (gpointer path, GError **error);

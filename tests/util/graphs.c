@@ -194,3 +194,15 @@ test_graphs_equal (const GememGraph *a, const GememGraph *b)
   for (guint32 i = 0; i < gemem_graph_n_tensors (a); i++)
     tensors_equal (a, b, i);
 }
+
+void
+test_graph_written_and_read (const GememGraph *graph)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (gemem_graph_format_find ("gemem-graph", NULL)->write (graph, text, NULL));
+  g_autoptr (GememGraph) again = test_graph_from_text (text->str, "gemem-graph", &error);
+  g_assert_no_error (error);
+  test_graphs_equal (graph, again);
+}

@@ -61,8 +61,8 @@ naive_pages_map (NaivePages *pages, int i, guint64 va)
   return TRUE;
 }
 
-void
-naive_pages_give (NaivePages *pages, int i)
+static void
+pages_give (NaivePages *pages, int i)
 {
   const guint entry = (guint) i;
 
@@ -133,12 +133,13 @@ take (NaivePages *pages, int *last, guint64 va)
   physical (pages, i)->ref = 1;
   if (naive_pages_map (pages, i, va))
     return i;
-  naive_pages_give (pages, i);
+  pages_give (pages, i);
   return -1;
 }
 
-int
-naive_pages_take (NaivePages *pages, int *last, guint64 va)
+/* MallocPhysical and MapMem at @va; -1: refused. */
+static int
+pages_take (NaivePages *pages, int *last, guint64 va)
 {
   const int i = take (pages, last, va);
 
@@ -159,8 +160,9 @@ naive_pages_release (NaivePages *pages, guint64 va, guint64 size)
   naive_device_release (pages->device, va);
 }
 
-guint64
-naive_pages_open (NaivePages *pages, guint64 size)
+/* Initialize and ReserveMemAddress; 0: refused. */
+static guint64
+pages_open (NaivePages *pages, guint64 size)
 {
   const guint64 va = naive_device_reserve (pages->device, size);
 
@@ -197,7 +199,7 @@ NaiveRange *
 naive_range_new (NaivePages *pages, guint64 size)
 {
   const guint64 n = (size + pages->size - 1) / pages->size,
-                base = naive_pages_open (pages, n * pages->size);
+                base = pages_open (pages, n * pages->size);
   NaiveRange *range;
 
   if (base == 0)
@@ -265,7 +267,7 @@ naive_range_release (NaiveRange *range, guint i)
   r->maps -= r->maps > 0;
   if (r->page < 0 || r->maps > 0)
     return;
-  naive_pages_give (range->pages, r->page);
+  pages_give (range->pages, r->page);
   r->page = -1;
   r->recycled = TRUE;
   range->phys -= range->page;
@@ -387,7 +389,7 @@ naive_range_back (NaiveRange *range, guint64 address, guint64 n, guint64 *reuse)
           if ((gathered > 0 && range->list->len == need) || i < ib)
             break;
           const gboolean hole = r[ib].page < 0;
-          r[i].page = naive_pages_take (range->pages, &r[i].last, range->base + (guint64) i * page);
+          r[i].page = pages_take (range->pages, &r[i].last, range->base + (guint64) i * page);
           if (r[i].page < 0)
             return refuse (range, i, ie);
           r[i].ref = 1;

@@ -35,13 +35,8 @@ typedef struct
 
 NaivePages *naive_pages_new (NaiveDevice *device, guint64 size);
 void naive_pages_destroy (NaivePages *pages);
-/* MallocPhysical and MapMem at @va; -1: refused. */
-int naive_pages_take (NaivePages *pages, int *last, guint64 va);
-void naive_pages_give (NaivePages *pages, int page);
 gboolean naive_pages_map (NaivePages *pages, int page, guint64 va);
 void naive_pages_release (NaivePages *pages, guint64 va, guint64 size);
-/* Initialize and ReserveMemAddress; 0: refused. */
-guint64 naive_pages_open (NaivePages *pages, guint64 size);
 /* Finalize. */
 void naive_pages_close (NaivePages *pages, guint64 va, guint64 size);
 

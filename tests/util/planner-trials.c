@@ -54,8 +54,10 @@ rounded_arena (const GememPlan *plan)
   return sum;
 }
 
-char *
-test_planner_trial (const GememChoice *choice, guint64 seed, guint features, guint nodes)
+/* NULL if @choice makes a sound plan of the graph (@seed, @features, @nodes), else the problem;
+ * free with g_free(). */
+static char *
+planner_trial (const GememChoice *choice, guint64 seed, guint features, guint nodes)
 {
   g_autoptr (GememGraph) graph = test_random_graph (seed, features, nodes);
   const GememPlanInput input = { graph, NULL, 1 };
@@ -91,7 +93,7 @@ is_quirk (const GememChoice *choice, guint64 seed, guint features, guint nodes, 
   if (choice->named->params == NULL || gemem_params_find (choice->named->params, "quirks") == NULL
       || !gemem_planner_parse (without, choices, NULL))
     return FALSE;
-  other = test_planner_trial (choices->pdata[0], seed, features, nodes);
+  other = planner_trial (choices->pdata[0], seed, features, nodes);
   if (other == NULL)
     g_test_message ("random-%" G_GUINT64_FORMAT "-0x%x-%u: a quirk: %s", seed, features, nodes,
                     text);
@@ -107,7 +109,7 @@ fail_with_smallest (const GememChoice *choice, guint64 seed, guint features, gui
 
   for (guint n = 2; n <= nodes && text == NULL; n++)
     for (guint64 s = seed; s < seed + 200 && text == NULL; s++)
-      if ((text = test_planner_trial (choice, s, features, n)) != NULL)
+      if ((text = planner_trial (choice, s, features, n)) != NULL)
         graph = test_random_graph (s, features, n);
   json = test_graph_json (graph);
   g_test_message ("%s", json);
@@ -128,7 +130,7 @@ test_planner_trials (const char *planners, guint64 first, guint graphs, guint no
       {
         const guint features = feature_sets[seed % G_N_ELEMENTS (feature_sets)],
                     n = 2 + (guint) (seed / G_N_ELEMENTS (feature_sets)) % (nodes - 1);
-        g_autofree char *text = test_planner_trial (choices->pdata[i], seed, features, n);
+        g_autofree char *text = planner_trial (choices->pdata[i], seed, features, n);
 
         if (text != NULL && !is_quirk (choices->pdata[i], seed, features, n, text))
           fail_with_smallest (choices->pdata[i], seed, features, n);

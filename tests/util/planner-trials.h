@@ -11,7 +11,3 @@
 /* @graphs graphs from seed @first on, of up to @nodes nodes, by the planners that @planners names
  * ("*": all). */
 void test_planner_trials (const char *planners, guint64 first, guint graphs, guint nodes);
-
-/* NULL if @choice makes a sound plan of the graph (@seed, @features, @nodes), else the problem;
- * free with g_free(). */
-char *test_planner_trial (const GememChoice *choice, guint64 seed, guint features, guint nodes);

@@ -140,3 +140,21 @@ test_served_result (const char *trace, const char *label)
   g_array_set_size (result->oom, 0);
   return result;
 }
+
+void
+test_free_results (GememResult **results, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    gemem_result_free (results[i]);
+}
+
+char *
+test_report_of (GememReportFormat format, GememResult *const *results, guint n, gboolean details,
+                guint width)
+{
+  GString *out = g_string_new (NULL);
+  const GememReportOptions options = { .details = details, .verbose = TRUE, .width = width };
+
+  gemem_report_write (out, format, results, n, &options);
+  return g_string_free (out, FALSE);
+}

@@ -146,3 +146,10 @@ test_symbol (gpointer library, const char *name)
     g_error ("%s is not there", name);
   return symbol;
 }
+
+void
+test_assert_contains (const char *text, const char *part)
+{
+  if (strstr (text, part) == NULL)
+    g_error ("not found:\n%s\nin:\n%s", part, text);
+}

@@ -29,5 +29,5 @@ gpointer test_open_library (const char *built, int flags);
 /* The symbol @name of @library, which ends the test if it is missing. */
 gpointer test_symbol (gpointer library, const char *name);
 
-/* Fails with the message of @error. */
-#define test_assert_no_error(error) g_assert_no_error (error)
+/* Ends the test, with both texts, if @part is not in @text. */
+void test_assert_contains (const char *text, const char *part);

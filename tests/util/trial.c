@@ -847,8 +847,8 @@ test_trial_verify (TestTrial *trial)
 
 /* ---- the whole */
 
-char *
-test_trial_of (const TestSubject *subject, const TestOp *ops, gsize n)
+static char *
+trial_of (const TestSubject *subject, const TestOp *ops, gsize n)
 {
   g_autoptr (GError) error = NULL;
   TestTrial *trial = test_trial_new (subject, &error);
@@ -871,7 +871,7 @@ tell (int fd, const TestSubject *subject, const TestOp *ops, gsize n)
   setrlimit (RLIMIT_CORE, &none);
   dup2 (fd, STDOUT_FILENO);
   dup2 (fd, STDERR_FILENO);
-  problem = test_trial_of (subject, ops, n);
+  problem = trial_of (subject, ops, n);
   if (problem != NULL && write (fd, problem, strlen (problem)) < 0)
     _exit (2);
   _exit (problem != NULL);

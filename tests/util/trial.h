@@ -139,9 +139,7 @@ void test_op_segments (const TestOp *op, GArray *segments);
 guint64 test_trial_memory_calls (const TestTrial *trial);
 guint64 test_trial_device_calls (const TestTrial *trial);
 
-/* Runs the whole list; NULL, or the problem. */
-char *test_trial_of (const TestSubject *subject, const TestOp *ops, gsize n);
-/* The same in a child process, so that a crash is reported as a problem. */
+/* Runs the whole list in a child process, so that a crash is reported as a problem; NULL, or the problem. */
 char *test_trial_guarded (const TestSubject *subject, const TestOp *ops, gsize n);
 
 /* "NAME:settings" and "sim:..." as on the command line. */

@@ -1,5 +1,5 @@
-/* journal-private.h - the state and the functions shared by state.c, physical.c,
- * places.c and requests.c. */
+/* journal-private.h - the state and the functions shared by state.c, pools.c,
+ * physical.c, places.c, legacy.c and requests.c. */
 #pragma once
 
 #include "base/idmap.h"
@@ -175,6 +175,13 @@ void gemem_journal_unknown_free (JournalState *state, guint64 key);
 
 /* places.c: the stack of the call @record, in `info`; 0: it has none.  Calls in ascending order. */
 guint32 gemem_journal_stack_of (JournalState *state, const JournalRecord *record);
+
+/* pools.c: the pool of the memory of @record, which may be on a device that is not current. */
+JournalPool gemem_journal_pool_of (JournalState *state, const JournalRecord *record);
+/* Memory of a pool is asked for by @record: from then on the pool's limit counts, or none. */
+void gemem_journal_pool_follow_limit (JournalState *state, const JournalRecord *record);
+/* Takes a call about a pool. */
+void gemem_journal_pool_call (JournalState *state, const JournalRecord *record);
 
 /* physical.c: each function handles the call of its name. */
 void gemem_journal_create (JournalState *state, const JournalRecord *record);

@@ -71,39 +71,6 @@ gemem_journal_state_free (JournalState *state)
 
 /* ---- numbers and tags */
 
-/* Returns the pool with @handle; a new pool gets the next number and has its memory on @device. */
-static JournalPool *
-pool_with (JournalState *state, guint64 handle, guint64 device)
-{
-  gboolean existed;
-  JournalPool *pool = gemem_idmap_insert (state->pools, handle, &existed);
-
-  if (!existed)
-    *pool = (JournalPool){ .number = ++state->last_pool, .device = device };
-  return pool;
-}
-
-/* Returns the pool of the memory of @record, which may be on a device that is not current. */
-static JournalPool
-pool_of (JournalState *state, const JournalRecord *record)
-{
-  JournalPool pool = { .device = record->device };
-
-  if (record->call == JOURNAL_ALLOC_MANAGED && state->managed_on_host)
-    pool.device = GEMEM_DEVICE_HOST;
-  if (record->call == JOURNAL_ALLOC_POOL)
-    pool = *pool_with (state, record->s, record->device);
-  else if (record->call == JOURNAL_ALLOC_ASYNC && record->device < JOURNAL_MAX_DEVICES)
-    {
-      const JournalPool *current = gemem_idmap_lookup (state->pools,
-                                                       state->current_pool[record->device]);
-      if (current != NULL)
-        pool = *current;
-      pool.device = record->device;
-    }
-  return pool;
-}
-
 /* The tag of @record: kind and thread, for example "managed, thread 2". */
 static guint32
 tag_of (JournalState *state, const JournalRecord *record, JournalKind kind)
@@ -161,7 +128,7 @@ gemem_journal_emit_alloc (JournalState *state, const JournalRecord *record, guin
 {
   guint64 stream = gemem_journal_stream_of (state, record);
   guint32 tag = tag_of (state, record, kind);
-  JournalPool pool = pool_of (state, record);
+  JournalPool pool = gemem_journal_pool_of (state, record);
   GememTraceEvent *event = gemem_journal_emit (state, GEMEM_EVENT_ALLOC, pool.device,
                                                ++state->last_id);
   event->size = record->q;
@@ -199,68 +166,6 @@ emit_free (JournalState *state, const JournalLive *block, guint64 stream)
   return event;
 }
 
-/* The limit of @pool, as long as all memory is of it; of one among several there is none. */
-static guint64
-limit_of (const JournalPools *told, const JournalPool *pool)
-{
-  return told->only == 0 || told->only == pool->number + 1 ? pool->limit : 0;
-}
-
-/* How @pool is set, as `settings` of cuda-async. */
-static void
-emit_settings (JournalState *state, const JournalPool *pool)
-{
-  static const char *const switches[] = { [JOURNAL_POOL_FOLLOW] = "reuse_follow_event_dependencies",
-                                          [JOURNAL_POOL_OPPORTUNISTIC] = "reuse_allow_"
-                                                                         "opportunistic",
-                                          [JOURNAL_POOL_INTERNAL] = "reuse_allow_internal_"
-                                                                    "dependencies" };
-  g_autoptr (GString) text = g_string_new ("release_threshold=");
-
-  if (!state->attributes || pool->device >= JOURNAL_MAX_DEVICES)
-    return;
-  JournalPools *told = &state->told[pool->device];
-  const guint64 limit = limit_of (told, pool);
-  if (pool->threshold == G_MAXUINT64)
-    g_string_append (text, "unlimited");
-  else
-    g_string_append_printf (text, "%" G_GUINT64_FORMAT "B", pool->threshold);
-  if (pool->keeps > 0)
-    g_string_append_printf (text, ",trim_to=%" G_GUINT64_FORMAT "B", pool->keeps);
-  for (guint i = JOURNAL_POOL_FOLLOW; i <= JOURNAL_POOL_INTERNAL; i++)
-    if ((pool->off >> i & 1) != 0)
-      g_string_append_printf (text, ",%s=no", switches[i]);
-  if (limit > 0)
-    g_string_append_printf (text, ",max_size=%" G_GUINT64_FORMAT "B", limit);
-  else if (told->limit > 0)
-    g_string_append (text, ",max_size=none");
-  told->limit = limit;
-  told->set = *pool;
-  state->set_several |= state->set_pool != 0 && state->set_pool != pool->number + 1;
-  state->set_pool = pool->number + 1;
-  guint32 tag = gemem_trace_info_intern (state->info, text->str);
-  gemem_journal_emit (state, GEMEM_EVENT_SETTINGS, pool->device, 0)->tag = tag;
-}
-
-/* Memory of a pool is asked for by @record: from then on its limit counts, or none. */
-static void
-follow_limit (JournalState *state, const JournalRecord *record)
-{
-  const JournalPool pool = pool_of (state, record);
-
-  if (!state->attributes || pool.device >= JOURNAL_MAX_DEVICES)
-    return;
-  JournalPools *told = &state->told[pool.device];
-  if (told->only != pool.number + 1)
-    told->only = told->only == 0 ? pool.number + 1 : JOURNAL_SEVERAL;
-  const guint64 limit = limit_of (told, &pool);
-  state->unlimited |= limit == 0 && (pool.limit > 0 || told->limit > 0);
-  if (limit == told->limit)
-    return;
-  const JournalPool set = limit > 0 ? pool : told->set;
-  emit_settings (state, &set);
-}
-
 static void
 alloc (JournalState *state, const JournalRecord *record)
 {
@@ -269,7 +174,7 @@ alloc (JournalState *state, const JournalRecord *record)
   JournalLive *block = gemem_idmap_insert (state->blocks, record->p, &existed);
 
   if (pooled)
-    follow_limit (state, record);
+    gemem_journal_pool_follow_limit (state, record);
   if (existed)
     {
       emit_free (state, block, block->number)->stack = 0;
@@ -378,6 +283,9 @@ static void
 request (JournalState *state, const JournalRecord *record)
 {
   const gboolean begins = record->call == JOURNAL_REQUEST;
+
+  if (state->requests == NULL)
+    return;
   const GememTraceEvent made = { .time = state->time,
                                  .device = record->device,
                                  .stack = state->stack,
@@ -431,6 +339,18 @@ end_of (JournalState *state, guint64 device, guint64 context)
     }
 }
 
+static void
+reset_device (JournalState *state, const JournalRecord *record)
+{
+  end_of (state, record->device, 0);
+}
+
+static void
+destroy_context (JournalState *state, const JournalRecord *record)
+{
+  end_of (state, G_MAXUINT64, record->p);
+}
+
 /* TRUE if memory that @call obtains does not count; its free is then that of something foreign. */
 static gboolean
 is_omitted (const JournalState *state, guint32 call)
@@ -452,7 +372,7 @@ is_omitted (const JournalState *state, guint32 call)
     }
 }
 
-/* ---- order of streams, pools */
+/* ---- order of streams */
 
 /* What a stream of another device has done says nothing of the memory of this one, and each device
  * is replayed by itself: such a wait is left out. */
@@ -511,6 +431,32 @@ sync_event (JournalState *state, const JournalRecord *record)
   emit_sync (state, record, device, stream);
 }
 
+static void
+sync_stream (JournalState *state, const JournalRecord *record)
+{
+  emit_sync (state, record, record->device, gemem_journal_stream_of (state, record));
+}
+
+static void
+destroy_stream (JournalState *state, const JournalRecord *record)
+{
+  gemem_journal_legacy_destroy (state, record);
+  gemem_idmap_remove (state->streams, record->r, NULL);
+}
+
+static void
+destroy_event (JournalState *state, const JournalRecord *record)
+{
+  gemem_idmap_remove (state->events, record->p, NULL);
+}
+
+static void
+sync_device (JournalState *state, const JournalRecord *record)
+{
+  all_done (state, record->device, TRUE);
+  gemem_journal_emit (state, GEMEM_EVENT_DEVICE_SYNC, record->device, 0);
+}
+
 /* Notes memory that is omitted, so that its free is not counted as unknown. */
 static void
 leave_out (JournalState *state, const JournalRecord *record)
@@ -527,82 +473,6 @@ leave_out (JournalState *state, const JournalRecord *record)
     gemem_idmap_insert (state->foreign, record->p, NULL);
 }
 
-static void
-set_attribute (JournalState *state, const JournalRecord *record)
-{
-  JournalPool *pool = pool_with (state, record->p, record->device);
-
-  if (record->q == JOURNAL_POOL_THRESHOLD)
-    pool->threshold = record->r;
-  else if (record->q >= JOURNAL_POOL_FOLLOW && record->q <= JOURNAL_POOL_INTERNAL)
-    pool->off = record->r != 0 ? pool->off & ~(1u << record->q) : pool->off | 1u << record->q;
-  else
-    return;
-  emit_settings (state, pool);
-}
-
-static void
-create_pool (JournalState *state, const JournalRecord *record)
-{
-  JournalPool *pool = pool_with (state, record->p, record->device);
-
-  pool->limit = record->q;
-  if (pool->limit > 0 && pool->device < JOURNAL_MAX_DEVICES && state->told[pool->device].only == 0)
-    emit_settings (state, pool); /* before its first request, which may be refused */
-}
-
-/* A pool returns what it does not use above @record->q bytes. */
-static void
-trim (JournalState *state, const JournalRecord *record)
-{
-  JournalPool *pool = gemem_idmap_lookup (state->pools, record->p);
-  const guint64 device = pool != NULL ? pool->device : record->device;
-
-  if (pool != NULL && pool->keeps != record->q)
-    {
-      pool->keeps = record->q;
-      emit_settings (state, pool);
-    }
-  gemem_journal_emit (state, GEMEM_EVENT_TRIM, device, 0);
-}
-
-/* Handles a call about a pool.  A pool that the program did not create has number 0. */
-static void
-pool_call (JournalState *state, const JournalRecord *record)
-{
-  switch (record->call)
-    {
-    case JOURNAL_POOL_CREATE:
-      gemem_idmap_remove (state->pools, record->p, NULL);
-      create_pool (state, record);
-      break;
-    case JOURNAL_POOL_DEFAULT:
-      if (gemem_idmap_lookup (state->pools, record->p) == NULL)
-        *(JournalPool *) gemem_idmap_insert (state->pools, record->p,
-                                             NULL) = (JournalPool){ .device = record->device };
-      break;
-    case JOURNAL_POOL_SET:
-      if (record->device < JOURNAL_MAX_DEVICES)
-        {
-          pool_with (state, record->p, record->device);
-          state->current_pool[record->device] = record->p;
-        }
-      break;
-    case JOURNAL_POOL_TRIM:
-      trim (state, record);
-      break;
-    case JOURNAL_POOL_ATTRIBUTE:
-      set_attribute (state, record);
-      break;
-    default:
-      gemem_idmap_remove (state->pools, record->p, NULL);
-      for (guint i = 0; i < JOURNAL_MAX_DEVICES; i++)
-        if (state->current_pool[i] == record->p)
-          state->current_pool[i] = 0;
-      break;
-    }
-}
-
 /* TRUE if the call takes a place in the order of its stream. */
 static gboolean
 takes_place (const JournalRecord *record)
@@ -612,6 +482,46 @@ takes_place (const JournalRecord *record)
          || record->call == JOURNAL_EVENT_RECORD || record->call == JOURNAL_EVENT_WAIT
          || (record->call == JOURNAL_STREAM_SYNC && record->q == JOURNAL_SYNC_COPIED);
 }
+
+/* What takes each call; NULL: it is none of the program's, and converted elsewhere. */
+static void (*const takes[JOURNAL_CALL_COUNT]) (JournalState *state,
+                                                const JournalRecord *record) = {
+  [JOURNAL_ALLOC] = alloc,
+  [JOURNAL_ALLOC_ASYNC] = alloc,
+  [JOURNAL_ALLOC_POOL] = alloc,
+  [JOURNAL_ALLOC_MANAGED] = alloc,
+  [JOURNAL_ALLOC_HOST] = alloc,
+  [JOURNAL_ARRAY] = alloc,
+  [JOURNAL_REGISTER] = alloc,
+  [JOURNAL_ALLOC_FAILED] = refused,
+  [JOURNAL_FREE] = free_block,
+  [JOURNAL_FREE_ASYNC] = free_block,
+  [JOURNAL_CREATE] = gemem_journal_create,
+  [JOURNAL_RETAIN] = gemem_journal_retain,
+  [JOURNAL_RELEASE] = gemem_journal_release,
+  [JOURNAL_MAP] = gemem_journal_map_page,
+  [JOURNAL_UNMAP] = gemem_journal_unmap,
+  [JOURNAL_POOL_CREATE] = gemem_journal_pool_call,
+  [JOURNAL_POOL_DEFAULT] = gemem_journal_pool_call,
+  [JOURNAL_POOL_SET] = gemem_journal_pool_call,
+  [JOURNAL_POOL_TRIM] = gemem_journal_pool_call,
+  [JOURNAL_POOL_ATTRIBUTE] = gemem_journal_pool_call,
+  [JOURNAL_POOL_DESTROY] = gemem_journal_pool_call,
+  [JOURNAL_STREAM_SYNC] = sync_stream,
+  [JOURNAL_STREAM_CREATE] = gemem_journal_legacy_create,
+  [JOURNAL_STREAM_DESTROY] = destroy_stream,
+  [JOURNAL_EVENT_RECORD] = record_event,
+  [JOURNAL_EVENT_WAIT] = wait_for_event,
+  [JOURNAL_EVENT_DESTROY] = destroy_event,
+  [JOURNAL_EVENT_SYNC] = sync_event,
+  [JOURNAL_LEFT_OUT] = leave_out,
+  [JOURNAL_WORK] = work,
+  [JOURNAL_DEVICE_SYNC] = sync_device,
+  [JOURNAL_DEVICE_RESET] = reset_device,
+  [JOURNAL_CONTEXT_DESTROY] = destroy_context,
+  [JOURNAL_REQUEST] = request,
+  [JOURNAL_REQUEST_END] = request,
+};
 
 void
 gemem_journal_state_take (JournalState *state, const JournalRecord *record, guint64 time,
@@ -629,99 +539,8 @@ gemem_journal_state_take (JournalState *state, const JournalRecord *record, guin
     }
   if (takes_place (record))
     gemem_journal_legacy_act (state, record);
-  switch ((JournalCall) record->call)
-    {
-    case JOURNAL_ALLOC:
-    case JOURNAL_ALLOC_ASYNC:
-    case JOURNAL_ALLOC_POOL:
-    case JOURNAL_ALLOC_MANAGED:
-    case JOURNAL_ALLOC_HOST:
-    case JOURNAL_ARRAY:
-    case JOURNAL_REGISTER:
-      alloc (state, record);
-      break;
-    case JOURNAL_ALLOC_FAILED:
-      refused (state, record);
-      break;
-    case JOURNAL_FREE:
-    case JOURNAL_FREE_ASYNC:
-      free_block (state, record);
-      break;
-    case JOURNAL_CREATE:
-      gemem_journal_create (state, record);
-      break;
-    case JOURNAL_RETAIN:
-      gemem_journal_retain (state, record);
-      break;
-    case JOURNAL_RELEASE:
-      gemem_journal_release (state, record);
-      break;
-    case JOURNAL_MAP:
-      gemem_journal_map_page (state, record);
-      break;
-    case JOURNAL_UNMAP:
-      gemem_journal_unmap (state, record);
-      break;
-    case JOURNAL_POOL_CREATE:
-    case JOURNAL_POOL_DEFAULT:
-    case JOURNAL_POOL_SET:
-    case JOURNAL_POOL_TRIM:
-    case JOURNAL_POOL_ATTRIBUTE:
-    case JOURNAL_POOL_DESTROY:
-      pool_call (state, record);
-      break;
-    case JOURNAL_STREAM_SYNC:
-      emit_sync (state, record, record->device, gemem_journal_stream_of (state, record));
-      break;
-    case JOURNAL_STREAM_CREATE:
-      gemem_journal_legacy_create (state, record);
-      break;
-    case JOURNAL_STREAM_DESTROY:
-      gemem_journal_legacy_destroy (state, record);
-      gemem_idmap_remove (state->streams, record->r, NULL);
-      break;
-    case JOURNAL_EVENT_RECORD:
-      record_event (state, record);
-      break;
-    case JOURNAL_EVENT_WAIT:
-      wait_for_event (state, record);
-      break;
-    case JOURNAL_EVENT_DESTROY:
-      gemem_idmap_remove (state->events, record->p, NULL);
-      break;
-    case JOURNAL_EVENT_SYNC:
-      sync_event (state, record);
-      break;
-    case JOURNAL_LEFT_OUT:
-      leave_out (state, record);
-      break;
-    case JOURNAL_WORK:
-      work (state, record);
-      break;
-    case JOURNAL_DEVICE_SYNC:
-      all_done (state, record->device, TRUE);
-      gemem_journal_emit (state, GEMEM_EVENT_DEVICE_SYNC, record->device, 0);
-      break;
-    case JOURNAL_DEVICE_RESET:
-      end_of (state, record->device, 0);
-      break;
-    case JOURNAL_CONTEXT_DESTROY:
-      end_of (state, G_MAXUINT64, record->p);
-      break;
-    case JOURNAL_REQUEST:
-    case JOURNAL_REQUEST_END:
-      if (state->requests != NULL)
-        request (state, record);
-      break;
-    case JOURNAL_NOTHING:
-    case JOURNAL_STRING:
-    case JOURNAL_EVENT:
-    case JOURNAL_MODULE:
-    case JOURNAL_STACK:
-    case JOURNAL_PLACE:
-    case JOURNAL_CALL_COUNT:
-      break;
-    }
+  if (takes[record->call] != NULL)
+    takes[record->call](state, record);
   if (state->requests != NULL)
     gemem_journal_requests_sort (state->requests, record, events, first);
 }

@@ -14,6 +14,7 @@
 #include "traces/kineto/intervals.h"
 
 #define MAX_INTERVALS ((guint64) 1 << 26)
+#define MAX_FRAMES 1024 /* of a stack, the innermost */
 #define STEP "ProfilerStep#"
 #define GRADIENTS "autograd::engine::evaluate_function"
 #define WAITS_FOR_GRADIENTS "run_backward"
@@ -325,7 +326,7 @@ append_frames (GememKinetoIntervals *intervals, const Thread *thread)
   GememCallStacks *stacks = gemem_trace_info_stacks (intervals->info);
   guint32 call = 0; /* of the next inner Python function */
 
-  for (guint i = thread->open->len; i-- > 0;)
+  for (guint i = thread->open->len, n = 0; i-- > 0 && n < MAX_FRAMES; n++)
     {
       const Open *open = &g_array_index (thread->open, Open, i);
       Name *name = &g_array_index (intervals->names, Name, open->name);
@@ -386,7 +387,11 @@ advance (Thread *thread, gint64 time)
       if (first->end < time)
         continue; /* nobody asked while it was open */
       close_until (thread, first->begin, TRUE);
-      const Open open = { first->end, first->name, first->call, (GememKinetoKind) kind };
+      const gint64 around = thread->open->len > 0
+                                ? g_array_index (thread->open, Open, thread->open->len - 1).end
+                                : G_MAXINT64;
+      const Open open = { MIN (first->end, around), first->name, first->call,
+                          (GememKinetoKind) kind };
       g_array_append_val (thread->open, open);
       thread->known = FALSE;
     }

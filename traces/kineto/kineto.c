@@ -407,7 +407,7 @@ static gboolean
 read_file (Kineto *kineto, GError **error)
 {
   int token = gemem_json_next (kineto->json, error);
-  gboolean snapshot = FALSE, gpu_stats = FALSE;
+  gboolean snapshot = FALSE;
 
   if (token == GEMEM_JSON_BEGIN_ARRAY)
     {
@@ -421,7 +421,6 @@ read_file (Kineto *kineto, GError **error)
           const gboolean events = strcmp (gemem_json_text (kineto->json), "traceEvents") == 0;
           const gboolean gpus = strcmp (gemem_json_text (kineto->json), "deviceProperties") == 0;
           snapshot |= strcmp (gemem_json_text (kineto->json), "device_traces") == 0;
-          gpu_stats |= strcmp (gemem_json_text (kineto->json), "allocated_bytes.all.peak") == 0;
           if ((token = gemem_json_next (kineto->json, error)) < 0)
             return FALSE;
           if (events && token == GEMEM_JSON_BEGIN_ARRAY ? !read_events (kineto, error)
@@ -441,9 +440,7 @@ read_file (Kineto *kineto, GError **error)
          || fail (kineto, error,
                   snapshot
                       ? "a snapshot as JSON; pickle.dump() it, or let _dump_snapshot() write it"
-                  : gpu_stats ? "torch.cuda.memory_stats() holds no requests; "
-                                "torch.cuda.memory._dump_snapshot() writes a snapshot"
-                              : "no \"traceEvents\"; this is no trace of torch.profiler");
+                      : "no \"traceEvents\"; this is no trace of torch.profiler");
 }
 
 /* ---- selection, order, ids */
@@ -904,6 +901,8 @@ probe (const guint8 *head, gsize size)
     return 0;
   if (head[i] == '[' && !begins_list (head + i + 1, size - i - 1))
     return 0;
+  if (scan_contains (head, size, "\"allocated_bytes.all.current\""))
+    return 0; /* torch.cuda.memory_stats(), a message (messages.def) */
   if (scan_contains (head, size, "\"traceEvents\"")
       || scan_contains (head, size, "\"schemaVersion\"")
       || scan_contains (head, size, "\"[memory]\""))

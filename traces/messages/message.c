@@ -28,7 +28,12 @@
   }
 #define GAIN(bound, with, without, setting, value) \
   { \
-    GEMEM_FIGURE_##bound, GEMEM_FIGURE_##with, GEMEM_FIGURE_##without, setting, value \
+    GEMEM_FIGURE_##bound, GEMEM_FIGURE_##with, GEMEM_FIGURE_##without, setting, value, NULL \
+  }
+#define GAIN_EXPANDABLE(bound, with) \
+  { \
+    GEMEM_FIGURE_##bound, GEMEM_FIGURE_##with, GEMEM_FIGURE_NONE, "expandable_segments", "yes", \
+        "2.1" \
   }
 
 static const GememMessageKind kinds[] = {
@@ -45,12 +50,6 @@ static const struct
 #include "traces/messages/figures.def"
 #undef GEMEM_FIGURE
 };
-
-const GememMessageKind *
-gemem_message_kinds (void)
-{
-  return kinds;
-}
 
 const char *
 gemem_figure_member (GememFigureKind figure)

@@ -53,6 +53,8 @@ typedef struct
   GememFigureKind with, without; /* known, and not known; NONE: does not matter */
   const char *setting;           /* of the allocator; NULL: `value` says what to do */
   const char *value;
+  const char
+      *since; /* "2.1": the release that the setting needs, where the text has that of none; NULL */
 } GememGain;
 
 typedef struct _GememMessage GememMessage;
@@ -103,8 +105,6 @@ struct _GememMessage
   GememMessageProcess processes[GEMEM_MESSAGE_PROCESSES];
 };
 
-/* The kinds, the end is one without a name. */
-const GememMessageKind *gemem_message_kinds (void);
 /* The message in @text, NULL: none. */
 const GememMessageKind *gemem_message_find (const char *text, gsize size);
 /* Reads the first message in @input from its beginning.  FALSE with GEMEM_ERROR_INPUT: there is none

@@ -432,13 +432,6 @@ gemem_pickle_offset (const GememPickle *pickle)
   return offset_of_next (pickle);
 }
 
-const guint8 *
-gemem_pickle_rest (const GememPickle *pickle, gsize *size)
-{
-  *size = (gsize) (pickle->end - pickle->at);
-  return pickle->at;
-}
-
 /* ---- life */
 
 GememPickle *

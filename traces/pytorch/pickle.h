@@ -132,5 +132,3 @@ int gemem_pickle_string_key (const GememPickle *pickle, guint32 string);
 
 /* Number of bytes consumed, for messages and for reading on after the pickle. */
 guint64 gemem_pickle_offset (const GememPickle *pickle);
-/* The bytes after STOP that were already fetched. */
-const guint8 *gemem_pickle_rest (const GememPickle *pickle, gsize *size);

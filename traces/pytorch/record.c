@@ -180,12 +180,6 @@ gemem_pytorch_records_clear (GememPytorchRecords *records)
   g_clear_pointer (&records->stacks, gemem_call_stacks_free);
 }
 
-guint
-gemem_pytorch_records_devices (const GememPytorchRecords *records)
-{
-  return records->counts->len;
-}
-
 #define fail(records, error, ...) \
   gemem_fail_byte (error, (records)->name, gemem_pickle_offset ((records)->pickle), __VA_ARGS__)
 

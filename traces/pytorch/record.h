@@ -83,5 +83,3 @@ gboolean gemem_pytorch_records_next (GememPytorchRecords *records, GememPytorchR
 char *gemem_pytorch_records_version (const GememPytorchRecords *records);
 /* The newest version 2.N that it may be: N; 0: unknown. */
 guint gemem_pytorch_records_newest (const GememPytorchRecords *records);
-/* Highest number of a device with at least one event in device_traces, plus 1. */
-guint gemem_pytorch_records_devices (const GememPytorchRecords *records);

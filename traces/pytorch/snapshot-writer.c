@@ -18,7 +18,6 @@
 
 #include "base/io/output.h"
 #include "base/io/spool.h"
-#include "base/units.h"
 #include "traces/pytorch/snapshot-private.h"
 
 #define BUFFER (1 << 20)

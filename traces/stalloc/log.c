@@ -20,7 +20,6 @@
 
 #include <string.h>
 
-#include "base/io/fail.h"
 #include "base/io/output.h"
 #include "base/io/scan.h"
 #include "traces/log-reader.h"

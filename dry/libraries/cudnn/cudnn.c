@@ -136,8 +136,9 @@ cudnn_set_tensor (gpointer descriptor, int type, int format, int n, const int *d
   gemem_library_keep (descriptor, TENSOR, &tensor, sizeof tensor);
 }
 
-CudnnTensor
-cudnn_tensor (gconstpointer descriptor)
+/* What was kept; n 0: nothing. */
+static CudnnTensor
+kept_tensor (gconstpointer descriptor)
 {
   CudnnTensor tensor = { 0 };
   gemem_library_kept (descriptor, TENSOR, &tensor, sizeof tensor);
@@ -203,7 +204,7 @@ DRY_FUNCTION (int, cudnnSetTensor4dDescriptorEx, void *descriptor, int type, int
 DRY_FUNCTION (int, cudnnGetTensorNdDescriptor, void *descriptor, int wanted, int *type, int *n,
               int *dimensions, int *strides)
 {
-  const CudnnTensor tensor = cudnn_tensor (descriptor);
+  const CudnnTensor tensor = kept_tensor (descriptor);
   ANSWER (type, tensor.type);
   ANSWER (n, tensor.n);
   for (int i = 0; i < MIN (wanted, tensor.n); i++)
@@ -216,7 +217,7 @@ DRY_FUNCTION (int, cudnnGetTensorNdDescriptor, void *descriptor, int wanted, int
 
 DRY_FUNCTION (int, cudnnGetTensorSizeInBytes, void *descriptor, size_t *size)
 {
-  const CudnnTensor tensor = cudnn_tensor (descriptor);
+  const CudnnTensor tensor = kept_tensor (descriptor);
   gsize last = 0; /* the offset of the last element */
 
   INVALID_VALUE_UNLESS (size != NULL, CUDNN_BAD_PARAM);
@@ -244,7 +245,7 @@ DRY_FUNCTION (int, cudnnSetFilter4dDescriptor, void *descriptor, int type, int f
 DRY_FUNCTION (int, cudnnGetFilterNdDescriptor, void *descriptor, int wanted, int *type, int *format,
               int *n, int *dimensions)
 {
-  const CudnnTensor tensor = cudnn_tensor (descriptor);
+  const CudnnTensor tensor = kept_tensor (descriptor);
   ANSWER (type, tensor.type);
   ANSWER (format, tensor.format);
   ANSWER (n, tensor.n);
@@ -261,7 +262,7 @@ DRY_FUNCTION (int, cudnnGetFilterSizeInBytes, void *descriptor, size_t *size)
 /* The parameters of a normalisation: one per channel, and per place if @mode is per activation. */
 DRY_FUNCTION (int, cudnnDeriveBNTensorDescriptor, void *derived, void *descriptor, int mode)
 {
-  const CudnnTensor from = cudnn_tensor (descriptor);
+  const CudnnTensor from = kept_tensor (descriptor);
   int dimensions[CUDNN_DIMENSIONS];
 
   for (int i = 0; i < from.n; i++)
@@ -321,7 +322,7 @@ DRY_FUNCTION (int, cudnnGetConvolutionGroupCount, void *descriptor, int *groups)
 DRY_FUNCTION (int, cudnnGetConvolutionNdForwardOutputDim, void *descriptor, void *input,
               void *filter, int n, int *output)
 {
-  const CudnnTensor x = cudnn_tensor (input), w = cudnn_tensor (filter);
+  const CudnnTensor x = kept_tensor (input), w = kept_tensor (filter);
   Convolution c = { 0 };
 
   gemem_library_kept (descriptor, CONVOLUTION, &c, sizeof c);

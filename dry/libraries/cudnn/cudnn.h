@@ -23,5 +23,3 @@ gsize cudnn_type_size (int type);
 /* Keeps a tensor or a filter; @strides NULL: without gaps, the last dimension innermost. */
 void cudnn_set_tensor (gpointer descriptor, int type, int format, int n, const int *dimensions,
                        const int *strides);
-/* What was kept; n 0: nothing. */
-CudnnTensor cudnn_tensor (gconstpointer descriptor);

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include "dry/libraries/objects.h"
-#include "dry/libraries/sizes.h"
 
 #define RAND_TYPE_ERROR 103
 
