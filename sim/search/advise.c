@@ -170,7 +170,8 @@ most_of (const GememAdvice *advice)
 static gboolean
 helps (const GememAdvice *advice, const GememResult *result)
 {
-  const guint64 need = need_beside (advice);
+  const guint64 from = need_beside (advice);
+  const guint64 need = advice->elsewhere > 0 ? MIN (from, advice->elsewhere) : from;
 
   if (result == NULL)
     return FALSE;
@@ -294,7 +295,12 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
   const gboolean few = !advice->shortened && !(fixed && ordinal == GEMEM_DEVICE_HOST);
   const gboolean least = !advice->shortened && advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
   const gboolean anew = advice->now->state_adopted; /* which others do not start from */
-  const GememAllocatorSpec alive = anew ? placed_by (advice->spec, "cuda") : *advice->spec;
+  const gboolean moved = !anew && advice->verdict != GEMEM_ADVICE_DOES_NOT_FIT
+                         && g_strcmp0 (
+                                gemem_settings_value (advice->now->device_settings, "address"),
+                                "recorded")
+                                == 0;
+  const GememAllocatorSpec alive = anew || moved ? placed_by (advice->spec, "cuda") : *advice->spec;
   g_autoptr (GPtrArray) others = few ? other_systems (advice) : g_ptr_array_new ();
   const GememResult *result;
   Round round;
@@ -318,7 +324,7 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
       job->find_capacity = TRUE;
       job->not_in = too_small (advice);
     }
-  if (anew)
+  if (anew || moved)
     round_add (&round, &alive, ordinal);
   round_run (&round, most_of (advice));
   collect (advice, tried, &round, n);
@@ -338,8 +344,10 @@ try_singles (GememAdvice *advice, const GememAdviceQuestion *question, int ordin
     advice->calls = gemem_result_calls (result);
   if (anew && advice->calls_known)
     advice->anew = result->peak_reserved;
+  if (moved && (result = round.results[n + others->len]) != NULL && gemem_result_is_proof (result))
+    advice->elsewhere = result->peak_reserved;
   round_end (&round);
-  if (anew)
+  if (anew || moved)
     g_ptr_array_unref (alive.device);
 }
 

@@ -87,6 +87,9 @@ typedef struct
   /* of a recording that begins in the middle: what it needs with the settings it had from what was alive then,
    * as all others are replayed; 0: nothing is told by that, or it does not fit so either */
   guint64 anew;
+  /* what it needs with the settings it had where the driver puts its segments, as all others are replayed; 0: no
+   * less than `need`, or that is not told.  What needs no less than this saves nothing by itself. */
+  guint64 elsewhere;
   guint64 calls; /* of the device, with the settings it had, from where all others are replayed */
   gboolean calls_known; /* that came to its end */
   gboolean

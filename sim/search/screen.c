@@ -177,6 +177,7 @@ append_offers (GString *out, const GememAdvice *advice, guint lines)
 static void
 append_tried (GString *text, const GememAdvice *advice)
 {
+  char size[GEMEM_FORMAT_MAX];
   const gboolean failed = advice->verdict == GEMEM_ADVICE_DOES_NOT_FIT;
 
   if (advice->tried + advice->refused + advice->left_out == 0)
@@ -193,6 +194,11 @@ append_tried (GString *text, const GememAdvice *advice)
   if (advice->left_out > 0)
     g_string_append_printf (text, "; interrupted, %u more %s left out", advice->left_out,
                             advice->left_out == 1 ? "is" : "are");
+  else if (advice->lines->len == 0 && !advice->contradicted && advice->elsewhere > 0
+           && advice->elsewhere < advice->need - advice->need / 100)
+    g_string_append_printf (text,
+                            "; none needs less than its own %s with segments at other addresses",
+                            gemem_format_size (size, advice->elsewhere));
   else if (advice->lines->len == 0)
     g_string_append (
         text, advice->contradicted   ? "; none is offered by such a replay"
