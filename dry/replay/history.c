@@ -440,8 +440,10 @@ gemem_replay_got (const guint8 *bytes, gsize size)
   gemem_replay_unlock ();
 }
 
-void
-gemem_replay_got_table (const guint8 *bytes, gsize size)
+/* A table of addresses was copied to the device: what they name may be written at any time from now
+ * on. */
+static void
+got_table (const guint8 *bytes, gsize size)
 {
   guint64 value;
 
@@ -463,7 +465,7 @@ gemem_replay_host (guint64 address, gconstpointer bytes, guint64 size)
     return;
   gemem_replay_lock ();
   if (size <= TABLE_MAX)
-    gemem_replay_got_table (bytes, size);
+    got_table (bytes, size);
   if (size <= COPY_MAX && (block = gemem_replay_block_at (address, size)) != NULL)
     {
       ReplayEvent *event = new_event (EVENT_HOST, 1);

@@ -52,8 +52,6 @@ gboolean gemem_replay_launch (GememReplaySource *source, const char *name, const
                               const guint block[3], gsize shared, void **parameters);
 /* A kernel got @bytes: the addresses in it may have been written. */
 void gemem_replay_got (const guint8 *bytes, gsize size);
-/* The same, and from now on at any time: a table of addresses. */
-void gemem_replay_got_table (const guint8 *bytes, gsize size);
 /* Something wrote there what is not known; @size 0: in the block at @address; all 0: anywhere. */
 void gemem_replay_lost (guint64 address, guint64 size);
 void gemem_replay_host (guint64 address, gconstpointer bytes, guint64 size);
