@@ -8,9 +8,8 @@
 #include "base/io/input.h"
 #include "base/macros.h"
 
-/* TRUE if the file that begins with @head is certainly in no supported format, regardless of its
- * name: empty, a Git LFS pointer, a message that people
- * paste. */
+/* TRUE if the file that begins with @head is certainly in no supported format, whatever its name: empty,
+ * a Git LFS pointer, a program, a message that people paste. */
 gboolean gemem_is_foreign (const guint8 *head, gsize size);
 
 /* Sets GEMEM_ERROR_INPUT for @input, of which no byte was consumed.  @what: "trace", "graph"... */

@@ -17,6 +17,7 @@
 #include "dry/driver/copies.h"
 #include "dry/driver/mode.h"
 #include "dry/driver/remembered.h"
+#include "dry/replay/replay.h"
 
 /* ---- the work */
 
@@ -66,7 +67,10 @@ gemem_driver_run_memset (DriverWork *work)
   if (is_unbacked (work->to))
     {
       if (check_unbacked (work, work->context->device, work->to, "writes"))
-        gemem_driver_forget (work->to, work->size);
+        {
+          gemem_driver_forget (work->to, work->size);
+          gemem_replay_fill (work->to, work->size, work->value, work->unit);
+        }
       return;
     }
 
@@ -111,6 +115,7 @@ read_unbacked (guint8 *to, guint64 from, guint64 size)
   guint64 known;
 
   clear (to, size);
+  gemem_driver_lose_unsaid ();
   known = gemem_driver_recall (from, size, to, &assumed);
   gemem_driver_note_value (to, size,
                            known < size ? GEMEM_DRY_UNKNOWN
@@ -129,9 +134,15 @@ run_unbacked_copy (DriverWork *work)
       || (to && !check_unbacked (work, NULL, work->to, "writes")))
     return;
   if (to && from)
-    gemem_driver_carry (work->to, work->from, work->size);
+    {
+      gemem_driver_carry (work->to, work->from, work->size);
+      gemem_replay_carry (work->to, work->from, work->size);
+    }
   else if (to)
-    gemem_driver_remember_host (work->to, work->from, work->size);
+    {
+      gemem_driver_remember_host (work->to, work->from, work->size);
+      gemem_replay_host (work->to, (gconstpointer) (guintptr) work->from, work->size);
+    }
   else
     read_unbacked ((guint8 *) (guintptr) work->to, work->from, work->size);
 }

@@ -137,6 +137,8 @@ typedef struct
 
 extern DriverState gemem_driver;
 
+/* Tells dry/replay of libraries that launched work and did not say what it writes. */
+void gemem_driver_lose_unsaid (void);
 /* DriverLibraries.work(), 0 without libraries. */
 static inline guint64
 gemem_driver_library_work (gboolean told)

@@ -36,11 +36,27 @@ find (gconstpointer kept, DriverFunction *function)
   return TRUE;
 }
 
+/* Keeps that @function was launched, or which memory it may have written. */
+static void
+replay (const DriverFunction *function, const CUDA_KERNEL_NODE_PARAMS *what)
+{
+  const guint grid[] = { what->gridDimX, what->gridDimY, what->gridDimZ };
+  const guint block[] = { what->blockDimX, what->blockDimY, what->blockDimZ };
+
+  gemem_driver_lose_unsaid ();
+  if (!gemem_replay_launch (function->source, function->name, grid, block, what->sharedMemBytes,
+                            what->kernelParams)
+      && !gemem_driver_parameters (function, what->kernelParams, what->extra, gemem_replay_got))
+    gemem_replay_lost (0, 0);
+}
+
 static CUresult
 launch (DriverStream *stream, const DriverFunction *function, const CUDA_KERNEL_NODE_PARAMS *what)
 {
   gemem_driver_foreign_launch (function, what->kernelParams, what->extra);
   gemem_driver_remembered_launch (function, what->kernelParams, what->extra);
+  if (stream->capture == NULL && gemem_replay_is_on () && !function->of_library)
+    replay (function, what);
   gemem_driver_late_work (stream);
   return stream->capture != NULL ? gemem_driver_capture_add (
              stream, &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_KERNEL, .kernel = *what })

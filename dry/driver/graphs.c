@@ -232,6 +232,7 @@ launch (DriverEntry entry, CUgraphExec handle, CUstream stream_handle)
     return gemem_driver_capture_add (stream,
                                      &(CUgraphNodeParams){ .type = CU_GRAPH_NODE_TYPE_GRAPH });
   gemem_driver_forget_all ();
+  gemem_replay_lost (0, 0);
   gemem_dry_graphs++;
   for (guint i = 0; entry != ENTRY_cuGraphUpload && i < exec->host->len; i++)
     gemem_driver_call_later (g_array_index (exec->host, DriverCallback, i));

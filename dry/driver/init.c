@@ -6,6 +6,7 @@
 #include "dry/driver/calls.h"
 #include "dry/driver/devices.h"
 #include "dry/driver/mode.h"
+#include "dry/replay/replay.h"
 
 /* Where memory and ranges of the first device begin: as those of a simulated device, with which tests compare.  In a dry run, where kernels'
  * parameters are looked through for addresses (foreign.c), no numbers that two integers side by side would be (0 and 4096). */
@@ -96,6 +97,8 @@ at_exit (void)
 CUresult CUDAAPI
 cuInit (unsigned int flags)
 {
+  if (gemem_replay_compiles ())
+    return CUDA_ERROR_NO_DEVICE;
   BEGIN (cuInit, NEEDS_NOTHING);
   if (flags != 0)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "flags must be 0");

@@ -3,6 +3,7 @@
 
 #include "dry/driver/driver.h"
 #include "dry/images/images.h"
+#include "dry/replay/replay.h"
 
 /* A function of a module, or a kernel of a library. */
 typedef struct _DriverFunction
@@ -12,6 +13,7 @@ typedef struct _DriverFunction
   char *name;
   gconstpointer kernel;        /* strict mode: gemem's own (strict.c) */
   const GememDryKernel *needs; /* dry runs: as the image says; NULL: unknown */
+  GememReplaySource *source;   /* of a program that was compiled while this one runs; NULL: none */
   int dynamic_limit;           /* bytes of dynamic shared memory that a launch may have */
   int carveout;
   gboolean of_library;  /* its launches change nothing (gemem_dry_in_library()) */

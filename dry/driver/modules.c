@@ -22,6 +22,7 @@ typedef struct
 {
   DriverObject object;
   gconstpointer image;             /* of images.h; NULL in strict mode */
+  GememReplaySource *source;       /* that it was compiled from; NULL: not known */
   GHashTable *functions, *globals; /* name -> DriverFunction, DriverArea */
 } DriverModule;
 
@@ -74,7 +75,9 @@ load (guint64 *handle, const void *image, DriverContext *context)
     return gemem_driver_misuse (CUDA_ERROR_INVALID_VALUE, "no image, or no place for the result");
   if ((loaded = gemem_driver.mode->load (image, &kept)) != CUDA_SUCCESS)
     return loaded;
-  *handle = new_module (kept, context)->object.id;
+  DriverModule *module = new_module (kept, context);
+  module->source = gemem_replay_source_of (image);
+  *handle = module->object.id;
   return CUDA_SUCCESS;
 }
 
@@ -212,6 +215,7 @@ find_function (guint64 *handle, DriverModule *module, const char *name)
       gemem_driver_object_add (function, KIND_FUNCTION, module->object.context);
       function->object.finish = finish_function;
       function->module = &module->object;
+      function->source = module->source;
       function->dynamic_limit = gpu->shared_per_block
                                 - (function->needs != NULL ? function->needs->static_shared : 0);
       function->of_library = gemem_dry_in_library (0);
@@ -546,6 +550,8 @@ find_global (CUdeviceptr *address, size_t *size, DriverModule *module, const cha
     {
       if ((area = new_global (module, name, &known)) == NULL)
         return CUDA_ERROR_NOT_FOUND;
+      if (module->source != NULL)
+        gemem_replay_source_lose (module->source);
       g_hash_table_insert (module->globals, g_strdup (name), area);
     }
   if (address != NULL)

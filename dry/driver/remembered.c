@@ -28,6 +28,7 @@
 #include "dry/driver/graphs.h"
 #include "dry/driver/kernels.h"
 #include "dry/driver/remembered.h"
+#include "dry/replay/replay.h"
 
 #define COPY_MAX 65536
 #define BYTES_MAX (1 << 20)
@@ -246,6 +247,17 @@ gemem_driver_remembered_launch (const DriverFunction *function, void **parameter
     gemem_driver_forget_all ();
 }
 
+void
+gemem_driver_lose_unsaid (void)
+{
+  static guint64 before;
+  const guint64 now = gemem_driver_library_work (FALSE);
+
+  if (now != before)
+    gemem_replay_lost (0, 0);
+  before = now;
+}
+
 /* ---- what is known */
 
 /* TRUE if a kernel got an address from @floor to range @i, since that was written. */
@@ -387,6 +399,7 @@ gemem_dry_reached (gconstpointer address)
   if (n_ranges > 0 && gemem_driver_is_device_address ((guintptr) address))
     see_address ((guintptr) address);
   pthread_mutex_unlock (lock);
+  gemem_replay_lost ((guintptr) address, 0);
 }
 
 gboolean
@@ -422,4 +435,8 @@ gemem_dry_wrote (guint64 to, gsize size, gconstpointer bytes, gboolean assumed)
   else if (to == 0)
     gemem_driver_forget_all ();
   pthread_mutex_unlock (lock);
+  if (bytes != NULL && !assumed)
+    gemem_replay_host (to, bytes, size);
+  else if (to == 0 || size > 0)
+    gemem_replay_lost (to, size);
 }

@@ -12,6 +12,8 @@
 #include "dry/images/images.h"
 #include "dry/libraries/jitlink.h"
 #include "dry/libraries/missing.h"
+#include "dry/libraries/nvrtc.h"
+#include "dry/replay/replay.h"
 
 #define ABSENT(symbol, library) \
   int symbol (void); \
@@ -55,4 +57,5 @@ static void __attribute__ ((constructor)) tell_driver (void)
   static const DriverLibraries libraries = { find_absent, gemem_dry_work };
   gemem_driver.libraries = &libraries;
   gemem_dry_set_compiler (gemem_library_compile);
+  gemem_replay_set_compiler (gemem_library_compile_source);
 }

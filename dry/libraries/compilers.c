@@ -1,8 +1,9 @@
-/* compilers.c - nvrtc: a program "compiles" to PTX that has its kernels, empty; CUPTI, which
- * says that it cannot profile; NVSHMEM, which was not initialised (library.h).
+/* compilers.c - nvrtc: a program "compiles" to PTX that has its kernels, empty; CUPTI, which says
+ * that it cannot profile; NVSHMEM, which was not initialised (library.h).
  *
  * A kernel is a function declared __global__; one that is asked for by an expression of its name
- * has a name made from it. What it needs of registers and shared memory is not known.
+ * has a name made from it. What it needs of registers and shared memory is not known. The source is
+ * kept, for kernels whose results the program reads (dry/replay).
  */
 #include "config.h"
 
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "dry/libraries/library.h"
+#include "dry/replay/replay.h"
 
 #define SUCCESS 0
 #define INVALID_INPUT 3
@@ -138,8 +140,8 @@ function_name (const char *at)
   return NULL;
 }
 
-/* Without a list of parameters: the source says what they are, but not how large; a launch may write
- * anywhere. */
+/* Without a list of parameters: the source says what they are, but not how large; a launch may
+ * write anywhere. */
 static void
 add_entry (GString *ptx, const char *name)
 {
@@ -208,16 +210,28 @@ architecture (int n, const char *const *options, int otherwise)
   return otherwise;
 }
 
+/* The expressions and their names, in turn; free with g_strfreev(). */
+static char **
+names_of (void *program)
+{
+  GPtrArray *names = g_ptr_array_new ();
+
+  for (int id = FIRST_NAME; gemem_library_kept (program, id, NULL, 0) > 0; id++)
+    g_ptr_array_add (names, text_of (program, id));
+  g_ptr_array_add (names, NULL);
+  return (char **) g_ptr_array_free (names, FALSE);
+}
+
 DRY_FUNCTION (int, nvrtcCompileProgram, void *program, int n, const char *const *options)
 {
   INVALID_VALUE_UNLESS (program != NULL, INVALID_INPUT);
   g_autoptr (GString) ptx = g_string_new (NULL);
   g_autofree char *source = text_of (program, SOURCE);
+  g_auto (GStrv) names = names_of (program);
+  g_autofree char *mark = gemem_replay_source_add (source, n, options, (const char *const *) names);
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 
-  g_string_printf (ptx,
-                   "// made by a dry run of gemem: kernels without code\n.version 8.0\n"
-                   ".target sm_%d\n.address_size 64\n",
+  g_string_printf (ptx, "%s.version 8.0\n.target sm_%d\n.address_size 64\n", mark,
                    architecture (n, options, 75));
   for (const char *at = source; (at = strstr (at, "__global__")) != NULL;)
     {

@@ -13,6 +13,8 @@ import re
 import sys
 import threading
 
+from . import known_cupy
+
 
 class Pools(object):
     """The recorder's functions, for one library; NAME: gemem's allocator that decides as its pool does; STACKS: of lines.py."""
@@ -66,7 +68,7 @@ def _make_hook(cupy, pools):
         failed = False
 
         def __init__(self):
-            self.pools = pools
+            self.pools, self.replay = pools, known_cupy.replay
 
         @_harmless
         def malloc_preprocess(self, **request):
@@ -75,11 +77,13 @@ def _make_hook(cupy, pools):
         @_harmless
         def malloc_postprocess(self, device_id, size, mem_size, mem_ptr, **more):
             self.pools.request(device_id, mem_ptr, size, mem_size, current().ptr)
+            self.replay.library and self.replay.block_begins(mem_ptr, mem_size)
 
         @_harmless
         def free_preprocess(self, device_id, mem_ptr, **more):
             if mem_ptr:
                 self.pools.release(device_id, mem_ptr)
+                self.replay.library and self.replay.block_ends(mem_ptr)
 
     return Hook()
 

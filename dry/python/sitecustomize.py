@@ -247,6 +247,9 @@ def _watch_values():
 
 def _on_cupy(cupy):
     _watch_values()
+    if not os.environ.get("GEMEM_DRY_ZEROS"):
+        _load("known_cupy").replay.start(cupy)
+        _load("values").values.replay = _load("known_cupy").replay
     _load("pools").watch_cupy(cupy, _load("lines").Stacks())
 
 

@@ -35,6 +35,7 @@ _ASIDE = (_HERE + os.sep, "site-packages/gemem/known.py")  # with these begin fi
 _ASIDE_FROM = ("<frozen", _HERE, os.path.dirname(os.__file__) + os.sep)  # with these begin lines of Python's own modules
 _OTHERS = re.compile(r"(site|dist)-packages|/torchinductor_|/torch_geometric\.")  # lines of packages, and of what these write (gemem_frame_is_program())
 OFTEN = 2000  # reads at one place after which the user is told
+_COMPUTED = 3  # beside what look() is told
 _generation = {"ended": False, "length": "0", "mixin": None}
 _READS = ("item", "is_nonzero", "_local_scalar_dense", "equal", "allclose")  # operators that read for others
 _MOVES = re.compile("|".join(_READS) + r"|to|to_\w+|_to_copy|copy_|_copy_from\w*|clone|contiguous|detach|resolve_\w+|lift\w*")  # that bring what they do not look at
@@ -259,6 +260,7 @@ class Values(object):
         self.last = None  # the place that read last, and how often it did
         self.operators = _Operators()
         self.known = None  # known.py, if PyTorch is new enough
+        self.replay = None  # known_cupy.py, of a program with CuPy
         self.chosen = []
         self.library = None
         for line in os.environ.get("GEMEM_DRY_VALUES", "").splitlines():
@@ -382,6 +384,10 @@ class Values(object):
         text = "\n".join(stack)
         follows = self.known.take(size) if self.known else None
         kind, each = self.kinds.kind(text, source, size) if known == 0 and follows is None else ("value", size)
+        again = self.replay.replay(source, size, kind != "number") if self.replay and known == 0 and follows is None else None
+        if again is not None and not again[1]:
+            ctypes.memmove(address, again[0], size)
+            known = _COMPUTED
         if follows is not None and follows.bytes is not None:
             each = follows.memory.element_size()
         if size > _VALUE and known == 0 and follows is None and kind not in ("number", "truth"):
@@ -396,6 +402,11 @@ class Values(object):
                 return self.end_generation(address, size, stack[0])
             if known == 2:
                 self.count("assumed", stack)
+            elif known == _COMPUTED:
+                self.count("computed", stack)
+            elif known == 0 and again is not None and kind == "number":
+                ctypes.memmove(address, again[0], size)
+                self.tell_read(address, size, kind, each, stack, [])
             elif known == 0:
                 printed = "torch/_tensor_str.py:" in text
                 operators = [] if printed else self.operators.running()

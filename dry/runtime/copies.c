@@ -7,6 +7,10 @@
  */
 #include "config.h"
 
+#include <execinfo.h>
+
+#include "dry/driver/foreign.h"
+#include "dry/replay/replay.h"
 #include "dry/runtime/runtime.h"
 
 /* ---- rows */
@@ -28,6 +32,31 @@ copy_bytes (void *to, const void *from, size_t size, int kind, CUstream stream, 
     return (int) (stream == CU_STREAM_PER_THREAD ? cuMemcpy_ptds (target, source, size)
                                                  : cuMemcpy (target, source, size));
   return (int) cuMemcpyAsync (target, source, size, stream);
+}
+
+/* Whether the call came from a library of NVIDIA's; the recorder may stand between. */
+static gboolean
+is_of_library (void)
+{
+  gpointer frames[7];
+  const int n = backtrace (frames, G_N_ELEMENTS (frames));
+
+  for (int i = 1; i < n; i++)
+    if (gemem_dry_maker (frames[i]) == GEMEM_DRY_MATHEMATICS)
+      return TRUE;
+  return FALSE;
+}
+
+/* What such a library copies from the host it worked out from what it read of the device, as zero.
+ */
+static int
+copy_for (void *to, const void *from, size_t size, int kind, CUstream stream, gboolean wait)
+{
+  const int result = copy_bytes (to, from, size, kind, stream, wait);
+
+  if (size > 0 && gemem_replay_is_on () && is_of_library ())
+    gemem_replay_lost ((guintptr) to, size);
+  return result;
 }
 
 /* A block of rows in memory: @slice bytes from one layer to the next. */
@@ -131,7 +160,7 @@ fill_rows (Rows to, int value, RuntimeExtent extent, CUstream stream, gboolean w
 
 BOTH (cudaMemcpy, (void *to, const void *from, size_t size, int kind),
       (void *to, const void *from, size_t size, int kind, CUstream stream),
-      copy_bytes (to, from, size, kind, stream, wait))
+      copy_for (to, from, size, kind, stream, wait))
 BOTH (cudaMemset, (void *memory, int value, size_t size),
       (void *memory, int value, size_t size, CUstream stream),
       fill (memory, value, size, stream, wait))

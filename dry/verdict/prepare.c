@@ -251,7 +251,8 @@ set_installed (char **environment, const GememDryInstalled *installed)
   } beside[] = { { "libnccl.so", GEMEM_ENV_DRY_NCCL_INSTALLED },
                  { "libcublas.so", GEMEM_ENV_DRY_CUBLAS_INSTALLED },
                  { "libcublasLt.so", GEMEM_ENV_DRY_CUBLASLT_INSTALLED },
-                 { "libnvJitLink.so", GEMEM_ENV_DRY_JITLINK_INSTALLED } };
+                 { "libnvJitLink.so", GEMEM_ENV_DRY_JITLINK_INSTALLED },
+                 { "libnvrtc.so", GEMEM_ENV_DRY_NVRTC_INSTALLED } };
 
   for (guint i = 0; i < G_N_ELEMENTS (beside); i++)
     {

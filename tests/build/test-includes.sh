@@ -6,7 +6,7 @@
 . "$GEMEM_SRCDIR/tests/util/tap.sh"
 cd "$GEMEM_SRCDIR" || exit 99
 top=$folders folders="${folders%sim record dry}sim/engine sim/report sim/search sim/plots sim/live sim/page sim/manuals sim/cli record \
-  dry/protocol dry/images dry/driver dry/runtime dry/nvml dry/libraries dry/launch dry/verdict"
+  dry/protocol dry/images dry/ptx dry/replay dry/driver dry/runtime dry/nvml dry/libraries dry/launch dry/verdict"
 
 # shellcheck disable=SC2086 # a list
 find $folders \( -name '*.[ch]' -o -name '*.def' \) -exec grep -Hn '^ *# *include' {} + |

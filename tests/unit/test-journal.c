@@ -134,7 +134,7 @@ test_blocking_streams (void)
       "| 403 | skipped 0 | work of a stream counts as pending until the program waited for it or "
       "asked: when the device had done it is not recorded");
 
-  /* journals of before do not tell which streams block */
+  /* a journal of version 3 does not tell which streams block */
   draft = test_draft_new ();
   ((JournalHeader *) test_draft_at (&draft, 0))->version = 3;
   CALL (.call = JOURNAL_STREAM_CREATE, .r = 0xb00, .q = 1);
@@ -354,7 +354,7 @@ test_work (void)
   g_assert_null (strstr (got, "stream-sync"));
   g_byte_array_unref (draft.bytes);
 
-  /* a journal of before: nothing is pending, as it always was */
+  /* a journal of version 2 does not tell of work: nothing is pending */
   draft = test_draft_new ();
   ((JournalHeader *) test_draft_at (&draft, 0))->version = 2;
   CALL (.call = JOURNAL_ALLOC_ASYNC, .p = 0x4000, .q = 8, .r = 0xa);
