@@ -198,7 +198,10 @@ append_in_line (GString *out, const char *by, const GArray *rows)
   char change[GEMEM_FORMAT_MAX + 1];
   guint64 rest[2] = { 0, 0 };
 
-  if (rows->len == 0)
+  /* nothing where nothing is known: the recording has none */
+  if (rows->len == 0
+      || (rows->len == 1
+          && g_str_has_prefix (g_array_index (rows, GememDiffRow, 0).name, "unknown")))
     return;
   g_string_append_printf (text, "  by %s: ", by);
   for (guint i = 0; i < rows->len; i++)
