@@ -227,7 +227,10 @@ append_most (GString *text, const GememDeviceHolders *device)
 
       g_string_append (text, i > 0 ? ", " : ": ");
       g_string_append (text, gemem_format_size (size, holder->bytes));
-      gemem_origin_append_by (text, name);
+      if (strcmp (holder->name, "unknown") == 0)
+        g_string_append (text, " of unknown origin"); /* no line, and no "by" */
+      else
+        gemem_origin_append_by (text, name);
     }
 }
 

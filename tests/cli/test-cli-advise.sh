@@ -310,4 +310,9 @@ run 0 gemem-sim compare equal.gmt -f json; check 'nor in JSON' jq -e '.results |
 run 0 gemem-sim replay equal.ops -a pytorch-caching:version=2.11 -d sim:address=cuda; says out '40\.00 MiB'
 run 0 gemem-sim replay equal.ops -a pytorch-caching:version=2.11,max_split_size_mb=32 -d sim:address=bump; says out '58\.00 MiB'
 
+# ---- what was alive before the recording began has no line
+printf '%s\n' '# gemem-trace: 2' '# frame: "step" "train.py" 38' 'alloc 1 size=64MiB flags=initial' '# stack: 1' 'alloc 2 size=32MiB stack=1' '# end: 2' >before.txt
+run 3 gemem-sim before.txt; tr -s '\n ' '  ' <"$out" >flat
+check 'of unknown origin' grep -q '96.00 MiB in use at once: 64.00 MiB of unknown origin, 32.00 MiB by train.py:38 step' flat
+
 done_testing
