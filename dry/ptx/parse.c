@@ -198,7 +198,7 @@ place_of (const Parser *parser, const char *name)
   return place != NULL ? place : g_hash_table_lookup (parser->module_places, name);
 }
 
-/* "%rd1+8", "name+4", "%rd1", "name". */
+/* "%rd1+8", " %rd1 + 8 ", "name+4", "%rd1", "name". */
 static gboolean
 parse_address (Parser *parser, const char *text, PtxOperand *operand)
 {
@@ -212,7 +212,7 @@ parse_address (Parser *parser, const char *text, PtxOperand *operand)
   if (plus != NULL)
     {
       const gboolean minus = *plus == '-';
-      char *digits = plus + 1;
+      char *digits = g_strstrip (plus + 1);
       *plus = '\0';
       if (*digits == '-' || *digits == '+')
         digits += *digits == '+';
@@ -221,6 +221,7 @@ parse_address (Parser *parser, const char *text, PtxOperand *operand)
       if (minus)
         offset = -offset;
     }
+  g_strstrip (name);
   operand->kind = OPERAND_ADDRESS;
   operand->reg = -1;
   operand->value = offset;

@@ -22,7 +22,7 @@
 typedef enum
 {
   GEMEM_PTX_KNOWN,
-  GEMEM_PTX_ASSUMED, /* follows from numbers that were drawn */
+  GEMEM_PTX_ASSUMED, /* follows from numbers that were drawn, or from the order of threads */
   GEMEM_PTX_UNKNOWN,
 } GememPtxState;
 

@@ -358,8 +358,9 @@ atomic (Run *run, Thread *thread, const PtxInstruction *one)
   after = gemem_ptx_atomic (one, before, a.value, b.value, &run->lost);
   memcpy (bytes, &after, size);
   memset (states, worse (worse (state, a.state), b.state), size);
-  if (has_result)
-    set (thread, one->operands[0].reg, gemem_ptx_number (before, one->type), state);
+  if (has_result) /* who comes first is not known; that a swap worked is, in the end */
+    set (thread, one->operands[0].reg, gemem_ptx_number (before, one->type),
+         ptx_has (one, WORD_CAS) ? state : worse (state, GEMEM_PTX_ASSUMED));
 }
 
 static void
@@ -582,6 +583,8 @@ enter (Thread *thread, const GememPtxFunction *function)
   };
   if (frame->registers + function->n_registers > thread->registers->len)
     g_array_set_size (thread->registers, (guint) (frame->registers + function->n_registers));
+  for (guint i = 0; i < function->n_registers; i++)
+    g_array_index (thread->registers, Slot, frame->registers + i).state = GEMEM_PTX_UNKNOWN;
   if (frame->parameters + function->frame_size > thread->frame->len)
     {
       extend (thread->frame, frame->parameters + function->frame_size);

@@ -1,33 +1,67 @@
 """known_triton.py - what is known after a kernel of Triton: what it only reads, and what it writes where all that follows from the host.
 
     watch (class)      once Triton has been imported: the class of its kernels
-    Launch             a launch, which is run on the host (kernel_runs.py) when what it wrote is read
+    Launch             a launch, which is run on the host (dry/ptx) when what it wrote is read
 
 Why: servers copy lengths, tables of blocks and positions by kernels of their own, and read sizes from what these give.
 
-Invariants: the program's kernels are launched as they are without this.  Nothing is run before a value is read, and no more than STEPS operators of one launch, or ALL of a
+Invariants: the program's kernels are launched as they are without this.  Nothing is run before a value is read, and no more than INSTRUCTIONS of one launch, or ALL of a
 process; memory of more than LARGE bytes is not known.  Where a launch cannot be run, integers that it wrote are not known, and real numbers are drawn, as they are without this.
 """
+import ctypes
 import functools
+import re
+import struct
 
 from . import kernels
-from .kernel_runs import Area, Budget, Kernel, Unrunnable
 from .known import Known, known
 from .known_nodes import Node, Ref, Unknown, meta_of
 
-STEPS, ELEMENTS, ALL = 40000, 1 << 25, 2000000  # operators of one launch, elements that these make, operators of a process
+INSTRUCTIONS, ALL = 1 << 26, 1 << 28  # of a launch, of a process
 PROGRAMS = 1 << 12  # of a launch
 LARGE = 1 << 26
-_spent = [0]
+_left = ctypes.c_uint64(ALL)
+_KNOWN, _ASSUMED, _UNKNOWN = range(3)  # GememPtxState, of a byte
+_DONE, _DONE_ASSUMED, _LOST = range(3)  # GememPtxEnd
+_REALS = {"fp64": "<d", "fp32": "<f", "fp16": "<e"}
+_WHOLE = re.compile(r"\*|[iu](?:1|8|16|32|64)$")
+
+
+class _Memory(ctypes.Structure):
+    """GememPtxMemory"""
+
+    _fields_ = [("address", ctypes.c_uint64), ("size", ctypes.c_uint64), ("bytes", ctypes.c_void_p), ("states", ctypes.c_void_p)]
+
+
+class _Code(object):
+    """A kernel that can be run."""
+
+    def __init__(self, kernel):
+        text = kernel.asm["ptx"]
+        threads = re.search(r"\.(?:reqntid|maxntid)\s+(\d+)", text)
+        self.library = ctypes.CDLL(None)
+        self.library.gemem_dry_code.restype = ctypes.c_void_p
+        self.address = self.library.gemem_dry_code(text.encode(), kernel.metadata.name.encode())
+        if not self.address:
+            raise Unknown
+        self.threads = int(threads[1]) if threads else 32 * kernel.metadata.num_warps
+        self.shared, self.size = kernel.metadata.shared, self.threads * text.count(";")
+
+    def run(self, words, memory, grid, budget):
+        """GememPtxEnd; WORDS: what the arguments are, 64 bits of each."""
+        three, them = ctypes.c_uint32 * 3, (_Memory * len(memory))(*memory)
+        arguments = (ctypes.c_uint64 * len(words))(*words)
+        block, shared = three(self.threads, 1, 1), ctypes.c_uint64(self.shared)
+        return self.library.gemem_dry_code_run(ctypes.c_void_p(self.address), three(*grid), block, shared, len(words), arguments, len(memory), them, ctypes.byref(budget))
 
 
 class Launch(object):
-    """A launch of KERNEL; MEMORY: address, bytes, node or None, and whether it is written, of each storage that it was given."""
+    """A launch of CODE; MEMORY: address, bytes, node or None, and whether it is written, of each storage that it was given."""
 
     lenient = True  # nodes below may be unknown
 
-    def __init__(self, kernel, numbers, memory, grid):
-        self.kernel, self.numbers, self.memory, self.grid, self.results = kernel, numbers, memory, grid, None
+    def __init__(self, code, words, memory, grid):
+        self.code, self.words, self.memory, self.grid, self.results = code, words, memory, grid, None
 
     def result(self, torch, address):
         """The bytes at ADDRESS after it, whether they follow from what is assumed, and from real numbers that are, and which are unknown."""
@@ -42,20 +76,28 @@ class Launch(object):
         areas = []
         for address, nbytes, node, written in self.memory:
             data = node.data if node is not None and not (written and node.real) else None
-            areas.append((Area(torch, address, nbytes, data, node.unknown if data is not None else None, written), node))
+            if data is None and not written:
+                continue  # what is read there is unknown
+            states = torch.full((nbytes,), _UNKNOWN if data is None else _ASSUMED if node.assumed or node.real else _KNOWN, dtype=torch.uint8)
+            if data is not None and node.unknown is not None:
+                states[node.unknown.bool()] = _UNKNOWN
+            data = torch.zeros(nbytes, dtype=torch.uint8) if data is None else data.clone() if written else data.contiguous()
+            areas.append((address, data, states, written))
+        assumed = any(node.assumed for _, _, node, _ in self.memory if node is not None)
+        real = any(node.real for _, _, node, _ in self.memory if node is not None)
         self.memory = ()
-        budget = Budget(min(STEPS, ALL - _spent[0]), ELEMENTS)
-        first = budget.steps
-        try:
-            self.kernel.run(self.numbers, [area for area, _ in areas], self.grid, budget)
-        finally:
-            _spent[0] += first - budget.steps
-        used = [node for area, node in areas if node is not None and (area.loaded or area.writable)]
-        assumed, real = any(one.assumed for one in used), any(one.real for one in used)
-        for area, _ in areas:
-            if area.writable:
-                unknown = area.unknown.to(torch.uint8) if area.unknown is not None and bool(area.unknown.any()) else None
-                self.results[area.address] = area.data, assumed, real, unknown
+        budget = ctypes.c_uint64(min(INSTRUCTIONS, _left.value))
+        before = budget.value
+        memory = [(address, data.numel(), data.data_ptr(), states.data_ptr()) for address, data, states, _ in areas]
+        end = self.code.run(self.words, memory, self.grid, budget)
+        _left.value -= before - budget.value
+        if end == _LOST:
+            return
+        for address, data, states, written in areas:
+            if written:
+                follows = end == _DONE_ASSUMED or bool((states == _ASSUMED).any())
+                unknown = (states == _UNKNOWN).to(torch.uint8)
+                self.results[address] = data, follows and (assumed or not real), follows and real, unknown if bool(unknown.any()) else None
 
 
 class _Kernels(object):
@@ -77,8 +119,8 @@ class _Kernels(object):
         key = getattr(kernel, "hash", None)
         if key not in self.read:
             try:
-                self.read[key] = Kernel(known.torch, kernel.asm["ttir"]) if self.writes.get(key) else None
-            except Unrunnable:
+                self.read[key] = _Code(kernel) if self.writes.get(key) else None
+            except Exception:  # of another Triton
                 self.read[key] = None
         return self.read[key]
 
@@ -92,7 +134,18 @@ def _leaves(values):
             yield one
 
 
-def _given(kernel, names, values):
+def _word(kind, value):
+    """VALUE as an argument of type KIND ("i32", "fp32", "*fp32") is given, in 64 bits."""
+    if isinstance(value, known.torch.Tensor):
+        value = value.data_ptr()
+    if kind in _REALS:
+        return int.from_bytes(struct.pack(_REALS[kind], value), "little")
+    if not _WHOLE.match(kind) or type(value) not in (int, bool):
+        raise Unknown
+    return value & ((1 << 64) - 1)
+
+
+def _words(kernel, names, values):
     """Of VALUES, which arguments NAMES have, those that the code of KERNEL is given."""
 
     def pairs(signature, value):
@@ -100,7 +153,7 @@ def _given(kernel, names, values):
             for one, each in zip(signature, value):
                 yield from pairs(one, each)
         elif signature != "constexpr":
-            yield value
+            yield _word(signature, value)
 
     signature = kernel.src.signature
     return [one for name, value in zip(names, values) for one in pairs(signature[name], value)]
@@ -146,15 +199,11 @@ def _after(cache, kernel, before, given, grid):
     programs = grid[0] * grid[1] * grid[2]
     if code is None or not written or not 0 < programs <= PROGRAMS:
         return
-    values = _given(kernel, *given)
     memory = _memory(before, written)
-    numbers = [one.data_ptr() if isinstance(one, known.torch.Tensor) else one for one in values]
-    if len(numbers) != len(code.arguments) or any(type(one) not in (int, float, bool) for one in numbers):
-        return
-    launch = Launch(code, numbers, list(memory.values()), grid)
+    launch = Launch(code, _words(kernel, *given), list(memory.values()), grid)
     below = [node for _, _, node, _ in launch.memory if node is not None]
     whole = all(node is not None and not (node.assumed or node.real) for _, _, node, is_written in launch.memory if not is_written)
-    whole = whole and code.is_complete and programs * code.size <= STEPS
+    whole = whole and programs * code.size <= INSTRUCTIONS
     for tensor in written.values():
         if tensor.dtype in known.whole or whole and tensor.is_floating_point():
             known.put(tensor, _node(tensor, launch, below))

@@ -19,6 +19,8 @@
 
 #include <glib.h>
 
+#include "dry/ptx/ptx.h"
+
 /* ---- programs that were compiled (sources.c) */
 
 typedef struct _GememReplaySource GememReplaySource;
@@ -88,3 +90,15 @@ __attribute__ ((visibility ("default"))) void gemem_dry_lost (guint64 address, g
  * they are assumed. */
 __attribute__ ((visibility ("default"))) int gemem_dry_replay (guint64 from, gsize size,
                                                                gpointer to, int little);
+
+/* ---- kernel.c: a kernel by itself, for Python, too */
+
+/* Kernel @name of the PTX @text, which is kept as long as the process; NULL: it cannot be read. Linear in its length. */
+__attribute__ ((visibility ("default"))) const GememPtxFunction *gemem_dry_code (const char *text,
+                                                                                 const char *name);
+/* Runs @kernel on @memory, which it sorts: its first parameters are @arguments, each in the low bytes, all others 0. Returns a
+ * GememPtxEnd; @budget: of ptx.h. */
+__attribute__ ((visibility ("default"))) int
+gemem_dry_code_run (const GememPtxFunction *kernel, const guint grid[3], const guint block[3],
+                    guint64 shared, guint n_arguments, const guint64 *arguments, guint n_memory,
+                    GememPtxMemory *memory, guint64 *budget);

@@ -136,6 +136,26 @@ test_unknown (void)
   g_assert_cmpint (endless.end, ==, GEMEM_PTX_LOST);
 }
 
+/* What no instruction has set, and the number that an atomic operation gives, which hangs on who comes first. Triton writes addresses
+ * with spaces. */
+static void
+test_unset (void)
+{
+  const Result unset = run (BEGIN " add.s32 %r9, %r12, 1;\n" END, 0, N);
+  const Result place = run (BEGIN " atom.global.add.u32 %r9, [ %rd2 + 4 ], 1;\n" END, 0, N);
+  const Result swapped = run (
+      BEGIN " atom.global.cas.b32 %r9, [ %rd4 + 0 ], %r5, 7;\n add.s32 %r9, %r9, 1;\n" END, 0, N);
+  const Result counted = run (BEGIN " red.global.add.u32 [ %rd2 + 4 ], 1;\n ret;\n}\n", 0, N);
+
+  g_assert_cmpint (unset.end, ==, GEMEM_PTX_DONE);
+  g_assert_cmpuint (unset.states[0], ==, GEMEM_PTX_UNKNOWN);
+  g_assert_cmpuint (place.states[8], ==, GEMEM_PTX_ASSUMED);
+  g_assert_cmpuint (swapped.states[8], ==, GEMEM_PTX_KNOWN);
+  g_assert_cmpuint (swapped.values[2], ==, 3);
+  g_assert_cmpuint (counted.states[4], ==, GEMEM_PTX_KNOWN);
+  g_assert_cmpuint (counted.values[1], ==, 1 + N);
+}
+
 /* Damaged code is read to its end and runs nowhere else. */
 static void
 test_damaged (void)
@@ -242,6 +262,7 @@ main (int argc, char **argv)
   g_test_add_func ("/ptx/reals", test_reals);
   g_test_add_func ("/ptx/together", test_together);
   g_test_add_func ("/ptx/unknown", test_unknown);
+  g_test_add_func ("/ptx/unset", test_unset);
   g_test_add_func ("/ptx/damaged", test_damaged);
   g_test_add_func ("/replay/events", test_replay);
   g_test_add_func ("/replay/long", test_long);
