@@ -1,4 +1,4 @@
-/* parse.c - reads PTX: statements, names, operands (ptx.h).
+/* parse.c - reads PTX: statements, names (ptx.h).
  *
  * Invariants: text of any kind is read without reaching beyond its end; a statement that is not
  * understood makes its function lost, not the others. Registers and variables of inner blocks have
@@ -9,30 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dry/ptx/ptx-private.h"
+#include "dry/ptx/parse-private.h"
 
 #define VARIABLES_MAX ((gsize) 1 << 20)
 #define LOCAL_MAX 65536
-
-typedef struct
-{
-  GememPtx *ptx;
-  GememPtxFunction *function;     /* whose body is read; NULL: none */
-  GHashTable *registers, *labels; /* name -> number + 1 */
-  GHashTable *places;             /* variables of the function: name -> Place */
-  GHashTable *module_places;
-  GHashTable *tables; /* label -> GPtrArray of labels */
-  GPtrArray *jumps;   /* (instruction, text) */
-  char *label;        /* the last one */
-  int depth;
-} Parser;
-
-typedef struct
-{
-  guint8 space;
-  guint64 at;
-  gsize size;
-} Place;
 
 typedef struct
 {
@@ -115,220 +95,6 @@ parse_space (const char *word, guint8 *space)
   return FALSE;
 }
 
-/* ---- operands */
-
-static gboolean
-parse_number (const char *text, guint64 *value)
-{
-  char *end;
-
-  if (text[0] == '0' && strchr ("fFdD", text[1]) != NULL && text[1] != '\0')
-    *value = g_ascii_strtoull (text + 2, &end, 16);
-  else if (text[0] == '-')
-    *value = (guint64) g_ascii_strtoll (text, &end, 0);
-  else
-    *value = g_ascii_strtoull (text, &end, 0);
-  if (*end == 'U')
-    end++;
-  return end != text && *end == '\0';
-}
-
-static gint32
-register_of (Parser *parser, const char *name)
-{
-  gpointer known = g_hash_table_lookup (parser->registers, name);
-
-  if (known == NULL)
-    {
-      known = GUINT_TO_POINTER (++parser->function->n_registers);
-      g_hash_table_insert (parser->registers, g_strdup (name), known);
-    }
-  return (gint32) GPOINTER_TO_UINT (known) - 1;
-}
-
-static gboolean
-special_of (const char *name, guint64 *value)
-{
-  static const struct
-  {
-    const char *name;
-    int special;
-  } scalars[] = { { "%laneid", SPECIAL_LANEID },
-                  { "%warpid", SPECIAL_WARPID },
-                  { "%nwarpid", SPECIAL_NWARPID },
-                  { "%lanemask_eq", SPECIAL_MASK_EQ },
-                  { "%lanemask_lt", SPECIAL_MASK_LT },
-                  { "%lanemask_le", SPECIAL_MASK_LE },
-                  { "%lanemask_gt", SPECIAL_MASK_GT },
-                  { "%lanemask_ge", SPECIAL_MASK_GE },
-                  { "%dynamic_smem_size", SPECIAL_DYNAMIC_SHARED },
-                  { "%clock", SPECIAL_ZERO },
-                  { "%clock64", SPECIAL_ZERO },
-                  { "%smid", SPECIAL_ZERO },
-                  { "%globaltimer", SPECIAL_ZERO } };
-  static const struct
-  {
-    const char *name;
-    int special;
-  } vectors[] = { { "%tid.", SPECIAL_TID },
-                  { "%ntid.", SPECIAL_NTID },
-                  { "%ctaid.", SPECIAL_CTAID },
-                  { "%nctaid.", SPECIAL_NCTAID } };
-
-  for (guint i = 0; i < G_N_ELEMENTS (scalars); i++)
-    if (strcmp (name, scalars[i].name) == 0)
-      {
-        *value = (guint64) scalars[i].special;
-        return TRUE;
-      }
-  for (guint i = 0; i < G_N_ELEMENTS (vectors); i++)
-    if (g_str_has_prefix (name, vectors[i].name))
-      {
-        const char axis = name[strlen (vectors[i].name)];
-        *value = (guint64) (vectors[i].special + (axis >= 'x' && axis <= 'z' ? axis - 'x' : 0));
-        return TRUE;
-      }
-  return FALSE;
-}
-
-static const Place *
-place_of (const Parser *parser, const char *name)
-{
-  const Place *place = g_hash_table_lookup (parser->places, name);
-  return place != NULL ? place : g_hash_table_lookup (parser->module_places, name);
-}
-
-/* "%rd1+8", " %rd1 + 8 ", "name+4", "%rd1", "name". */
-static gboolean
-parse_address (Parser *parser, const char *text, PtxOperand *operand)
-{
-  g_autofree char *name = g_strdup (text);
-  char *plus = name[0] != '\0' ? strpbrk (name + 1, "+-") : NULL;
-  const Place *place;
-  guint64 offset = 0;
-
-  if (name[0] == '\0')
-    return FALSE;
-  if (plus != NULL)
-    {
-      const gboolean minus = *plus == '-';
-      char *digits = g_strstrip (plus + 1);
-      *plus = '\0';
-      if (*digits == '-' || *digits == '+')
-        digits += *digits == '+';
-      if (!parse_number (digits, &offset))
-        return FALSE;
-      if (minus)
-        offset = -offset;
-    }
-  g_strstrip (name);
-  operand->kind = OPERAND_ADDRESS;
-  operand->reg = -1;
-  operand->value = offset;
-  if (name[0] == '%' || g_hash_table_contains (parser->registers, name))
-    operand->reg = register_of (parser, name);
-  else if ((place = place_of (parser, name)) != NULL)
-    {
-      operand->space = place->space;
-      operand->value += place->at;
-    }
-  else
-    return parse_number (name, &operand->value);
-  return TRUE;
-}
-
-static gboolean
-parse_vector (Parser *parser, char *text, PtxOperand *operand)
-{
-  g_auto (GStrv) parts = NULL;
-
-  if (!g_str_has_suffix (text, "}"))
-    return FALSE;
-  text[strlen (text) - 1] = '\0';
-  parts = g_strsplit (text + 1, ",", -1);
-  operand->kind = OPERAND_VECTOR;
-  for (guint i = 0; parts[i] != NULL && i < 8; i++, operand->n++)
-    {
-      const char *part = g_strstrip (parts[i]);
-      if (strcmp (part, "_") == 0)
-        operand->list[i] = -1;
-      else if (part[0] == '%' || g_hash_table_contains (parser->registers, part))
-        operand->list[i] = register_of (parser, part);
-      else if (parse_number (part, &operand->numbers[i]))
-        operand->list[i] = -2;
-      else
-        return FALSE;
-    }
-  return TRUE;
-}
-
-static gboolean
-parse_operand (Parser *parser, char *text, PtxOperand *operand)
-{
-  const Place *place;
-  char *bar;
-
-  operand->second = -1;
-  operand->reg = -1;
-  if (text[0] == '!')
-    {
-      operand->negated = TRUE;
-      text++;
-    }
-  if (text[0] == '[' && text[strlen (text) - 1] == ']')
-    {
-      text[strlen (text) - 1] = '\0';
-      return parse_address (parser, g_strstrip (text + 1), operand);
-    }
-  if (text[0] == '{')
-    return parse_vector (parser, text, operand);
-  if (strcmp (text, "WARP_SZ") == 0)
-    {
-      operand->kind = OPERAND_NUMBER;
-      operand->value = 32;
-      return TRUE;
-    }
-  if (special_of (text, &operand->value))
-    {
-      operand->kind = OPERAND_SPECIAL;
-      return TRUE;
-    }
-  if ((bar = strchr (text, '|')) != NULL)
-    {
-      *bar = '\0';
-      operand->second = bar[1] == '_' ? -1 : register_of (parser, bar + 1);
-    }
-  if (strcmp (text, "_") == 0)
-    {
-      operand->kind = OPERAND_REGISTER; /* that nobody reads */
-      operand->reg = register_of (parser, "%gemem_dropped");
-      return TRUE;
-    }
-  if (text[0] == '%' || g_hash_table_contains (parser->registers, text))
-    {
-      operand->kind = OPERAND_REGISTER;
-      operand->reg = register_of (parser, text);
-      return TRUE;
-    }
-  operand->kind = OPERAND_NUMBER;
-  if (parse_number (text, &operand->value))
-    return TRUE;
-  g_autofree char *name = g_strdup (text);
-  guint64 offset = 0;
-  if ((bar = strchr (name, '+')) != NULL)
-    {
-      *bar = '\0';
-      if (!parse_number (bar + 1, &offset))
-        return FALSE;
-    }
-  if ((place = place_of (parser, name)) == NULL)
-    return FALSE;
-  /* a variable of the module is one of global memory; the others have addresses in their space */
-  operand->value = place->at + offset
-                   + (place->space == SPACE_MODULE ? PTX_WINDOW (SPACE_MODULE) : 0);
-  return TRUE;
-}
-
 /* The parts of @text between commas outside brackets. */
 static GPtrArray *
 split (const char *text)
@@ -374,7 +140,8 @@ initialise (GByteArray *variables, gsize at, PtxType type, const char *text)
   for (guint i = 0; parts[i] != NULL; i++, at += type.bytes)
     {
       guint64 value;
-      if (!parse_number (g_strstrip (parts[i]), &value) || at + type.bytes > variables->len)
+      if (!gemem_ptx_parse_number (g_strstrip (parts[i]), &value)
+          || at + type.bytes > variables->len)
         return FALSE;
       memcpy (variables->data + at, &value, type.bytes);
     }
@@ -383,19 +150,19 @@ initialise (GByteArray *variables, gsize at, PtxType type, const char *text)
 
 /* ".reg .b32 name", ".reg.b16 a, b", ".reg .b32 %r<9>": those with "%" are known by that. */
 static void
-declare_registers (Parser *parser, const char *text)
+declare_registers (PtxParser *parser, const char *text)
 {
   g_auto (GStrv) words = g_strsplit_set (text, " \t\n,", -1);
 
   for (guint i = 0; words[i] != NULL; i++)
     if (words[i][0] != '\0' && words[i][0] != '.' && words[i][0] != '%'
         && strchr (words[i], '<') == NULL)
-      register_of (parser, words[i]);
+      gemem_ptx_register_of (parser, words[i]);
 }
 
 /* A variable: ".shared .align 4 .b8 name[512]", ".param .b64 param0". */
 static gboolean
-declare (Parser *parser, char *text)
+declare (PtxParser *parser, char *text)
 {
   GememPtxFunction *function = parser->function;
   guint8 space = SPACE_GENERIC;
@@ -403,7 +170,7 @@ declare (Parser *parser, char *text)
   PtxType type = { 0, 0 };
   char *value = strchr (text, '='), *name = NULL, *rest, *token;
   gboolean external = FALSE, vector4 = FALSE, vector2 = FALSE;
-  Place *place;
+  PtxPlace *place;
 
   if (value != NULL)
     *value++ = '\0';
@@ -444,7 +211,7 @@ declare (Parser *parser, char *text)
                : space == SPACE_LOCAL ? (function != NULL ? &parser->ptx->local_size : NULL)
                : space == SPACE_PARAM ? (function != NULL ? &function->frame_size : NULL)
                                       : NULL;
-  place = g_new0 (Place, 1);
+  place = g_new0 (PtxPlace, 1);
   if (end != NULL && !(external && space == SPACE_SHARED))
     {
       at = align_up (*end, alignment);
@@ -524,15 +291,15 @@ parse_words (PtxInstruction *one, char *name)
 }
 
 static gint32
-frame_place (const Parser *parser, const char *name)
+frame_place (const PtxParser *parser, const char *name)
 {
-  const Place *place = g_hash_table_lookup (parser->places, name);
+  const PtxPlace *place = g_hash_table_lookup (parser->places, name);
   return place != NULL && place->space == SPACE_PARAM ? (gint32) place->at : -1;
 }
 
 /* "call.uni (retval0), name, (param0, param1)" */
 static gboolean
-parse_call (Parser *parser, PtxInstruction *one, const char *text)
+parse_call (PtxParser *parser, PtxInstruction *one, const char *text)
 {
   g_autoptr (GPtrArray) parts = split (text);
 
@@ -559,7 +326,7 @@ parse_call (Parser *parser, PtxInstruction *one, const char *text)
 }
 
 static void
-add_jump (Parser *parser, const char *label)
+add_jump (PtxParser *parser, const char *label)
 {
   Jump *jump = g_new (Jump, 1);
   jump->instruction = parser->function->code->len;
@@ -568,7 +335,7 @@ add_jump (Parser *parser, const char *label)
 }
 
 static gboolean
-parse_instruction (Parser *parser, char *text)
+parse_instruction (PtxParser *parser, char *text)
 {
   PtxInstruction one = { .predicate = -1, .target = -1 };
   char *rest, *name;
@@ -581,7 +348,7 @@ parse_instruction (Parser *parser, char *text)
         return FALSE;
       *end = '\0';
       one.negated = text[1] == '!';
-      one.predicate = register_of (parser, text + 1 + one.negated);
+      one.predicate = gemem_ptx_register_of (parser, text + 1 + one.negated);
       text = g_strchug (end + 1);
     }
   name = text;
@@ -606,7 +373,7 @@ parse_instruction (Parser *parser, char *text)
         }
       for (guint i = 0; i < n && ok; i++)
         ok = i < G_N_ELEMENTS (one.operands)
-             && parse_operand (parser, parts->pdata[i], &one.operands[i]);
+             && gemem_ptx_parse_operand (parser, parts->pdata[i], &one.operands[i]);
       one.n_operands = (guint8) MIN (n, G_N_ELEMENTS (one.operands));
     }
   if (!ok && one.arguments != NULL)
@@ -641,7 +408,7 @@ function_free (gpointer data)
 
 /* The parameters in @text, "( .param .u64 a, .param .b8 b[4] )". */
 static gboolean
-parse_parameters (Parser *parser, const char *text, gsize length)
+parse_parameters (PtxParser *parser, const char *text, gsize length)
 {
   g_autofree char *list = g_strndup (text, length);
   g_autoptr (GPtrArray) parts = split (list);
@@ -655,7 +422,7 @@ parse_parameters (Parser *parser, const char *text, gsize length)
       name[strcspn (name, "[")] = '\0';
       if (!declare (parser, parts->pdata[i]))
         return FALSE;
-      const Place *place = g_hash_table_lookup (parser->places, name);
+      const PtxPlace *place = g_hash_table_lookup (parser->places, name);
       if (place == NULL || place->at + place->size > G_MAXUINT16)
         return FALSE;
       const guint16 both[2] = { (guint16) place->at, (guint16) place->size };
@@ -667,7 +434,7 @@ parse_parameters (Parser *parser, const char *text, gsize length)
 
 /* ".visible .entry name ( ... )", ".func (.param .b32 result) name ( ... )" */
 static void
-begin_function (Parser *parser, const char *header)
+begin_function (PtxParser *parser, const char *header)
 {
   GememPtxFunction *function = g_new0 (GememPtxFunction, 1);
   const char *entry = strstr (header, ".entry"), *at = strstr (header, ".func"), *end;
@@ -702,7 +469,7 @@ begin_function (Parser *parser, const char *header)
 }
 
 static gboolean
-find_label (const Parser *parser, const char *name, gint32 *to)
+find_label (const PtxParser *parser, const char *name, gint32 *to)
 {
   gpointer place;
 
@@ -713,7 +480,7 @@ find_label (const Parser *parser, const char *name, gint32 *to)
 }
 
 static void
-end_function (Parser *parser)
+end_function (PtxParser *parser)
 {
   GememPtxFunction *function = parser->function;
 
@@ -744,7 +511,7 @@ end_function (Parser *parser)
 /* ---- statements */
 
 static void
-read_statement (Parser *parser, char *text)
+read_statement (PtxParser *parser, char *text)
 {
   gboolean ok = TRUE;
 
@@ -768,7 +535,7 @@ read_statement (Parser *parser, char *text)
 }
 
 static void
-read_label (Parser *parser, const char *name)
+read_label (PtxParser *parser, const char *name)
 {
   g_free (parser->label);
   parser->label = g_strdup (name);
@@ -819,7 +586,7 @@ plain (const char *text)
 }
 
 static void
-read_text (Parser *parser, const char *text)
+read_text (PtxParser *parser, const char *text)
 {
   g_autoptr (GString) statement = g_string_new (NULL);
   int braces = 0;
@@ -911,7 +678,7 @@ gemem_ptx_parse (const char *text)
 {
   g_autofree char *code = plain (text);
   GememPtx *ptx = g_new0 (GememPtx, 1);
-  Parser parser = { .ptx = ptx };
+  PtxParser parser = { .ptx = ptx };
 
   ptx->functions = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, function_free);
   ptx->variables = g_byte_array_new ();
