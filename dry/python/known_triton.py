@@ -45,7 +45,7 @@ class _Code(object):
         if not self.address:
             raise Unknown
         self.threads = int(threads[1]) if threads else 32 * kernel.metadata.num_warps
-        self.shared, self.size = kernel.metadata.shared, self.threads * text.count(";")
+        self.shared, self.size = kernel.metadata.shared, self.threads * len(text.splitlines())
 
     def run(self, words, memory, grid, budget):
         """GememPtxEnd; WORDS: what the arguments are, 64 bits of each."""

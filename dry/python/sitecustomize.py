@@ -248,8 +248,7 @@ def _watch_values():
 def _on_cupy(cupy):
     _watch_values()
     if not os.environ.get("GEMEM_DRY_ZEROS"):
-        _load("known_cupy").replay.start(cupy)
-        _load("values").values.replay = _load("known_cupy").replay
+        _load("values").values.follow_cupy(_load("known_cupy").replay, cupy)
     _load("pools").watch_cupy(cupy, _load("lines").Stacks())
 
 

@@ -36,6 +36,7 @@ _ASIDE_FROM = ("<frozen", _HERE, os.path.dirname(os.__file__) + os.sep)  # with 
 _OTHERS = re.compile(r"(site|dist)-packages|/torchinductor_|/torch_geometric\.")  # lines of packages, and of what these write (gemem_frame_is_program())
 OFTEN = 2000  # reads at one place after which the user is told
 _COMPUTED = 3  # beside what look() is told
+_ABSENT = (AttributeError, ImportError, RuntimeError, TypeError, ValueError)  # what a version without some function raises
 _generation = {"ended": False, "length": "0", "mixin": None}
 _READS = ("item", "is_nonzero", "_local_scalar_dense", "equal", "allclose")  # operators that read for others
 _MOVES = re.compile("|".join(_READS) + r"|to|to_\w+|_to_copy|copy_|_copy_from\w*|clone|contiguous|detach|resolve_\w+|lift\w*")  # that bring what they do not look at
@@ -364,12 +365,21 @@ class Values(object):
             )
         return told[1]
 
+    def follow_cupy(self, replay, cupy):
+        """The same for CuPy."""
+        try:
+            replay.start(cupy)
+        except _ABSENT as error:
+            sys.stderr.write("gemem-dry-run: this CuPy cannot be watched, so values of the GPU read as zero: %s\n" % (error,))
+            return
+        self.replay = replay
+
     def follow(self, known, torch):
         """What follows from the host is given to the program in the place of zeros, from now on."""
         if self.known is None:
             try:
                 known.start(torch, lambda assumed: self.count("drawn" if assumed else "computed", self.stack()), tell, _NO_OVERFLOW)
-            except (AttributeError, ImportError, RuntimeError, TypeError, ValueError) as error:  # a PyTorch without these functions
+            except _ABSENT as error:
                 sys.stderr.write("gemem-dry-run: this PyTorch cannot be watched, so values of the GPU read as zero: %s\n" % (error,))
                 return
             self.known = known

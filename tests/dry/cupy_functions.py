@@ -37,7 +37,24 @@ LISTS = [[one] for one in DATA] + [
     *(["I", "iv"], ["iv", "I"], ["B", 2.5, "A"], ["A", 0.25, 0.5], [["A", "A"]], [["v", "v"]], [["I", "I"], 1]),
 ]
 SPACES = ["", "linalg", "fft"]
-REFERENCES = {"argsort": lambda *args: numpy.argsort(*args, kind="stable")}
+
+
+def refuse(when):
+    if when:
+        raise ValueError("what NumPy and CuPy do with that is their own")
+
+
+def searchsorted(array, *others):
+    refuse((array[:-1] > array[1:]).any())
+    return numpy.searchsorted(array, *others)
+
+
+def matrix_rank(array, *others):
+    refuse(others)  # how a tolerance is shared out
+    return numpy.linalg.matrix_rank(array)
+
+
+REFERENCES = {"argsort": lambda *args: numpy.argsort(*args, kind="stable"), "unique_values": numpy.unique, "searchsorted": searchsorted, "matrix_rank": matrix_rank}
 SKIP = set(
     "save savez savez_compressed savetxt load loadtxt fromfile genfromtxt memmap DataSource test info show_config show_runtime lookfor source get_include may_share_memory"
     " shares_memory empty empty_like fromiter frompyfunc byte_bounds asarray_chkfinite printoptions set_printoptions get_printoptions seterr geterr errstate"

@@ -18,7 +18,7 @@ for letters in a b c d ef ghi jkl m no p qr s tu vwxyz; do
 done
 
 # sizes that follow from the host are no condition, and those that follow from cuRAND's numbers are
-run 0 gemem-dry-run --gpu h100 --once "$GEMEM_CUPY" "$programs/cupy_known.py"
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_CUPY" "$programs/cupy_known.py"
 says out '^known 34 34 5 10 7 3 \(34, 3\)$'; lacks err 'follow from'; says err '^  computed +[0-9]+ '
 run 0 gemem-dry-run --gpu h100 --once "$GEMEM_CUPY" "$programs/cupy_known.py" drawn
 says err "^ +- no size follows from integers .*'numbers'"
