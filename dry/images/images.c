@@ -149,7 +149,8 @@ read_code (GememDryImage *image, GememBytes code, guint kind)
     damaged (image,
              kind == KIND_ELF ? "the ELF image of its code is damaged" : "its PTX is damaged");
   else if (kind == KIND_PTX && compiler != NULL)
-    image->ptx = g_strndup ((const char *) code.data, code.size);
+    image->ptx = g_strndup ((const char *) code.data,
+                            strnlen ((const char *) code.data, code.size));
 }
 
 static void

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <limits.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -269,6 +270,31 @@ test_compiled (void)
   gemem_dry_image_forget (code);
   g_free (ptx.bytes);
   g_free (cubin.bytes);
+}
+
+/* Text whose length nobody says, as cuModuleLoadData() is given, ends with its 0: of the memory behind it nothing is kept. */
+static void
+test_text (void)
+{
+  const gsize size = (gsize) 256 << 20;
+  char *memory = mmap (NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const struct mallinfo2 before = mallinfo2 ();
+  const void *image;
+  File ptx;
+
+  g_assert_true (memory != MAP_FAILED);
+  file_read (&ptx, "kernels.ptx");
+  memcpy (memory, ptx.bytes, ptx.size);
+  gemem_dry_set_compiler (compile);
+  image = gemem_dry_image_load (memory, 0, 80);
+  const struct mallinfo2 after = mallinfo2 ();
+  g_assert_cmpuint (after.uordblks + after.hblkhd, <, before.uordblks + before.hblkhd + (1 << 20));
+  g_assert_cmpint (gemem_dry_kernel_compiled (image, "plain", 80)->registers, ==, 12);
+  gemem_dry_set_compiler (NULL);
+  gemem_dry_image_forget (image);
+  g_free (ptx.bytes);
+  munmap (memory, size);
 }
 
 /* What the code made by nvcc registers: a wrapper, read at the first question and not before. */
@@ -663,6 +689,7 @@ main (int argc, char **argv)
   g_test_add_func ("/dry-images/symbols", test_symbols);
   g_test_add_func ("/dry-images/ptx", test_ptx);
   g_test_add_func ("/dry-images/compiled", test_compiled);
+  g_test_add_func ("/dry-images/text", test_text);
   g_test_add_func ("/dry-images/wrapper", test_wrapper);
   g_test_add_func ("/dry-images/truncated", test_truncated);
   g_test_add_func ("/dry-images/flipped", test_flipped);
