@@ -55,7 +55,7 @@ typedef struct
   guint grid[3], block[3];
   gsize shared; /* bytes of dynamic shared memory */
   const guint8 *parameters;
-  GememPtxMemory *memory; /* in the order of addresses */
+  GememPtxMemory *memory; /* is put in the order of addresses */
   guint n_memory;
   guint64 *budget; /* instructions that may still run; what ran is taken off */
 } GememPtxLaunch;

@@ -6,8 +6,10 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "dry/ptx/run-private.h"
 
 /* ---- what computes */
@@ -495,6 +497,8 @@ prepare (PtxRun *run)
 {
   const GByteArray *variables = run->kernel->ptx->variables;
 
+  qsort (run->launch->memory, run->launch->n_memory, sizeof *run->launch->memory,
+         gemem_compare_uint64); /* by address, which comes first */
   run->n_threads = run->launch->block[0] * run->launch->block[1] * run->launch->block[2];
   run->static_shared = (run->kernel->shared_size + 15) / 16 * 16;
   run->shared_size = run->static_shared + run->launch->shared;

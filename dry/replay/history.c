@@ -17,6 +17,7 @@
 #define COPY_MAX ((guint64) 1 << 20)
 #define FOUND_MAX ((guint64) 4 << 20)
 #define TABLE_MAX 65536
+#define ADDRESS sizeof (guint64)
 
 typedef struct
 {
@@ -115,6 +116,16 @@ gemem_replay_block_at (guint64 address, guint64 size)
                  && size <= block->address + block->size - address
              ? block
              : NULL;
+}
+
+/* The block whose address, or one within it, stands at @bytes; NULL: none. */
+static ReplayBlock *
+block_named (const guint8 *bytes)
+{
+  guint64 address;
+
+  memcpy (&address, bytes, sizeof address);
+  return address != 0 ? gemem_replay_block_at (address, 1) : NULL;
 }
 
 static void
@@ -387,11 +398,9 @@ lose_block (ReplayBlock *block, guint64 address, guint64 size)
 static void
 lose_range (guint64 address, guint64 size)
 {
-  guint i = find (address);
-
-  for (guint k = 0; i < history.live->len && k < G_MAXUINT; k++)
+  for (guint i = find (address); i < history.live->len; i++)
     {
-      ReplayBlock *block = history.live->pdata[i++];
+      ReplayBlock *block = history.live->pdata[i];
       if (block->address >= address + size)
         return;
       const guint64 start = MAX (block->address, address),
@@ -425,15 +434,12 @@ gemem_dry_lost (guint64 address, guint64 size)
 void
 gemem_replay_got (const guint8 *bytes, gsize size)
 {
-  guint64 value;
-
   if (!gemem_replay_is_on ())
     return;
   gemem_replay_lock ();
-  for (gsize at = 0; at + sizeof value <= size; at += sizeof value)
+  for (gsize at = 0; at + ADDRESS <= size; at += ADDRESS)
     {
-      memcpy (&value, bytes + at, sizeof value);
-      ReplayBlock *block = value != 0 ? gemem_replay_block_at (value, 1) : NULL;
+      ReplayBlock *block = block_named (bytes + at);
       if (block != NULL)
         lose_block (block, block->address, block->size);
     }
@@ -445,12 +451,9 @@ gemem_replay_got (const guint8 *bytes, gsize size)
 static void
 got_table (const guint8 *bytes, gsize size)
 {
-  guint64 value;
-
-  for (gsize at = 0; at + sizeof value <= size; at += sizeof value)
+  for (gsize at = 0; at + ADDRESS <= size; at += ADDRESS)
     {
-      memcpy (&value, bytes + at, sizeof value);
-      ReplayBlock *block = value != 0 ? gemem_replay_block_at (value, 1) : NULL;
+      ReplayBlock *block = block_named (bytes + at);
       if (block != NULL)
         block->escaped = TRUE;
     }
@@ -552,16 +555,14 @@ keep_launch (GememReplaySource *source, const char *name, const guint grid[3], c
 {
   g_autoptr (GArray) touches = g_array_new (FALSE, FALSE, sizeof (ReplayTouch));
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
-  guint64 value;
 
   for (guint i = 0; i < known->len; i++)
     {
       const ReplayParameter *parameter = &g_array_index (known, ReplayParameter, i);
       g_byte_array_append (bytes, parameters[i], parameter->size);
-      for (gsize at = 0; at + sizeof value <= parameter->size; at += sizeof value)
+      for (gsize at = 0; at + ADDRESS <= parameter->size; at += ADDRESS)
         {
-          memcpy (&value, (const guint8 *) parameters[i] + at, sizeof value);
-          ReplayBlock *found = value != 0 ? gemem_replay_block_at (value, 1) : NULL;
+          ReplayBlock *found = block_named ((const guint8 *) parameters[i] + at);
           if (found != NULL)
             touch (touches, found, !parameter->constant);
         }

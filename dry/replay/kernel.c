@@ -21,13 +21,6 @@ gemem_dry_code (const char *text, const char *name)
   return kernel;
 }
 
-static int
-compare_memory (gconstpointer a, gconstpointer b)
-{
-  const GememPtxMemory *one = a, *other = b;
-  return one->address < other->address ? -1 : one->address > other->address;
-}
-
 int
 gemem_dry_code_run (const GememPtxFunction *kernel, const guint grid[3], const guint block[3],
                     guint64 shared, guint n_arguments, const guint64 *arguments, guint n_memory,
@@ -44,7 +37,6 @@ gemem_dry_code_run (const GememPtxFunction *kernel, const guint grid[3], const g
   for (guint i = 0; i < n_arguments; i++)
     memcpy (bytes + g_array_index (parameters, guint16, 2 * i), &arguments[i],
             MIN (g_array_index (parameters, guint16, 2 * i + 1), sizeof *arguments));
-  qsort (memory, n_memory, sizeof *memory, compare_memory);
   memcpy (launch.grid, grid, sizeof launch.grid);
   memcpy (launch.block, block, sizeof launch.block);
   return (int) gemem_ptx_run (kernel, &launch);

@@ -57,13 +57,6 @@ fill (const ReplayEvent *event)
   set_states (event->touches[0].block, event->address, event->size, GEMEM_PTX_KNOWN);
 }
 
-static int
-compare_memory (gconstpointer a, gconstpointer b)
-{
-  const GememPtxMemory *one = a, *other = b;
-  return one->address < other->address ? -1 : one->address > other->address;
-}
-
 /* The parameters as the code wants them, at their places; NULL: they are others. */
 static guint8 *
 lay_out (const ReplayEvent *event, const GememPtxFunction *code)
@@ -107,7 +100,6 @@ launch (const ReplayEvent *event, guint64 *budget)
     return GEMEM_PTX_LOST;
   for (guint i = 0; i < event->n_touches; i++)
     memory[i] = event->touches[i].block->memory;
-  qsort (memory, event->n_touches, sizeof *memory, compare_memory);
   memcpy (what.grid, event->grid, sizeof what.grid);
   memcpy (what.block, event->block, sizeof what.block);
   return gemem_ptx_run (code, &what);

@@ -96,7 +96,7 @@ __attribute__ ((visibility ("default"))) int gemem_dry_replay (guint64 from, gsi
 /* Kernel @name of the PTX @text, which is kept as long as the process; NULL: it cannot be read. Linear in its length. */
 __attribute__ ((visibility ("default"))) const GememPtxFunction *gemem_dry_code (const char *text,
                                                                                  const char *name);
-/* Runs @kernel on @memory, which it sorts: its first parameters are @arguments, each in the low bytes, all others 0. Returns a
+/* Runs @kernel on @memory, which is sorted: its first parameters are @arguments, each in the low bytes, all others 0. Returns a
  * GememPtxEnd; @budget: of ptx.h. */
 __attribute__ ((visibility ("default"))) int
 gemem_dry_code_run (const GememPtxFunction *kernel, const guint grid[3], const guint block[3],
