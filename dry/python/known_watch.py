@@ -14,7 +14,7 @@ import sys
 import threading
 
 from . import known_operators as operators
-from .known_nodes import COPIED, LARGER, NUMBERS, SMALL, Unknown, Value
+from .known_nodes import COPIED, LARGER, SMALL, Unknown, Value
 
 SHOWN = "site-packages/gemem/known.py"  # where these functions stand in call stacks: in a package, not in the program
 _ASIDE = (os.path.dirname(os.path.abspath(__file__)) + os.sep, os.path.dirname(SHOWN) + "/")  # lines of gemem's begin with these
@@ -269,7 +269,7 @@ class Watch(object):
         tensors = [i for i, one in enumerate(schema.arguments) if one.type.kind() == "TensorType"]
         whole = self.call_whole(op)
 
-        strided, layers = self.torch.strided, self.layers
+        strided, layers, numbers = self.torch.strided, self.layers, self.numbers
         reads = {"_local_scalar_dense": 0, "_to_copy": 0, "copy": 1, "copy_": 1}.get(base)
         of_sparse = base in operators.OF_SPARSE
         structured = base in operators.STRUCTURED and written is None
@@ -295,14 +295,14 @@ class Watch(object):
             self.threads.whole = reads is not None and args[reads].dtype in self.whole and args[reads].dtype not in self.masks
             if not values and n and getattr(args[0], "layout", strided) is not strided:
                 # operators of sparse tensors are made of others
-                result = below_all(*args, **kwargs) if 1 in tensors and n > 1 and type(args[1]) in NUMBERS else redispatch(keyset & below, *args, **kwargs)
+                result = below_all(*args, **kwargs) if 1 in tensors and n > 1 and type(args[1]) in numbers else redispatch(keyset & below, *args, **kwargs)
                 if structured and (base in operators.DENSE or result.layout is not strided):
                     with guard(keys):
                         note(args, kwargs, result, None, None)
                 return result
             with guard(keys):
                 for i in tensors:
-                    if i < n and type(args[i]) in NUMBERS:
+                    if i < n and type(args[i]) in numbers:
                         result = whole(*args, **kwargs)
                         break
                 else:
@@ -509,7 +509,7 @@ class Watch(object):
 
     def as_tensors(self, args, places):
         """ARGS with tensors for the numbers that stand in PLACES of tensors, of types with which the operator's result is of the same type."""
-        torch, numbers = self.torch, [i for i in places if i < len(args) and type(args[i]) in NUMBERS]
+        torch, numbers = self.torch, [i for i in places if i < len(args) and type(args[i]) in self.numbers]
         if not numbers:
             return args
         args, others = list(args), [one.dtype for one in args if isinstance(one, torch.Tensor)]
