@@ -114,6 +114,7 @@ class Known(Watch, Reads, Sparse, Computing, Nodes):
         self.watch_higher()
         self.watch_backward()
         self.watch_storages()
+        self.watch_versions()
         self.watch_threads()
         self.watch_here()
         os.register_at_fork(after_in_child=self.watch_here)  # CUDA does not go on there

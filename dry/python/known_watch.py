@@ -107,6 +107,33 @@ class Watch(object):
 
         storage.copy_, storage._write_file, storage._set_from_file = copy_again, write_again, set_again
 
+    def watch_versions(self):
+        """PyTorch's compiler counts a version of what its code is about to write in place, which is seen as it is launched."""
+        inner = self.torch._C
+        count, tensor = getattr(inner, "_increment_version", None), self.torch.Tensor
+
+        @self.shown
+        def count_again(tensors):
+            given = tensors if isinstance(tensors, tensor) else list(tensors)
+            kept = self.quietly(self.before_version, given) if self.nodes and self.is_compiled() else None
+            count(given)
+            for one, node in kept or ():
+                self.quietly(self.put, one, node)
+
+        if count is not None:
+            inner._increment_version = count_again
+
+    @staticmethod
+    def is_compiled():
+        """Whether it is PyTorch's compiler that calls, by a function of PyTorch's."""
+        frame = sys._getframe(2).f_back
+        return frame is not None and os.sep + "_functorch" + os.sep in frame.f_code.co_filename
+
+    def before_version(self, tensors):
+        """Tensors of a list of which something is known, each with its node."""
+        found = [(one, self.get(one)) for one in ([tensors] if isinstance(tensors, self.torch.Tensor) else tensors) if self.suits(one)]
+        return [(one, node) for one, node in found if node is not None]
+
     def before_storage(self, to, source):
         """Of what TO, a storage, is about to get from SOURCE: its node, or for the host the value."""
         torch = self.torch
