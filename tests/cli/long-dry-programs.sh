@@ -39,7 +39,7 @@ program "${GEMEM_TORCH_2_11:-}" training-512 0 "$programs/medium_lm.py" train --
 # Large tensors on the host: no memory for what nobody reads, and the line is named that filled what was read.
 for torch in "${GEMEM_TORCH_2_6:-}" "${GEMEM_TORCH_2_11:-}"; do
   [ -n "$torch" ] || { skip "tensors on the host" "\$GEMEM_TORCH_2_6 or \$GEMEM_TORCH_2_11 is not set"; continue; }
-  run 0 gemem-dry-run -o host.gmt "$torch" "$GEMEM_SRCDIR/tests/programs/dry/host.py"
+  run 0 gemem-dry-run --details -o host.gmt "$torch" "$GEMEM_SRCDIR/tests/programs/dry/host.py"
   says err '.*host\.py:10: 400000000 bytes'
   check "less than 1 GiB of the host" sh -c "test \$(sed -n 's/^resident MiB //p' $out) -lt 1024"
 done
