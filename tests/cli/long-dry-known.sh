@@ -735,6 +735,21 @@ print("turned", int(n.max()))
 EOF
   run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" in_place.py
   says out '^in place 3160 \[22, 24, 58, 62\]$'; says out '^turned 0$'; says err '^  computed +2 '; says err '^  numbers +1 .*in_place\.py:15 '
+  # a kernel of many operators has a long name, of which Triton's files have a part
+  cat >long_name.py <<'EOF'
+import torch
+
+
+@torch.compile
+def many(x):
+    y = (x % 97).clamp(3, 50).abs().neg().masked_fill(x > 40, 7).sign() + x.bitwise_and(12).bitwise_xor(5).bitwise_or(3)
+    return torch.where(y.logical_not(), y << 2, x >> 1).remainder(11).cumsum(0).floor_divide(3), y.amax(), (x == y).any()
+
+
+y, most, same = many(torch.arange(100, device="cuda"))
+print("many", int(y.sum()), int(most), same.item())
+EOF
+  run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" long_name.py; says out "^$(sed 's/@torch.compile//; s/cuda/cpu/' long_name.py | "$GEMEM_TORCH_2_11" - 2>host.err)\$"; says err '^  computed .*long_name\.py:11 <module> 3'; lacks err '^  numbers '
   # numbers that it has expressions for are none that Python knows
   cat >dynamic.py <<'EOF'
 import torch
