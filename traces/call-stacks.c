@@ -173,8 +173,7 @@ intern (GememCallStacks *stacks, const Stack *stack, guint64 key)
 static void
 add_frame (GememCallStacks *stacks, Stack *stack, guint64 *hash, guint32 frame)
 {
-  g_array_append_val (stacks->pool, frame);
-  stack->length++;
+  g_array_index (stacks->pool, guint32, stack->start + stack->length++) = frame;
   *hash = mix (*hash, frame);
   stack->flags |= g_array_index (stacks->frames, GememFrame, frame - 1).flags;
 }
@@ -189,11 +188,13 @@ gemem_call_stacks_extend (GememCallStacks *stacks, guint32 before, const guint32
   n = MIN (n, GEMEM_MAX_STACK - first.length);
   if ((guint64) stack.start + first.length + n > MAX_POOL)
     return 0;
+  g_array_set_size (stacks->pool, stack.start + first.length + n);
   for (guint32 i = 0; i < first.length; i++)
     add_frame (stacks, &stack, &hash, g_array_index (stacks->pool, guint32, first.start + i));
   for (guint i = 0; i < n; i++)
     if (frames[i] > 0)
       add_frame (stacks, &stack, &hash, frames[i]);
+  g_array_set_size (stacks->pool, stack.start + stack.length);
   return stack.length > 0 ? intern (stacks, &stack, hash) : 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/io/decimal.h"
 
 #define MAX_EXPONENT 1000
+#define SAFE_DIGITS 19 /* as many fit into 64 bits, whatever they are */
 
 const char *
 gemem_decimal_scaled (const char *text, int scale, guint64 *magnitude, gboolean *negative)
@@ -18,6 +19,8 @@ gemem_decimal_scaled (const char *text, int scale, guint64 *magnitude, gboolean 
 
   if (!g_ascii_isdigit (*at))
     return NULL;
+  for (const char *const safe = at + SAFE_DIGITS; at < safe && (guchar) (*at - '0') < 10; at++)
+    value = value * 10 + (guint64) (*at - '0');
   for (; g_ascii_isdigit (*at) || (*at == '.' && !point); at++)
     {
       guint64 digit = (guint64) (*at - '0');

@@ -3,7 +3,7 @@
  * A tokenizer over the window of the input, with one state between tokens and a stack of open
  * brackets.
  * Invariants: [at, end) are bytes of the window not yet consumed; `text` is NUL-terminated.
- * Cost: each byte is examined once; strings in skipped values are scanned, not copied.
+ * Cost: each byte is examined once, those of numbers twice.
  */
 #include "config.h"
 
@@ -14,6 +14,8 @@
 #include "base/io/json-stream.h"
 
 #define FILL_SIZE ((gsize) 64 << 10)
+#define MAX_INTEGER 24
+#define MAX_BARE 64 /* characters of a number; no reader asks for shorter texts */
 
 typedef enum
 {
@@ -33,7 +35,6 @@ struct _GememJson
   State state;
   guint depth;
   guint8 objects[GEMEM_JSON_MAX_DEPTH]; /* TRUE: the bracket is { */
-  gboolean discard;                     /* strings are discarded */
   gboolean keeps_backslashes;
   gsize length, most; /* of `text` */
   char text[];
@@ -78,24 +79,36 @@ peek (GememJson *json, GError **error)
   return *json->at;
 }
 
-/* The next byte that is not white space. */
+/* peek_token() where white space, or the end of the window, is next. */
 static int
-peek_token (GememJson *json, GError **error)
+skip_blanks (GememJson *json, GError **error)
 {
   for (;;)
     {
-      while (json->at < json->end)
-        {
-          guint8 c = *json->at;
-          if (c != ' ' && c != '\n' && c != '\t' && c != '\r')
-            return c;
-          json->line += c == '\n';
-          json->at++;
-        }
+      const guint8 *at = json->at, *const end = json->end;
+
+      for (; at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r'); at++)
+        if (*at == '\n')
+          json->line++;
+      json->at = at;
+      if (at < end)
+        return *at;
       int c = peek (json, error);
       if (c < 0)
         return c;
     }
+}
+
+/* The next byte that is not white space. */
+static inline int
+peek_token (GememJson *json, GError **error)
+{
+  const guint8 *at = json->at, *const end = json->end;
+
+  if (at < end && *at == ' ') /* one blank is what stands behind most colons and commas */
+    json->at = ++at;
+  const int c = at < end ? *at : 0;
+  return c > ' ' ? c : skip_blanks (json, error);
 }
 
 static inline void
@@ -217,16 +230,20 @@ read_string (GememJson *json, GError **error)
   json->length = 0;
   for (;;)
     {
-      const guint8 *from = json->at;
-      while (json->at < json->end && *json->at != '"' && *json->at != '\\')
-        json->line += *json->at++ == '\n';
-      gsize n = (gsize) (json->at - from);
-      if (!json->discard && n > 0)
+      const guint8 *at = json->at, *const end = json->end;
+      const guint8 *const kept = at + MIN ((gsize) (end - at), json->most - json->length);
+      char *text = json->text + json->length;
+      for (; at < kept && *at != '"' && *at != '\\'; at++)
         {
-          n = MIN (n, json->most - json->length);
-          memcpy (json->text + json->length, from, n);
-          json->length += n;
+          *text++ = (char) *at;
+          if (G_UNLIKELY (*at == '\n'))
+            json->line++;
         }
+      if (at == kept) /* what is longer is cut */
+        for (; at < end && *at != '"' && *at != '\\'; at++)
+          json->line += *at == '\n';
+      json->at = at;
+      json->length = (gsize) (text - json->text);
       int c = peek (json, error);
       if (c < 0)
         return c == -1 ? -1 : fail_end (json, error);
@@ -244,31 +261,65 @@ read_string (GememJson *json, GError **error)
 
 /* ---- numbers and words */
 
+static inline gboolean
+is_digit (char c)
+{
+  return (guchar) (c - '0') < 10;
+}
+
 /* Reads the characters of a number or a word into `text`. */
 static int
 read_bare (GememJson *json, GError **error)
 {
-  json->length = 0;
+  char *text = json->text;
+
   for (;;)
     {
-      int c = peek (json, error);
+      const guint8 *at = json->at, *const end = json->end;
+      for (; at < end; at++)
+        {
+          const char c = (char) *at;
+          if (!is_digit (c) && !g_ascii_isalnum (c) && c != '+' && c != '-' && c != '.')
+            break;
+          if (text == json->text + MAX_BARE)
+            return fail (json, error, "a number of more than 64 characters; the file is damaged");
+          *text++ = c;
+        }
+      json->at = at;
+      const int c = at < end ? -2 : peek (json, error);
       if (c == -1)
         return -1;
-      if (c == -2 || (!g_ascii_isalnum ((char) c) && c != '+' && c != '-' && c != '.'))
+      if (c == -2)
         break;
-      if (json->length == 64)
-        return fail (json, error, "a number of more than 64 characters; the file is damaged");
-      keep (json, (guint8) c);
-      json->at++;
     }
-  json->text[json->length] = '\0';
+  *text = '\0';
+  json->length = (gsize) (text - json->text);
   return 0;
+}
+
+/* Reads what most numbers are: some digits, with the byte behind them in the window. */
+static gboolean
+read_integer (GememJson *json)
+{
+  const guint8 *const end = json->end - json->at > MAX_INTEGER ? json->at + MAX_INTEGER : json->end;
+  const guint8 *at = json->at;
+  char *text = json->text;
+
+  while (at < end && is_digit ((char) *at))
+    *text++ = (char) *at++;
+  if (at == end || (*at != ',' && *at != ' ' && *at != '\n' && *at != '}') || at == json->at
+      || (*json->text == '0' && text > json->text + 1))
+    return FALSE;
+  *text = '\0';
+  json->length = (gsize) (text - json->text);
+  json->at = at;
+  return TRUE;
 }
 
 static const char *
 skip_digits (const char *text)
 {
-  while (g_ascii_isdigit (*text))
+  while (is_digit (*text))
     text++;
   return text;
 }
@@ -307,6 +358,8 @@ gemem_json_scaled (const GememJson *json, int scale, guint64 *magnitude, gboolea
 static int
 read_word (GememJson *json, GError **error)
 {
+  if (read_integer (json))
+    return GEMEM_JSON_NUMBER;
   if (read_bare (json, error) < 0)
     return -1;
   if (is_number (json->text))
@@ -426,10 +479,8 @@ gemem_json_skip (GememJson *json, int token, GError **error)
   if (token != GEMEM_JSON_BEGIN_OBJECT && token != GEMEM_JSON_BEGIN_ARRAY)
     return TRUE;
   guint outside = json->depth - 1;
-  json->discard = TRUE;
   while (token >= 0 && json->depth > outside)
     token = gemem_json_next (json, error);
-  json->discard = FALSE;
   return token >= 0;
 }
 

@@ -11,13 +11,13 @@
 /* ---- memory */
 
 static GememPtxMemory *
-find_memory (PtxRun *run, guint64 address, gsize size)
+find_memory (PtxRun *run, guint64 address)
 {
   const GememPtxLaunch *launch = run->launch;
   guint low = 0, high = launch->n_memory;
 
   if (run->last != NULL && address - run->last->address < run->last->size)
-    return size <= run->last->size - (address - run->last->address) ? run->last : NULL;
+    return run->last;
   while (low < high)
     {
       const guint middle = (low + high) / 2;
@@ -27,64 +27,78 @@ find_memory (PtxRun *run, guint64 address, gsize size)
       else if (address - memory->address >= memory->size)
         low = middle + 1;
       else
-        {
-          run->last = memory;
-          return size <= memory->size - (address - memory->address) ? memory : NULL;
-        }
+        return run->last = memory;
     }
   return NULL;
 }
 
-static guint8 *
-part (guint8 *bytes, guint8 *all_states, gsize size, guint64 at, gsize wanted, guint8 **states)
+/* Which space an address of @space lies in; of generic ones the address says it. */
+static guint8
+space_of (guint8 space, guint64 address)
 {
-  if (at > size || wanted > size - at)
-    return NULL;
-  *states = all_states + at;
-  return bytes + at;
+  const guint8 window = (guint8) (address >> 60);
+
+  if (space != SPACE_GENERIC && space != SPACE_GLOBAL && space != SPACE_MODULE)
+    return space;
+  return window != 0 ? window : space == SPACE_MODULE ? SPACE_MODULE : SPACE_GLOBAL;
 }
 
-/* The bytes at @address of @space; NULL: there are none. */
-static guint8 *
-reach (PtxRun *run, PtxThread *thread, guint8 space, guint64 address, gsize size, guint8 **states)
+gboolean
+gemem_ptx_piece (PtxRun *run, guint8 space, guint64 address, GememPtxMemory *piece)
+{
+  const GememPtxMemory *memory;
+  guint64 at = address & PTX_PLACE;
+
+  switch (space_of (space, address))
+    {
+    case SPACE_GLOBAL:
+      if ((memory = find_memory (run, address)) == NULL)
+        return FALSE;
+      *piece = *memory;
+      return TRUE;
+    case SPACE_SHARED:
+      at &= G_MAXUINT32;
+      if (at >= PTX_DYNAMIC)
+        at = at - PTX_DYNAMIC + run->static_shared;
+      else if (at >= run->static_shared)
+        return FALSE;
+      *piece = (GememPtxMemory){ address - at, run->shared_size, run->shared, run->shared_states };
+      break;
+    case SPACE_MODULE:
+      *piece = (GememPtxMemory){ address - at, run->variables.size, run->variables.bytes,
+                                 run->variables.states };
+      break;
+    default:
+      return FALSE;
+    }
+  return at < piece->size;
+}
+
+/* As gemem_ptx_piece(), of what belongs to @thread alone. */
+static gboolean
+own_piece (PtxThread *thread, guint8 space, guint64 address, GememPtxMemory *piece)
 {
   const PtxFrame *frame = &thread->frames[thread->n_frames - 1];
+  const guint64 at = (address & PTX_PLACE) + (space == SPACE_PARAM ? frame->parameters : 0);
+  const GByteArray *bytes = space == SPACE_PARAM ? thread->frame : thread->local,
+                   *states = space == SPACE_PARAM ? thread->frame_states : thread->local_states;
 
-  if (space == SPACE_GENERIC || space == SPACE_GLOBAL || space == SPACE_MODULE)
-    {
-      const guint8 window = (guint8) (address >> 60);
-      space = window == 0 ? (space == SPACE_MODULE ? SPACE_MODULE : SPACE_GLOBAL) : window;
-    }
-  if (space == SPACE_GLOBAL)
-    {
-      GememPtxMemory *memory = find_memory (run, address, size);
-      if (memory == NULL)
-        return NULL;
-      *states = memory->states + (address - memory->address);
-      return memory->bytes + (address - memory->address);
-    }
-  address &= PTX_PLACE;
-  switch (space)
-    {
-    case SPACE_SHARED:
-      address &= G_MAXUINT32;
-      if (address >= PTX_DYNAMIC)
-        address = address - PTX_DYNAMIC + run->static_shared;
-      else if (address >= run->static_shared)
-        return NULL;
-      return part (run->shared, run->shared_states, run->shared_size, address, size, states);
-    case SPACE_LOCAL:
-      return part (thread->local->data, thread->local_states->data, thread->local->len, address,
-                   size, states);
-    case SPACE_PARAM:
-      return part (thread->frame->data, thread->frame_states->data, thread->frame->len,
-                   frame->parameters + address, size, states);
-    case SPACE_MODULE:
-      return part (run->variables.bytes, run->variables.states, run->variables.size, address, size,
-                   states);
-    default:
-      return NULL;
-    }
+  *piece = (GememPtxMemory){ address - at, bytes->len, bytes->data, states->data };
+  return at < piece->size;
+}
+
+guint8 *
+gemem_ptx_reach (PtxRun *run, PtxThread *thread, guint8 space, guint64 address, gsize size,
+                 guint8 **states)
+{
+  const guint8 its = space_of (space, address);
+  const gboolean own = its == SPACE_LOCAL || its == SPACE_PARAM;
+  GememPtxMemory piece;
+
+  if (own ? !own_piece (thread, its, address, &piece)
+          : !gemem_ptx_piece (run, space, address, &piece))
+    return NULL;
+  return ptx_in_piece (&piece, address, size, states);
 }
 
 static guint8
@@ -145,9 +159,9 @@ address_of (PtxThread *thread, const PtxOperand *operand, guint8 *space)
 
   if (operand->reg >= 0)
     {
-      const PtxSlot *base = ptx_slot (thread, operand->reg);
-      at.value += *space == SPACE_SHARED ? base->value & G_MAXUINT32 : base->value;
-      at.state = base->state;
+      const PtxSlot base = ptx_register (thread, operand->reg);
+      at.value += *space == SPACE_SHARED ? base.value & G_MAXUINT32 : base.value;
+      at.state = base.state;
     }
   else if (operand->space != SPACE_GENERIC)
     *space = operand->space;
@@ -156,9 +170,8 @@ address_of (PtxThread *thread, const PtxOperand *operand, guint8 *space)
 
 /* ---- memory operations */
 
-/* A variable of the module: what is written there is not kept for the next launch. */
-static gboolean
-is_variable (const PtxRun *run, const guint8 *bytes)
+gboolean
+gemem_ptx_is_variable (const PtxRun *run, const guint8 *bytes)
 {
   return bytes >= run->variables.bytes && bytes < run->variables.bytes + run->variables.size;
 }
@@ -172,7 +185,8 @@ gemem_ptx_load (PtxRun *run, PtxThread *thread, const PtxInstruction *one)
   guint8 *states = NULL;
   const guint8 *bytes = at.state == GEMEM_PTX_UNKNOWN
                             ? NULL
-                            : reach (run, thread, space, at.value, (gsize) n * size, &states);
+                            : gemem_ptx_reach (run, thread, space, at.value, (gsize) n * size,
+                                               &states);
 
   for (guint i = 0; i < n; i++)
     {
@@ -205,15 +219,15 @@ gemem_ptx_store (PtxRun *run, PtxThread *thread, const PtxInstruction *one, guin
       return;
     }
   run->assumed |= at.state == GEMEM_PTX_ASSUMED;
-  if ((bytes = reach (run, thread, space, at.value, (gsize) n * size, &states)) == NULL)
+  if ((bytes = gemem_ptx_reach (run, thread, space, at.value, (gsize) n * size, &states)) == NULL)
     return;
-  run->lost |= is_variable (run, bytes);
+  run->lost |= gemem_ptx_is_variable (run, bytes);
   for (guint i = 0; i < n; i++)
     {
       PtxOperand single = *source;
       if (source->kind == OPERAND_VECTOR)
         {
-          single.kind = source->list[i] == -2 ? OPERAND_NUMBER : OPERAND_REGISTER;
+          single.kind = source->list[i] < 0 ? OPERAND_NUMBER : OPERAND_REGISTER;
           single.reg = source->list[i];
           single.value = source->numbers[i];
         }
@@ -249,13 +263,13 @@ gemem_ptx_run_atomic (PtxRun *run, PtxThread *thread, const PtxInstruction *one)
       return;
     }
   run->assumed |= at.state == GEMEM_PTX_ASSUMED;
-  if ((bytes = reach (run, thread, space, at.value, size, &states)) == NULL)
+  if ((bytes = gemem_ptx_reach (run, thread, space, at.value, size, &states)) == NULL)
     {
       if (has_result)
         ptx_set (thread, one->operands[0].reg, 0, GEMEM_PTX_UNKNOWN);
       return;
     }
-  run->lost |= is_variable (run, bytes);
+  run->lost |= gemem_ptx_is_variable (run, bytes);
   memcpy (&before, bytes, size);
   state = state_of (states, size);
   after = gemem_ptx_atomic (one, before, a.value, b.value, &run->lost);
@@ -282,6 +296,19 @@ gemem_ptx_convert_address (PtxRun *run, PtxThread *thread, const PtxInstruction 
   ptx_set (thread, one->operands[0].reg, address, value.state);
 }
 
+/* How many bits each part of @vector has. */
+static guint
+bits_of_part (const PtxInstruction *one, const PtxOperand *vector)
+{
+  return vector->n > 0 ? 8u * one->type.bytes / vector->n : 0;
+}
+
+static guint64
+low_bits (guint n)
+{
+  return n >= 64 ? G_MAXUINT64 : ((guint64) 1 << n) - 1;
+}
+
 void
 gemem_ptx_move (PtxRun *run, PtxThread *thread, const PtxInstruction *one)
 {
@@ -291,11 +318,11 @@ gemem_ptx_move (PtxRun *run, PtxThread *thread, const PtxInstruction *one)
 
   if (from->kind == OPERAND_VECTOR)
     {
-      const guint bits = from->n > 0 ? 8u * one->type.bytes / from->n : 0;
-      const guint64 mask = bits >= 64 ? G_MAXUINT64 : ((guint64) 1 << bits) - 1;
+      const guint bits = bits_of_part (one, from);
+      const guint64 mask = low_bits (bits);
       for (guint i = 0; i < from->n; i++)
         {
-          const PtxSlot value = from->list[i] >= 0 ? *ptx_slot (thread, from->list[i])
+          const PtxSlot value = from->list[i] >= 0 ? ptx_register (thread, from->list[i])
                                                    : (PtxSlot){ from->numbers[i], 0 };
           whole |= (value.value & mask) << (i * bits);
           state = ptx_worse (state, value.state);
@@ -312,6 +339,9 @@ gemem_ptx_move (PtxRun *run, PtxThread *thread, const PtxInstruction *one)
   if (to->kind != OPERAND_VECTOR)
     ptx_set (thread, to->reg, whole, state);
   else
-    for (guint i = 0, bits = to->n > 0 ? 8u * one->type.bytes / to->n : 0; i < to->n; i++)
-      ptx_set (thread, to->list[i], whole >> (i * bits) & (((guint64) 1 << bits) - 1), state);
+    {
+      const guint bits = bits_of_part (one, to);
+      for (guint i = 0; i < to->n; i++)
+        ptx_set (thread, to->list[i], whole >> (i * bits) & low_bits (bits), state);
+    }
 }

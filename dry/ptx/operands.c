@@ -151,14 +151,20 @@ parse_vector (PtxParser *parser, char *text, PtxOperand *operand)
   return TRUE;
 }
 
+void
+gemem_ptx_clear_operand (PtxOperand *operand)
+{
+  *operand = (PtxOperand){ .kind = OPERAND_NONE, .reg = -1, .second = -1 };
+  for (guint i = 0; i < G_N_ELEMENTS (operand->list); i++)
+    operand->list[i] = -1;
+}
+
 gboolean
 gemem_ptx_parse_operand (PtxParser *parser, char *text, PtxOperand *operand)
 {
   const PtxPlace *place;
   char *bar;
 
-  operand->second = -1;
-  operand->reg = -1;
   if (text[0] == '!')
     {
       operand->negated = TRUE;

@@ -25,7 +25,9 @@ typedef struct
 
 /* A number as PTX writes it: "7", "-1", "0x1F", "0f3F800000". FALSE: it is none. */
 gboolean gemem_ptx_parse_number (const char *text, guint64 *value);
-/* An operand, of which @text is changed; FALSE: it is not understood. */
+/* Makes *@operand one that names nothing. */
+void gemem_ptx_clear_operand (PtxOperand *operand);
+/* An operand, which was cleared; @text is changed. FALSE: it is not understood. */
 gboolean gemem_ptx_parse_operand (PtxParser *parser, char *text, PtxOperand *operand);
 /* The number of register @name of the function. */
 gint32 gemem_ptx_register_of (PtxParser *parser, const char *name);

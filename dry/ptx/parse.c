@@ -234,7 +234,8 @@ declare (PtxParser *parser, char *text)
         }
       const guint before = parser->ptx->variables->len;
       g_byte_array_set_size (parser->ptx->variables, (guint) (at + size));
-      memset (parser->ptx->variables->data + before, 0, at + size - before);
+      if (at + size > before)
+        memset (parser->ptx->variables->data + before, 0, at + size - before);
       if (value != NULL && !initialise (parser->ptx->variables, at, type, value))
         {
           g_free (place);
@@ -259,10 +260,34 @@ declare (PtxParser *parser, char *text)
 /* ---- instructions */
 
 static gboolean
+needs_type (PtxOperation operation)
+{
+  switch (operation)
+    {
+    case OP_ISSPACEP:
+    case OP_BRA:
+    case OP_BRX:
+    case OP_CALL:
+    case OP_RET:
+    case OP_EXIT:
+    case OP_TRAP:
+    case OP_BAR:
+    case OP_BARRIER:
+    case OP_MEMBAR:
+    case OP_FENCE:
+    case OP_NANOSLEEP:
+    case OP_PREFETCH:
+      return FALSE;
+    default:
+      return TRUE;
+    }
+}
+
+static gboolean
 parse_words (PtxInstruction *one, char *name)
 {
   g_auto (GStrv) words = g_strsplit (name, ".", -1);
-  const int operation = find (operation_names, N_OPERATIONS, words[0]);
+  const int operation = words[0] != NULL ? find (operation_names, N_OPERATIONS, words[0]) : -1;
   guint n_types = 0;
   guint8 space;
 
@@ -287,7 +312,7 @@ parse_words (PtxInstruction *one, char *name)
                && !g_str_has_prefix (words[i], "L1::") && !g_str_has_prefix (words[i], "L2::"))
         return FALSE;
     }
-  return n_types <= 2;
+  return n_types <= 2 && (one->type.bytes > 0 || !needs_type ((PtxOperation) operation));
 }
 
 static gint32
@@ -340,6 +365,9 @@ parse_instruction (PtxParser *parser, char *text)
   PtxInstruction one = { .predicate = -1, .target = -1 };
   char *rest, *name;
   gboolean ok = TRUE;
+
+  for (guint i = 0; i < G_N_ELEMENTS (one.operands); i++)
+    gemem_ptx_clear_operand (&one.operands[i]);
 
   if (text[0] == '@')
     {

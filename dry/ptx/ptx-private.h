@@ -1,6 +1,8 @@
 /* ptx-private.h - code as parse.c reads it, run.c runs it and values.c computes. */
 #pragma once
 
+#include <string.h>
+
 #include "dry/ptx/ptx.h"
 
 /* ---- types */
@@ -129,6 +131,44 @@ ptx_has (const PtxInstruction *one, PtxWord word)
 {
   return (one->words >> word & 1) != 0;
 }
+
+/* ---- real numbers and their bits */
+
+static inline float
+ptx_f32 (guint64 bits)
+{
+  const guint32 low = (guint32) bits;
+  float value;
+  memcpy (&value, &low, sizeof value);
+  return value;
+}
+
+static inline double
+ptx_f64 (guint64 bits)
+{
+  double value;
+  memcpy (&value, &bits, sizeof value);
+  return value;
+}
+
+static inline guint64
+ptx_of_f32 (float value)
+{
+  guint32 bits;
+  memcpy (&bits, &value, sizeof bits);
+  return bits;
+}
+
+static inline guint64
+ptx_of_f64 (double value)
+{
+  guint64 bits;
+  memcpy (&bits, &value, sizeof bits);
+  return bits;
+}
+
+/* The float that operations give which have no result, or whose operand is no number. */
+#define PTX_NAN 0x7fffffffu
 
 /* ---- values.c: what an operation makes of numbers */
 

@@ -1,7 +1,7 @@
 /* ptx.h - runs kernels on the host: the code is PTX, as NVIDIA's compilers write it.
  *
  * Why: in a dry run no GPU computes. Where a program reads a number from which the next size
- * follows, the kernels that made the number are run here, thread after thread, with the same
+ * follows, the kernels that made the number are run here, warp after warp, with the same
  * operations in the same order, so that the number is the GPU's.
  *
  * Each byte of memory and each register has a GememPtxState beside its value, which says whether

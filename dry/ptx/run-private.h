@@ -1,20 +1,27 @@
-/* run-private.h - a kernel that runs (run.c): its threads, their registers, and the memory that they reach.
+/* run-private.h - a kernel that runs (run.c): its threads, their registers, and the memory that
+ * they reach.
  *
- * Why: run.c runs threads, memory.c what reaches memory, warp.c what the threads of a warp do together.
+ * Why: run.c begins blocks, warp.c does what the threads of a warp do together, group.c runs those
+ * that are at the same place, lanes.c an operation of all of them at once, thread.c one alone;
+ * memory.c reaches memory.
+ *
+ * Invariants: of each register the values of a warp's threads stand side by side, so that an
+ * operation on all of them is one loop.
  */
 #pragma once
+
+#include <string.h>
 
 #include "dry/ptx/ptx-private.h"
 
 #define WARP 32
 #define PTX_FRAMES_MAX 16
-#define NOWHERE ((guint) -1)
 
 typedef struct
 {
   const GememPtxFunction *function;
   guint at;                    /* the next instruction */
-  gsize registers, parameters; /* where its parts of the thread's begin */
+  gsize registers, parameters; /* where its parts of the warp's and the thread's begin */
 } PtxFrame;
 
 typedef enum
@@ -31,9 +38,17 @@ typedef struct
   guint8 state;
 } PtxSlot;
 
+/* The registers of a warp's threads: that of @lane at [register * WARP + @lane]. */
 typedef struct
 {
-  GArray *registers;                /* PtxSlot */
+  gsize n; /* registers */
+  guint64 *values;
+  guint8 *states;
+} PtxWarp;
+
+typedef struct
+{
+  PtxWarp *warp;
   GByteArray *frame, *frame_states; /* of parameters */
   GByteArray *local, *local_states;
   PtxFrame frames[PTX_FRAMES_MAX];
@@ -48,7 +63,8 @@ typedef struct
   const GememPtxLaunch *launch;
   const GememPtxFunction *kernel;
   PtxThread *threads;
-  guint n_threads;
+  PtxWarp *warps;
+  guint n_threads, n_warps;
   guint8 *shared, *shared_states;
   gsize shared_size, static_shared;
   guint block[3];
@@ -63,24 +79,58 @@ ptx_worse (guint8 a, guint8 b)
   return MAX (a, b);
 }
 
-static inline PtxSlot *
-ptx_slot (PtxThread *thread, gint32 reg)
+/* Where register @reg of @thread stands in its warp's. */
+static inline gsize
+ptx_place (const PtxThread *thread, gint32 reg)
 {
-  return &g_array_index (thread->registers, PtxSlot,
-                         thread->frames[thread->n_frames - 1].registers + (gsize) reg);
+  return (thread->frames[thread->n_frames - 1].registers + (gsize) reg) * WARP + thread->lane;
+}
+
+static inline PtxSlot
+ptx_register (const PtxThread *thread, gint32 reg)
+{
+  const gsize place = ptx_place (thread, reg);
+  return (PtxSlot){ thread->warp->values[place], thread->warp->states[place] };
 }
 
 static inline void
 ptx_set (PtxThread *thread, gint32 reg, guint64 value, guint8 state)
 {
   if (reg >= 0)
-    *ptx_slot (thread, reg) = (PtxSlot){ value, state };
+    {
+      const gsize place = ptx_place (thread, reg);
+      thread->warp->values[place] = value;
+      thread->warp->states[place] = state;
+    }
 }
 
 static inline gint32
 ptx_element (const PtxOperand *operand, guint i)
 {
   return operand->kind == OPERAND_VECTOR ? operand->list[i] : operand->reg;
+}
+
+/* The @size bytes at @address and their states; NULL: not all of them are in @piece. */
+static inline guint8 *
+ptx_in_piece (const GememPtxMemory *piece, guint64 address, gsize size, guint8 **states)
+{
+  const guint64 at = address - piece->address;
+
+  if (at >= piece->size || size > piece->size - at)
+    return NULL;
+  *states = piece->states + at;
+  return piece->bytes + at;
+}
+
+/* Gives @bytes @size bytes, the new ones 0. */
+static inline void
+ptx_extend (GByteArray *bytes, gsize size)
+{
+  const guint before = bytes->len;
+
+  g_byte_array_set_size (bytes, (guint) size);
+  if (size > before)
+    memset (bytes->data + before, 0, size - before);
 }
 
 /* The instruction that @thread has come to. */
@@ -91,8 +141,34 @@ ptx_waits_at (const PtxThread *thread)
   return &g_array_index (frame->function->code, PtxInstruction, frame->at - 1);
 }
 
+/* Threads of a warp that are at the same place: at the same instruction of a function that was
+ * called from the same places. */
+typedef struct
+{
+  PtxRun *run;
+  PtxThread *threads;  /* of the warp */
+  guint32 lanes, dead; /* those that are in it; those whose registers nobody reads any more */
+  guint64 *values;     /* of the function's registers */
+  guint8 *states;
+} PtxGroup;
+
+#define PTX_ALL_LANES G_MAXUINT32
+#define PTX_EACH_LANE(i, lanes) \
+  for (guint32 rest_of_##i = (lanes), i = 0; \
+       rest_of_##i != 0 && (i = (guint32) __builtin_ctz (rest_of_##i), TRUE); \
+       rest_of_##i &= rest_of_##i - 1)
+
 /* ---- memory.c */
 
+/* The piece of memory around @address of @space, which the threads of a block share; its address as
+ * @address has it. FALSE: there is none, or each thread has its own. */
+gboolean gemem_ptx_piece (PtxRun *run, guint8 space, guint64 address, GememPtxMemory *piece);
+/* The bytes at @address of @space and their states; NULL: there are none. */
+guint8 *gemem_ptx_reach (PtxRun *run, PtxThread *thread, guint8 space, guint64 address, gsize size,
+                         guint8 **states);
+/* Whether @bytes are a variable's of the module: what is written there is not kept for the next
+ * launch. */
+gboolean gemem_ptx_is_variable (const PtxRun *run, const guint8 *bytes);
 /* A number of the thread or of its grid (PtxSpecial). */
 guint64 gemem_ptx_special (const PtxRun *run, const PtxThread *thread, guint64 which);
 /* Operations of the same names; @happens: whether the predicate of a store is true, whose state is @unsure. */
@@ -103,10 +179,30 @@ void gemem_ptx_run_atomic (PtxRun *run, PtxThread *thread, const PtxInstruction 
 void gemem_ptx_convert_address (PtxRun *run, PtxThread *thread, const PtxInstruction *one);
 void gemem_ptx_move (PtxRun *run, PtxThread *thread, const PtxInstruction *one);
 
-/* ---- run.c */
+/* ---- thread.c */
+
+/* Begins @function in @thread, whose arguments are still to be written. */
+void gemem_ptx_enter (PtxThread *thread, const GememPtxFunction *function);
 
 /* Runs @thread until it ends or waits. */
 void gemem_ptx_run_thread (PtxRun *run, PtxThread *thread);
+/* Carries out @one, which @thread is at, if its predicate is true. */
+void gemem_ptx_step (PtxRun *run, PtxThread *thread, const PtxInstruction *one);
+/* Whether @operation only sets registers of its thread. */
+gboolean gemem_ptx_is_pure (PtxOperation operation);
+/* Back to the caller. */
+void gemem_ptx_leave (PtxThread *thread);
+
+/* ---- group.c */
+
+/* Runs those of the @n threads of a warp that run, until each has ended or waits. */
+void gemem_ptx_run_together (PtxRun *run, PtxThread *warp, guint n);
+
+/* ---- lanes.c */
+
+/* Carries out @one, which is pure or a store, for the lanes @active of @group; FALSE: it is not
+ * written for many at once. */
+gboolean gemem_ptx_run_lanes (PtxGroup *group, const PtxInstruction *one, guint32 active);
 
 /* ---- warp.c */
 
@@ -115,13 +211,13 @@ void gemem_ptx_run_warp (PtxRun *run, PtxThread *warp, guint n);
 
 /* What an operand is. */
 static inline PtxSlot
-ptx_value_of (const PtxRun *run, PtxThread *thread, const PtxOperand *operand)
+ptx_value_of (const PtxRun *run, const PtxThread *thread, const PtxOperand *operand)
 {
   switch ((PtxOperandKind) operand->kind)
     {
     case OPERAND_REGISTER:
       {
-        PtxSlot value = *ptx_slot (thread, operand->reg);
+        PtxSlot value = ptx_register (thread, operand->reg);
         if (operand->negated)
           value.value = ~value.value;
         return value;

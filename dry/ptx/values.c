@@ -16,39 +16,6 @@
 /* ---- forms */
 
 static float
-f32 (guint64 bits)
-{
-  const guint32 low = (guint32) bits;
-  float value;
-  memcpy (&value, &low, sizeof value);
-  return value;
-}
-
-static double
-f64 (guint64 bits)
-{
-  double value;
-  memcpy (&value, &bits, sizeof value);
-  return value;
-}
-
-static guint64
-of_f32 (float value)
-{
-  guint32 bits;
-  memcpy (&bits, &value, sizeof bits);
-  return bits;
-}
-
-static guint64
-of_f64 (double value)
-{
-  guint64 bits;
-  memcpy (&bits, &value, sizeof bits);
-  return bits;
-}
-
-static float
 f16 (guint64 bits)
 {
   const guint sign = bits >> 15 & 1, exponent = bits >> 10 & 31, fraction = bits & 1023;
@@ -92,8 +59,8 @@ gemem_ptx_number (guint64 value, PtxType type)
 static double
 real (guint64 bits, PtxType type, gboolean flush)
 {
-  const double value = type.bytes == 8   ? f64 (bits)
-                       : type.bytes == 4 ? (double) f32 (bits)
+  const double value = type.bytes == 8   ? ptx_f64 (bits)
+                       : type.bytes == 4 ? (double) ptx_f32 (bits)
                                          : (double) f16 (bits);
   return flush && type.bytes == 4 && fabs (value) < 0x1p-126 ? copysign (0, value) : value;
 }
@@ -149,6 +116,13 @@ operate64 (PtxOperation operation, volatile double a, volatile double b, volatil
 
 /* ---- real numbers */
 
+/* Operations on the sign alone, which leave what is no number as it is. */
+static gboolean
+keeps_sign (PtxOperation operation)
+{
+  return operation == OP_ABS || operation == OP_NEG || operation == OP_COPYSIGN;
+}
+
 static guint64
 finish_real (const PtxInstruction *one, double value, PtxType type)
 {
@@ -156,9 +130,11 @@ finish_real (const PtxInstruction *one, double value, PtxType type)
     value = isnan (value) ? 0 : CLAMP (value, 0, 1);
   if (ptx_has (one, WORD_FTZ) && type.bytes == 4 && fabs (value) < 0x1p-126)
     value = copysign (0, value);
-  return type.bytes == 8   ? of_f64 (value)
-         : type.bytes == 4 ? of_f32 ((float) value)
-                           : of_f16 (value);
+  if (type.bytes == 4)
+    return isnan (value) && !keeps_sign ((PtxOperation) one->operation)
+               ? PTX_NAN
+               : ptx_of_f32 ((float) value);
+  return type.bytes == 8 ? ptx_of_f64 (value) : of_f16 (value);
 }
 
 /* The lesser, of zeros the negative one; NAN only if both are, or where the operation says so. */
@@ -564,12 +540,12 @@ from_integer (guint64 value, PtxType from, PtxType to)
   if (to.bytes == 8)
     {
       volatile double result = from.kind == 's' ? (double) s : (double) u;
-      return of_f64 (result);
+      return ptx_of_f64 (result);
     }
   if (to.bytes == 4)
     {
       volatile float result = from.kind == 's' ? (float) s : (float) u;
-      return of_f32 (result);
+      return ptx_of_f32 (result);
     }
   return of_f16 (from.kind == 's' ? (double) s : (double) u);
 }

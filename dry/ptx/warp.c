@@ -169,7 +169,8 @@ gather_lanes (PtxRun *run, PtxThread *warp, guint n, guint first, guint32 *lanes
   guint32 missing = 0;
 
   *lanes = 0;
-  run->lost |= mask.state != GEMEM_PTX_KNOWN;
+  /* one that waits must take part itself */
+  run->lost |= mask.state != GEMEM_PTX_KNOWN || !(mask.value >> first & 1);
   for (guint i = 0; i < n; i++)
     {
       const PtxInstruction *its = warp[i].status == WAITS_WARP ? ptx_waits_at (&warp[i]) : NULL;
@@ -191,8 +192,7 @@ gemem_ptx_run_warp (PtxRun *run, PtxThread *warp, guint n)
     {
       gboolean any = FALSE, waits = FALSE;
       guint32 lanes;
-      for (guint i = 0; i < n; i++)
-        gemem_ptx_run_thread (run, &warp[i]);
+      gemem_ptx_run_together (run, warp, n);
       for (guint i = 0; i < n && !any && !run->lost; i++)
         if (warp[i].status == WAITS_WARP)
           {

@@ -45,7 +45,7 @@ import threading
 
 from . import known_operators as operators
 from .known_compute import Computing
-from .known_nodes import Nodes
+from .known_nodes import NUMBERS, Nodes
 from .known_reads import Reads
 from .known_sparse import LOOKUPS, Sparse
 from .known_watch import Watch
@@ -83,6 +83,7 @@ class Known(Watch, Reads, Sparse, Computing, Nodes):
         self.backward_keys = inner.DispatchKeySet(backward)
         self.below = inner._dispatch_keyset_full_after(backward)
         self.guard, self.plain = inner._ExcludeDispatchKeyGuard, (torch.Tensor, torch.nn.Parameter)
+        self.numbers = NUMBERS.union(filter(None, (getattr(torch, name, None) for name in ("SymInt", "SymFloat", "SymBool"))))  # the compiler has expressions in their places
         self.whole = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
         self.masks = {torch.bool, torch.uint8}
         self.aside = self.keys.add(inner.DispatchKey.AutocastCPU)
@@ -113,6 +114,7 @@ class Known(Watch, Reads, Sparse, Computing, Nodes):
         self.watch_higher()
         self.watch_backward()
         self.watch_storages()
+        self.watch_versions()
         self.watch_threads()
         self.watch_here()
         os.register_at_fork(after_in_child=self.watch_here)  # CUDA does not go on there

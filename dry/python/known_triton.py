@@ -17,7 +17,7 @@ from . import kernels
 from .known import Known, known
 from .known_nodes import Node, Ref, Unknown, meta_of
 
-INSTRUCTIONS, ALL = 1 << 26, 1 << 28  # of a launch, of a process
+INSTRUCTIONS, ALL = 1 << 28, 1 << 30  # of a launch, of a process
 PROGRAMS = 1 << 12  # of a launch
 LARGE = 1 << 26
 _left = ctypes.c_uint64(ALL)

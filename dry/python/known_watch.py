@@ -14,7 +14,7 @@ import sys
 import threading
 
 from . import known_operators as operators
-from .known_nodes import COPIED, LARGER, NUMBERS, SMALL, Unknown, Value
+from .known_nodes import COPIED, LARGER, SMALL, Unknown, Value
 
 SHOWN = "site-packages/gemem/known.py"  # where these functions stand in call stacks: in a package, not in the program
 _ASIDE = (os.path.dirname(os.path.abspath(__file__)) + os.sep, os.path.dirname(SHOWN) + "/")  # lines of gemem's begin with these
@@ -106,6 +106,33 @@ class Watch(object):
             return one.copy_(host)
 
         storage.copy_, storage._write_file, storage._set_from_file = copy_again, write_again, set_again
+
+    def watch_versions(self):
+        """PyTorch's compiler counts a version of what its code is about to write in place, which is seen as it is launched."""
+        inner = self.torch._C
+        count, tensor = getattr(inner, "_increment_version", None), self.torch.Tensor
+
+        @self.shown
+        def count_again(tensors):
+            given = tensors if isinstance(tensors, tensor) else list(tensors)
+            kept = self.quietly(self.before_version, given) if self.nodes and self.is_compiled() else None
+            count(given)
+            for one, node in kept or ():
+                self.quietly(self.put, one, node)
+
+        if count is not None:
+            inner._increment_version = count_again
+
+    @staticmethod
+    def is_compiled():
+        """Whether it is PyTorch's compiler that calls, by a function of PyTorch's."""
+        frame = sys._getframe(2).f_back
+        return frame is not None and os.sep + "_functorch" + os.sep in frame.f_code.co_filename
+
+    def before_version(self, tensors):
+        """Tensors of a list of which something is known, each with its node."""
+        found = [(one, self.get(one)) for one in ([tensors] if isinstance(tensors, self.torch.Tensor) else tensors) if self.suits(one)]
+        return [(one, node) for one, node in found if node is not None]
 
     def before_storage(self, to, source):
         """Of what TO, a storage, is about to get from SOURCE: its node, or for the host the value."""
@@ -269,7 +296,7 @@ class Watch(object):
         tensors = [i for i, one in enumerate(schema.arguments) if one.type.kind() == "TensorType"]
         whole = self.call_whole(op)
 
-        strided, layers = self.torch.strided, self.layers
+        strided, layers, numbers = self.torch.strided, self.layers, self.numbers
         reads = {"_local_scalar_dense": 0, "_to_copy": 0, "copy": 1, "copy_": 1}.get(base)
         of_sparse = base in operators.OF_SPARSE
         structured = base in operators.STRUCTURED and written is None
@@ -295,14 +322,14 @@ class Watch(object):
             self.threads.whole = reads is not None and args[reads].dtype in self.whole and args[reads].dtype not in self.masks
             if not values and n and getattr(args[0], "layout", strided) is not strided:
                 # operators of sparse tensors are made of others
-                result = below_all(*args, **kwargs) if 1 in tensors and n > 1 and type(args[1]) in NUMBERS else redispatch(keyset & below, *args, **kwargs)
+                result = below_all(*args, **kwargs) if 1 in tensors and n > 1 and type(args[1]) in numbers else redispatch(keyset & below, *args, **kwargs)
                 if structured and (base in operators.DENSE or result.layout is not strided):
                     with guard(keys):
                         note(args, kwargs, result, None, None)
                 return result
             with guard(keys):
                 for i in tensors:
-                    if i < n and type(args[i]) in NUMBERS:
+                    if i < n and type(args[i]) in numbers:
                         result = whole(*args, **kwargs)
                         break
                 else:
@@ -509,7 +536,7 @@ class Watch(object):
 
     def as_tensors(self, args, places):
         """ARGS with tensors for the numbers that stand in PLACES of tensors, of types with which the operator's result is of the same type."""
-        torch, numbers = self.torch, [i for i in places if i < len(args) and type(args[i]) in NUMBERS]
+        torch, numbers = self.torch, [i for i in places if i < len(args) and type(args[i]) in self.numbers]
         if not numbers:
             return args
         args, others = list(args), [one.dtype for one in args if isinstance(one, torch.Tensor)]

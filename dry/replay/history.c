@@ -25,7 +25,7 @@ typedef struct
   GPtrArray *live;  /* ReplayBlock, in the order of addresses */
   GPtrArray *ended; /* that events may still need */
   GPtrArray *events;
-  guint64 sequence, mark, kept;
+  guint64 sequence, mark, kept, next_kept; /* next_kept: of which size the next sweep is due */
   guint next_sweep;
 } History;
 
@@ -61,6 +61,7 @@ gemem_dry_replay_begin (void)
       history.ended = g_ptr_array_new ();
       history.events = g_ptr_array_new ();
       history.next_sweep = 1024;
+      history.next_kept = KEPT_MAX / 8;
       history.on = TRUE;
     }
   gemem_replay_unlock ();
@@ -318,6 +319,7 @@ sweep (void)
   history.events = events;
   history.ended = ended;
   history.next_sweep = MAX (1024, 2 * events->len);
+  history.next_kept = history.kept + KEPT_MAX / 8;
 }
 
 /* Nothing is known of any block. */
@@ -375,7 +377,7 @@ static void
 keep (ReplayEvent *event)
 {
   add (event);
-  if (history.events->len > history.next_sweep || history.kept > KEPT_MAX)
+  if (history.events->len > history.next_sweep || history.kept > history.next_kept)
     {
       sweep ();
       if (history.events->len > EVENTS_MAX || history.kept > KEPT_MAX)
@@ -631,7 +633,7 @@ gemem_dry_function (guint64 id, guint n, guint n_written, const guint64 *address
 void
 gemem_replay_found (ReplayBlock *block, const GememPtxMemory *memory)
 {
-  if (block->size > FOUND_MAX || history.kept + 2 * block->size > KEPT_MAX / 2)
+  if (block->size > FOUND_MAX || history.kept + 2 * block->size > KEPT_MAX / 4 * 3)
     return;
   ReplayEvent *event = new_event (EVENT_FOUND, 1);
   event->touches[0] = (ReplayTouch){ block, TRUE };

@@ -10,10 +10,10 @@
 
 #include "dry/replay/replay-private.h"
 
-#define BYTES_MAX ((guint64) 24 << 20)
-#define INSTRUCTIONS_MAX ((guint64) 1 << 27)
-#define LITTLE_MAX ((guint64) 1 << 22) /* for what is not worth much */
-#define ALL_MAX ((guint64) 1 << 29)
+#define BYTES_MAX ((guint64) 48 << 20)
+#define INSTRUCTIONS_MAX ((guint64) 1 << 29)
+#define LITTLE_MAX ((guint64) 1 << 24) /* for what is not worth much */
+#define ALL_MAX ((guint64) 1 << 32)
 
 static guint64 left = ALL_MAX;
 

@@ -693,6 +693,36 @@ torch.compile(lambda y: y.add_(1))(written)
 print("labels", int((labels > 3).sum()), labels[labels > 3].shape[0], "written", int(written.max()))
 EOF
   run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" read_only.py; says out '^labels 42 42 written 0$'; says err '^  numbers +1 '; lacks err '^  sizes '
+  # what compiled code writes in place it reads as it was; an operator that nobody watches wrote there what is not known
+  cat >in_place.py <<'EOF'
+import torch
+
+
+@torch.library.custom_op("long::turn", mutates_args={"x"})
+def turn(x: torch.Tensor) -> None:
+    torch.gcd(x, x + 6, out=x)
+
+
+turn.register_fake(lambda x: None)
+n = torch.arange(50, device="cuda")
+add = torch.compile(lambda x: x.add_(3).mul_(2), backend="aot_eager")
+add(n), add(n[10:20])
+print("in place", int(n.sum()), n[8:12].tolist())
+torch.compile(lambda x: turn(x), backend="aot_eager")(n)
+print("turned", int(n.max()))
+EOF
+  run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" in_place.py
+  says out '^in place 3160 \[22, 24, 58, 62\]$'; says out '^turned 0$'; says err '^  computed +2 '; says err '^  numbers +1 .*in_place\.py:15 '
+  # numbers that it has expressions for are none that Python knows
+  cat >dynamic.py <<'EOF'
+import torch
+
+f = torch.compile(lambda x, y: (x * x.shape[0], y / x.shape[0], x.shape[0] - x, y.mul_(x.shape[0] / 2)), dynamic=True)
+for n in (7, 9):
+    print("dynamic", [one.shape[0] for one in f(torch.arange(n, device="cuda"), torch.ones(n, device="cuda"))])
+print("mapped", *torch.compile(lambda x: torch.func.vmap(lambda row: row * x.shape[0])(x), dynamic=True)(torch.ones(3, 5, device="cuda")).shape)
+EOF
+  run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" dynamic.py; says out '^dynamic \[7, 7, 7, 7\]$'; says out '^dynamic \[9, 9, 9, 9\]$'; says out '^mapped 3 5$'
 else
   skip "torch.compile" "there is no Triton"
 fi

@@ -41,7 +41,7 @@ run (const char *code, guint32 argument, guint unknown)
                             result.states };
   guint8 parameters[16] = { 0 };
   const guint64 address = ADDRESS;
-  guint64 budget = 100000;
+  guint64 budget = 10000000;
   const GememPtxLaunch launch = { .grid = { 2, 1, 1 },
                                   .block = { 32, 1, 1 },
                                   .parameters = parameters,
@@ -156,6 +156,250 @@ test_unset (void)
   g_assert_cmpuint (counted.values[1], ==, 1 + N);
 }
 
+/* ---- lanes */
+
+/* @operation on registers that hold numbers of every kind, different ones in each thread, and of
+ * every state; @guard stands before it. */
+static Result
+run_operation (const char *operation, const char *guard)
+{
+  g_autofree char *code = g_strconcat (
+      BEGIN " .reg .b16 %h<4>;\n .reg .f64 %d<6>;\n .reg .b64 %w<6>;\n"
+            /* %r6 is the thread's number hashed, %r7 and %r8 others; one in eight is small */
+            " ld.global.u32 %r6, [%rd4];\n mul.lo.s32 %r6, %r6, -1640531527;\n"
+            " and.b32 %r10, %r5, 7;\n setp.eq.s32 %p1, %r10, 3;\n"
+            " shr.s32 %r11, %r6, 28;\n selp.b32 %r6, %r11, %r6, %p1;\n"
+            " shf.l.wrap.b32 %r7, %r6, %r6, 13;\n xor.b32 %r8, %r7, %r5;\n"
+            " mov.b64 %w1, {%r6, %r7};\n mov.b64 %w2, {%r8, %r6};\n mov.b64 %w3, {%r7, %r8};\n"
+            " cvt.rn.f32.s32 %f1, %r6;\n cvt.rn.f32.s32 %f2, %r11;\n mov.b32 %f3, %r7;\n"
+            " cvt.rn.f64.s32 %d1, %r6;\n cvt.rn.f64.s32 %d2, %r11;\n mov.b64 %d3, %w1;\n"
+            " cvt.u16.u32 %h1, %r6;\n cvt.u16.u32 %h2, %r7;\n"
+            /* a predicate that is true and hangs on the order of threads */
+            " atom.global.add.u32 %r12, [%rd2], 0;\n setp.ge.u32 %p2, %r12, 0;\n"
+            " setp.lt.s32 %p1, %r6, %r7;\n setp.ge.s32 %p3, %r8, 0;\n"
+            " mov.u32 %r9, 77;\n mov.f32 %f4, 0f3F800000;\n mov.b64 %w4, 99;\n mov.b64 %d4, 99;\n"
+            " mov.b16 %h3, 5;\n"
+            " ",
+      guard, " ", operation,
+      ";\n"
+      /* all that may have been set, in one number: its bits, and the state of each */
+      " mov.b32 %r13, %f4;\n mov.b64 %w5, %d4;\n xor.b64 %w5, %w5, %w4;\n"
+      " mov.b64 {%r14, %r15}, %w5;\n cvt.u32.u16 %r16, %h3;\n"
+      " selp.b32 %r17, 1, 2, %p1;\n selp.b32 %r18, 16, 32, %p3;\n"
+      " mad.lo.s32 %r9, %r9, 31, %r13;\n mad.lo.s32 %r9, %r9, 31, %r14;\n"
+      " mad.lo.s32 %r9, %r9, 31, %r15;\n mad.lo.s32 %r9, %r9, 31, %r16;\n"
+      " mad.lo.s32 %r9, %r9, 31, %r17;\n mad.lo.s32 %r9, %r9, 31, %r18;\n" END,
+      NULL);
+
+  return run (code, 5, N - 8);
+}
+
+static void
+test_lanes (void)
+{
+  static const char *const operations[] = {
+    "add.s32 %r9, %r6, %r7",
+    "add.s64 %w4, %w1, %w2",
+    "add.s16 %h3, %h1, %h2",
+    "add.sat.s32 %r9, %r6, %r7",
+    "sub.s32 %r9, %r6, %r7",
+    "sub.s64 %w4, %w1, %w2",
+    "mul.lo.s32 %r9, %r6, %r7",
+    "mul.hi.s32 %r9, %r6, %r7",
+    "mul.hi.u32 %r9, %r6, %r7",
+    "mul.hi.s64 %w4, %w1, %w2",
+    "mul.hi.u64 %w4, %w1, %w2",
+    "mul.wide.s32 %w4, %r6, %r7",
+    "mul.wide.u32 %w4, %r6, %r7",
+    "mul.wide.u16 %r9, %h1, %h2",
+    "mul.wide.s16 %r9, %h1, %h2",
+    "mad.lo.s32 %r9, %r6, %r7, %r8",
+    "mad.wide.s32 %w4, %r6, %r7, %w3",
+    "mad.wide.u32 %w4, %r6, %r7, %w3",
+    "mad.hi.u32 %r9, %r6, %r7, %r8",
+    "div.s32 %r9, %r6, %r11",
+    "div.u32 %r9, %r6, %r11",
+    "rem.s32 %r9, %r6, %r11",
+    "rem.u64 %w4, %w1, %w2",
+    "abs.s32 %r9, %r6",
+    "neg.s32 %r9, %r6",
+    "neg.s64 %w4, %w1",
+    "min.s32 %r9, %r6, %r7",
+    "min.u32 %r9, %r6, %r7",
+    "max.s64 %w4, %w1, %w2",
+    "max.u64 %w4, %w1, %w2",
+    "min.s16 %h3, %h1, %h2",
+    "max.u16 %h3, %h1, %h2",
+    "and.b32 %r9, %r6, %r7",
+    "or.b64 %w4, %w1, %w2",
+    "xor.b32 %r9, %r6, -1",
+    "not.b32 %r9, %r6",
+    "not.b16 %h3, %h1",
+    "cnot.b32 %r9, %r11",
+    "lop3.b32 %r9, %r6, %r7, %r8, 0x96",
+    "shl.b32 %r9, %r6, %r11",
+    "shl.b64 %w4, %w1, %r11",
+    "shl.b32 %r9, %r6, 31",
+    "shr.u32 %r9, %r6, %r11",
+    "shr.s32 %r9, %r6, %r11",
+    "shr.s64 %w4, %w1, %r11",
+    "shr.u64 %w4, %w1, %r11",
+    "shr.s16 %h3, %h1, 3",
+    "shl.b16 %h3, %h1, %r11",
+    "shf.r.wrap.b32 %r9, %r6, %r7, %r8",
+    "bfe.u32 %r9, %r6, %r11, 7",
+    "bfe.s32 %r9, %r6, 3, 9",
+    "bfi.b32 %r9, %r6, %r7, 4, 12",
+    "bfind.s32 %r9, %r6",
+    "brev.b32 %r9, %r6",
+    "clz.b32 %r9, %r6",
+    "popc.b64 %r9, %w1",
+    "prmt.b32 %r9, %r6, %r7, 0x5410",
+    "sad.s32 %r9, %r6, %r7, %r8",
+    "add.f32 %f4, %f1, %f3",
+    "add.rz.f32 %f4, %f1, %f3",
+    "sub.f32 %f4, %f1, %f2",
+    "mul.f32 %f4, %f1, %f3",
+    "mul.ftz.f32 %f4, %f1, %f3",
+    "mul.sat.f32 %f4, %f1, %f2",
+    "fma.rn.f32 %f4, %f1, %f2, %f3",
+    "fma.rp.f32 %f4, %f1, %f2, %f1",
+    "div.rn.f32 %f4, %f1, %f2",
+    "rcp.rn.f32 %f4, %f2",
+    "sqrt.rn.f32 %f4, %f1",
+    "min.f32 %f4, %f1, %f3",
+    "abs.f32 %f4, %f3",
+    "neg.f32 %f4, %f3",
+    "copysign.f32 %f4, %f2, %f1",
+    "add.f64 %d4, %d1, %d2",
+    "mul.rn.f64 %d4, %d1, %d2",
+    "fma.rn.f64 %d4, %d1, %d2, %d1",
+    "div.rn.f64 %d4, %d1, %d2",
+    "ex2.approx.f32 %f4, %f2",
+    "cvt.s64.s32 %w4, %r6",
+    "cvt.u64.u32 %w4, %r6",
+    "cvt.u32.u64 %r9, %w1",
+    "cvt.s32.s16 %r9, %h1",
+    "cvt.sat.u16.s32 %h3, %r6",
+    "cvt.rn.f32.s32 %f4, %r6",
+    "cvt.rn.f32.u32 %f4, %r6",
+    "cvt.rz.f32.s32 %f4, %r6",
+    "cvt.rn.f64.s32 %d4, %r6",
+    "cvt.rn.f64.s64 %d4, %w1",
+    "cvt.rzi.s32.f32 %r9, %f3",
+    "cvt.rn.f32.f64 %f4, %d1",
+    "cvt.f64.f32 %d4, %f3",
+    "cvt.rn.f16.f32 %h3, %f1",
+    "cvt.f32.f16 %f4, %h1",
+    "mov.b32 %r9, %r6",
+    "mov.b64 {%r9, %r14}, %w1",
+    "mov.b32 %r9, {%h1, %h2}",
+    "mov.u32 %r9, %laneid",
+    "mov.u32 %r9, %tid.x",
+    "mov.u32 %r9, %lanemask_lt",
+    "selp.b32 %r9, %r6, %r7, %p1",
+    "selp.f32 %f4, %f1, %f2, %p3",
+    "selp.b32 %r9, %r7, %r7, %p2",
+    "slct.s32.s32 %r9, %r6, %r7, %r8",
+    "not.pred %p1, %p3",
+    "and.pred %p1, %p1, %p3",
+    "or.pred %p1, %p2, %p3",
+    "xor.pred %p1, %p1, %p2",
+    "set.lt.u32.s32 %r9, %r6, %r7",
+    "testp.finite.f32 %p1, %f3",
+    "ld.global.u32 %r9, [%rd4]",
+    "ld.global.u8 %r9, [%rd4+1]",
+    "ld.global.s16 %r9, [%rd4]",
+    "ld.u32 %r9, [%rd4]",
+    "ld.global.v2.u32 {%r9, %r14}, [%rd2+8]",
+    "ld.global.u32 %r9, [%rd4+250]",
+    "ld.param.u32 %r9, [f_param_1]",
+    "st.global.u32 [%rd4], %r6",
+    "st.global.u8 [%rd4+2], %r7",
+    "st.global.v2.u32 [%rd2+8], {%r5, %r5}",
+    "st.global.u32 [%rd4], 7",
+    "add.cc.u32 %r9, %r6, %r7",
+    "setp.lt.f32 %p1|%p3, %f1, %f3",
+    "setp.lt.and.s32 %p1, %r6, %r7, %p3",
+    "setp.ge.or.s32 %p1, %r6, %r7, !%p3",
+    "setp.ne.xor.u32 %p1, %r6, %r7, %p2",
+    "setp.lt.ftz.f32 %p1, %f1, %f3",
+    "setp.eq.u16 %p1, %h1, %h2",
+  };
+  static const char *const relations[] = { "eq",  "ne",  "lt",  "le",  "gt",  "ge",
+                                           "equ", "neu", "ltu", "leu", "gtu", "geu",
+                                           "num", "nan", "lo",  "ls",  "hi",  "hs" };
+  static const struct
+  {
+    const char *type, *operands;
+    guint first, last; /* relations */
+  } kinds[] = { { "s32", "%r6, %r7", 0, 6 },   { "u32", "%r6, %r7", 0, 6 },
+                { "u32", "%r6, %r7", 14, 18 }, { "s64", "%w1, %w2", 0, 6 },
+                { "u64", "%w1, %w2", 14, 18 }, { "b32", "%r6, %r11", 0, 2 },
+                { "f32", "%f1, %f2", 0, 14 },  { "f32", "%f1, %f3", 0, 14 },
+                { "f64", "%d1, %d3", 0, 14 } };
+  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < G_N_ELEMENTS (operations); i++)
+    g_ptr_array_add (all, g_strdup (operations[i]));
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    for (guint k = kinds[i].first; k < kinds[i].last; k++)
+      g_ptr_array_add (all, g_strdup_printf ("setp.%s.%s %%p1, %s", relations[k], kinds[i].type,
+                                             kinds[i].operands));
+  for (guint i = 0; i < all->len; i++)
+    {
+      const char *operation = all->pdata[i];
+      const Result together = run_operation (operation, ""),
+                   some = run_operation (operation, "@%p3"),
+                   alone = run_operation (operation, "@%p2");
+      g_test_message ("%s", operation);
+      g_assert_cmpint (together.end, ==, GEMEM_PTX_DONE);
+      g_assert_cmpint (some.end, ==, GEMEM_PTX_DONE);
+      g_assert_cmpmem (together.values, sizeof together.values, alone.values, sizeof alone.values);
+      for (guint k = 0; k < sizeof alone.states; k++)
+        g_assert_cmpuint (MAX (together.states[k], GEMEM_PTX_ASSUMED), ==,
+                          MAX (alone.states[k], GEMEM_PTX_ASSUMED));
+    }
+}
+
+/* Threads that go different ways are together again behind; each does what it does alone. */
+static void
+test_parted (void)
+{
+  const Result loops = run (
+      BEGIN " ld.global.u32 %r6, [%rd4];\n mov.u32 %r9, 0;\n"
+            "$again:\n setp.eq.s32 %p1, %r6, 0;\n @%p1 bra $out;\n and.b32 %r7, %r6, 1;\n"
+            " setp.eq.s32 %p2, %r7, 0;\n @%p2 bra $even;\n add.s32 %r9, %r9, 100;\n"
+            " bra $next;\n$even:\n add.s32 %r9, %r9, 1;\n$next:\n shr.u32 %r6, %r6, 1;\n"
+            " bra $again;\n$out:\n mov.u32 %r10, 0;\n activemask.b32 %r11;\n"
+            " popc.b32 %r12, %r11;\n mad.lo.s32 %r9, %r12, 10000, %r9;\n" END,
+      0, N);
+  /* each holds a lock while it adds: the others spin, before and behind it in the code */
+  const Result lock = run (
+      BEGIN "$again:\n atom.global.cas.b32 %r6, [%rd2+252], 63, 1;\n setp.ne.s32 %p1, %r6, 63;\n"
+            " @%p1 bra $again;\n ld.global.u32 %r7, [%rd2+248];\n add.s32 %r7, %r7, 1;\n"
+            " st.global.u32 [%rd2+248], %r7;\n atom.global.exch.b32 %r8, [%rd2+252], 63;\n"
+            " ret;\n}\n",
+      0, N);
+  const Result some = run (
+      BEGIN " mov.u32 %r9, 5;\n setp.gt.s32 %p1, %r2, 20;\n @%p1 exit;\n and.b32 %r6, %r2, 3;\n"
+            " setp.ne.s32 %p2, %r6, 1;\n @%p2 bra $out;\n add.s32 %r9, %r9, %r2;\n$out:\n" END,
+      0, N);
+
+  g_assert_cmpint (loops.end, ==, GEMEM_PTX_DONE);
+  for (guint i = 0; i < N; i++)
+    {
+      guint bits = 0, expected;
+      for (guint k = i; k != 0; k >>= 1)
+        bits++;
+      expected = 100 * (guint) __builtin_popcount (i) + bits - (guint) __builtin_popcount (i);
+      g_assert_cmpuint (loops.values[i], ==, expected + 32 * 10000);
+    }
+  g_assert_cmpuint (lock.values[62], ==, 62 + N);
+  for (guint i = 0; i < N; i++)
+    g_assert_cmpuint (some.values[i], ==, i % 32 > 20 ? i : i % 4 == 1 ? 5 + i % 32 : 5);
+}
+
 /* Damaged code is read to its end and runs nowhere else. */
 static void
 test_damaged (void)
@@ -167,6 +411,48 @@ test_damaged (void)
     {
       g_autofree char *part = g_strndup (code, length);
       gemem_ptx_free (gemem_ptx_parse (part));
+    }
+}
+
+/* Code with other characters in it runs to some end, and reaches nothing that is not its own (which
+ * the sanitizers see). */
+static void
+test_altered (void)
+{
+  static const char code[] = BEGIN
+      " setp.lt.and.s32 %p1|%p2, %r5, %r1, !%p3;\n @%p1 selp.b32 %r9, %r5, 7, %p2;\n"
+      " mov.b64 {%r6, %r7}, %rd4;\n st.shared.v2.u32 [all+8], {%r6, %r7};\n bar.sync 0;\n"
+      " ld.shared.u16 %r8, [all+10];\n shfl.sync.idx.b32 %r9|%p2, %r8, 3, 31, -1;\n"
+      " atom.global.add.u32 %r10, [%rd2+4], 1;\n fma.rn.f32 %f1, %f2, %f3, 0f3F800000;\n"
+      " cvt.rzi.s32.f32 %r11, %f1;\n @!%p2 bra $out;\n mad.wide.u32 %rd5, %r5, 4, %rd2;\n"
+      "$out:\n vote.sync.ballot.b32 %r12, %p1, -1;\n" END;
+  static const char characters[] = "%[]{}|,;.:@!$+-0179abdfprsu \n";
+
+  for (guint run = 0; run < 2000; run++)
+    {
+      g_autofree char *text = g_strdup (code);
+      const guint n = (guint) g_test_rand_int_range (1, 6);
+      for (guint i = 0; i < n; i++)
+        text[g_test_rand_int_range ((gint32) strlen (HEADER) + 20, sizeof code - 1)] =
+            characters[g_test_rand_int_range (0, sizeof characters - 1)];
+      GememPtx *ptx = gemem_ptx_parse (text);
+      const GememPtxFunction *kernel = ptx != NULL ? gemem_ptx_kernel (ptx, "f") : NULL;
+      guint8 bytes[256] = { 0 }, states[256] = { 0 }, parameters[256] = { 0 };
+      GememPtxMemory memory = { ADDRESS, sizeof bytes, bytes, states };
+      guint64 budget = 20000;
+      const GememPtxLaunch launch = { .grid = { 1, 1, 1 },
+                                      .block = { 40, 1, 1 },
+                                      .parameters = parameters,
+                                      .memory = &memory,
+                                      .n_memory = 1,
+                                      .budget = &budget };
+      const guint64 address = ADDRESS;
+      memcpy (parameters, &address, sizeof address);
+      if (kernel != NULL && gemem_ptx_parameter_size (kernel) <= sizeof parameters)
+        gemem_ptx_run (kernel, &launch);
+      g_assert_cmpuint (budget, <=, 20000);
+      if (ptx != NULL)
+        gemem_ptx_free (ptx);
     }
 }
 
@@ -263,7 +549,10 @@ main (int argc, char **argv)
   g_test_add_func ("/ptx/together", test_together);
   g_test_add_func ("/ptx/unknown", test_unknown);
   g_test_add_func ("/ptx/unset", test_unset);
+  g_test_add_func ("/ptx/lanes", test_lanes);
+  g_test_add_func ("/ptx/parted", test_parted);
   g_test_add_func ("/ptx/damaged", test_damaged);
+  g_test_add_func ("/ptx/altered", test_altered);
   g_test_add_func ("/replay/events", test_replay);
   g_test_add_func ("/replay/long", test_long);
   return g_test_run ();

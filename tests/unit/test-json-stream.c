@@ -119,6 +119,58 @@ test_long_string (void)
   g_assert_true (g_str_has_suffix (got, "yy>n<1>]."));
 }
 
+/* Numbers of every length that is kept, before everything that may follow them. */
+static void
+test_numbers (void)
+{
+  static const char *const behind[] = { ",0]", " ]", "\t]", "\r]", "\n]", "]", "E2]", ".5]", "x]" };
+
+  for (gsize digits = 1; digits <= 66; digits++)
+    for (guint i = 0; i < G_N_ELEMENTS (behind); i++)
+      {
+        g_autofree char *number = g_strnfill (digits, '7'),
+                        *text = g_strdup_printf ("[%s%s", number, behind[i]),
+                        *got = run (text, strlen (text), FALSE);
+        const gsize more = strspn (behind[i], "E2.5x"), length = digits + more;
+        g_autofree char *kept = g_strndup (text + 1, length);
+        g_autofree char *wanted =
+            length > 64
+                ? g_strdup ("[x.json:1: a number of more than 64 characters; the file is damaged")
+            : strchr (kept, 'x') != NULL
+                ? g_strdup_printf ("[x.json:1: \"%.20s\" is no JSON value; the file is damaged or "
+                                   "of another format",
+                                   kept)
+                : g_strdup_printf ("[n<%s>%s].", kept, *behind[i] == ',' ? "n<0>" : "");
+        g_assert_cmpstr (got, ==, wanted);
+      }
+}
+
+/* Every token, where each of its bytes is the first of a window. */
+static void
+test_windows (void)
+{
+  static const char document[] =
+      "{\"a\\u0041b\\\\\n\":1234567,\n \"b\" : [true, -1.5e3 ,\"c\\n\"] , "
+      "\"d\":20}\n\n!";
+  const gsize window = (gsize) 128 << 10; /* RAW_SIZE of base/io/input-decode.c */
+
+  for (gsize before = 0; before <= sizeof document; before++)
+    {
+      g_autoptr (GString) text = g_string_new (NULL);
+      for (gsize i = before; i < window; i++)
+        g_string_append_c (text, i % 80 == 0 ? '\n' : ' ');
+      const guint lines = (guint) ((window + 79) / 80 - (before + 79) / 80);
+      g_string_append (text, document);
+      g_autofree char
+          *got = run (text->str, text->len, FALSE),
+          *wanted = g_strdup_printf (
+              "{k<aAb\\\n>n<1234567>k<b>[tn<-1.5e3>s<c\n>]k<d>n<20>}x.json:%u: something "
+              "follows the end of the JSON text; it is a log of JSON lines, or damaged",
+              lines + 5);
+      g_assert_cmpstr (got, ==, wanted);
+    }
+}
+
 static void
 check_scaled (const char *text, int scale, gboolean fits, guint64 expected, gboolean negative)
 {
@@ -147,6 +199,9 @@ test_scaled (void)
   check_scaled ("-0", 0, TRUE, 0, FALSE);
   check_scaled ("18446744073709551615", 0, TRUE, G_MAXUINT64, FALSE);
   check_scaled ("18446744073709551616", 0, FALSE, 0, FALSE);
+  check_scaled ("9999999999999999999", 0, TRUE, G_GUINT64_CONSTANT (9999999999999999999), FALSE);
+  check_scaled ("9999999999999999999.9", 1, FALSE, 0, FALSE);
+  check_scaled ("1234567890123456789.5", 1, TRUE, G_GUINT64_CONSTANT (12345678901234567895), FALSE);
   check_scaled ("99999999999999999999999", 0, FALSE, 0, FALSE);
   check_scaled ("-5242880", 0, TRUE, 5242880, TRUE);
   check_scaled ("1669783687404093", 3, TRUE, G_GUINT64_CONSTANT (1669783687404093000), FALSE);
@@ -170,6 +225,8 @@ main (int argc, char **argv)
   g_test_add_func ("/json-stream/depth", test_depth);
   g_test_add_func ("/json-stream/skip", test_skip);
   g_test_add_func ("/json-stream/long-string", test_long_string);
+  g_test_add_func ("/json-stream/numbers", test_numbers);
+  g_test_add_func ("/json-stream/windows", test_windows);
   g_test_add_func ("/json-stream/scaled", test_scaled);
   return g_test_run ();
 }

@@ -32,6 +32,7 @@ typedef struct
 {
   const char *text;
   guint32 name, file, line; /* of the frame */
+  guint32 frame;            /* of a call stack; 0: not made yet */
   gboolean made, gradients, waits;
 } Name;
 
@@ -340,7 +341,9 @@ append_frames (GememKinetoIntervals *intervals, const Thread *thread)
       const GememFrame frame = { .name = name->name,
                                  .file = name->file,
                                  .line = placed ? place->line : name->line };
-      const guint32 number = gemem_call_stacks_frame (stacks, &frame);
+      if (!placed && name->frame == 0)
+        name->frame = gemem_call_stacks_frame (stacks, &frame);
+      const guint32 number = placed ? gemem_call_stacks_frame (stacks, &frame) : name->frame;
       g_array_append_val (intervals->frames, number);
       call = python ? open->call : call;
     }

@@ -156,6 +156,13 @@ read_identity (Kineto *kineto, const char *name, gint64 *value, gboolean *has, G
   return TRUE;
 }
 
+/* Whether @key is @name; most of a trace's keys differ in the first character already. */
+static inline gboolean
+names (const char *key, const char *name)
+{
+  return *key == *name && strcmp (key, name) == 0;
+}
+
 static gboolean
 read_argument (Kineto *kineto, Fields *fields, GError **error)
 {
@@ -163,30 +170,30 @@ read_argument (Kineto *kineto, Fields *fields, GError **error)
   gboolean ignored, negative = FALSE;
   guint64 number = 0;
 
-  if (strcmp (key, "Device Type") == 0)
+  if (names (key, "Device Type"))
     return read_number (kineto, "Device Type", 0, &fields->type, NULL, &fields->has_type, error);
-  if (strcmp (key, "Addr") == 0)
+  if (names (key, "Addr"))
     {
       if (!read_number (kineto, "Addr", 0, &number, &negative, &fields->has_address, error))
         return FALSE;
       fields->address = negative ? -number : number;
       return TRUE;
     }
-  if (strcmp (key, "Bytes") == 0)
+  if (names (key, "Bytes"))
     return read_number (kineto, "Bytes", 0, &fields->bytes, &fields->negative, &fields->has_bytes,
                         error);
-  if (strcmp (key, "Total Allocated") == 0)
+  if (names (key, "Total Allocated"))
     return read_total (kineto, "Total Allocated", &fields->total, &fields->has_total, error);
-  if (strcmp (key, "Total Reserved") == 0)
+  if (names (key, "Total Reserved"))
     return read_total (kineto, "Total Reserved", &fields->reserved, &fields->has_reserved, error);
-  if (strcmp (key, "Device Id") == 0)
+  if (names (key, "Device Id"))
     {
       if (!read_number (kineto, "Device Id", 0, &number, &negative, &ignored, error))
         return FALSE;
       fields->device = negative || number > MAX_DEVICES ? -1 : (gint64) number;
       return TRUE;
     }
-  if (strcmp (key, "CallFrom") == 0)
+  if (names (key, "CallFrom"))
     return read_text (kineto, kineto->call, &fields->has_call, error);
   int token = gemem_json_next (kineto->json, error);
   return token >= 0 && gemem_json_skip (kineto->json, token, error);
@@ -292,12 +299,12 @@ read_event (Kineto *kineto, GError **error)
       const char *key = gemem_json_text (kineto->json);
       gboolean negative = FALSE;
       guint64 time = 0;
-      if (strcmp (key, "args") == 0)
+      if (names (key, "args"))
         {
           if (!read_arguments (kineto, &fields, error))
             return FALSE;
         }
-      else if (strcmp (key, "ts") == 0) /* microseconds, with a fraction in newer versions */
+      else if (names (key, "ts")) /* microseconds, with a fraction in newer versions */
         {
           if (!read_number (kineto, "ts", 3, &time, &negative, &fields.has_time, error))
             return FALSE;
@@ -305,32 +312,32 @@ read_event (Kineto *kineto, GError **error)
             return fail (kineto, error, "\"ts\" is out of range; the trace is damaged");
           fields.time = negative ? -(gint64) time : (gint64) time;
         }
-      else if (strcmp (key, "dur") == 0)
+      else if (names (key, "dur"))
         {
           if (!read_number (kineto, "dur", 3, &time, &negative, &fields.has_duration, error))
             return FALSE;
           fields.has_duration &= !negative && time < G_MAXINT64 / 2;
           fields.duration = fields.has_duration ? (gint64) time : 0;
         }
-      else if (strcmp (key, "tid") == 0)
+      else if (names (key, "tid"))
         {
           if (!read_identity (kineto, "tid", &fields.tid, &fields.has_tid, error))
             return FALSE;
         }
-      else if (strcmp (key, "pid") == 0)
+      else if (names (key, "pid"))
         {
           if (!read_identity (kineto, "pid", &fields.pid, &fields.has_pid, error))
             return FALSE;
         }
-      else if (strcmp (key, "name") == 0)
+      else if (names (key, "name"))
         {
           if (!read_text (kineto, kineto->name, &ignored, error))
             return FALSE;
         }
       else
         {
-          gboolean cat = strcmp (key, "cat") == 0;
-          kineto->segments |= strcmp (key, "segment_type") == 0;
+          gboolean cat = names (key, "cat");
+          kineto->segments |= names (key, "segment_type");
           if ((token = gemem_json_next (kineto->json, error)) < 0)
             return FALSE;
           if (cat && token == GEMEM_JSON_STRING)
@@ -341,8 +348,8 @@ read_event (Kineto *kineto, GError **error)
     }
   if (token < 0)
     return FALSE;
-  fields.memory = strcmp (kineto->name->str, "[memory]") == 0;
-  fields.oom = strcmp (kineto->name->str, "[OutOfMemory]") == 0;
+  fields.memory = names (kineto->name->str, "[memory]");
+  fields.oom = names (kineto->name->str, "[OutOfMemory]");
   if (fields.memory || fields.oom)
     return keep (kineto, &fields, error);
   keep_interval (kineto, &fields);
