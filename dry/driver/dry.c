@@ -53,7 +53,7 @@ replay (const DriverFunction *function, const CUDA_KERNEL_NODE_PARAMS *what)
 static CUresult
 launch (DriverStream *stream, const DriverFunction *function, const CUDA_KERNEL_NODE_PARAMS *what)
 {
-  gemem_driver_foreign_launch (function, what->kernelParams, what->extra);
+  gemem_driver_foreign_launch (function, what);
   gemem_driver_remembered_launch (function, what->kernelParams, what->extra);
   if (stream->capture == NULL && gemem_replay_is_on () && !function->of_library)
     replay (function, what);

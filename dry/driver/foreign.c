@@ -30,8 +30,9 @@ typedef struct
   guint64 anything;     /* the launch up to which any memory may have been written */
 } Given;
 
-guint64 gemem_dry_foreign; /* launches so far */
-guint64 gemem_dry_graphs;  /* of graphs */
+guint64 gemem_dry_foreign;            /* launches so far */
+guint64 gemem_dry_graphs;             /* of graphs */
+static __thread guint32 last_grid[3]; /* of a launch that is not PyTorch's */
 static Given of_mathematics, of_others;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -109,12 +110,19 @@ see_mathematics (const guint8 *bytes, gsize size)
 }
 
 void
-gemem_driver_foreign_launch (const DriverFunction *function, void **parameters, void **extra)
+gemem_dry_last_grid (guint32 grid[3])
+{
+  memcpy (grid, last_grid, sizeof last_grid);
+}
+
+void
+gemem_driver_foreign_launch (const DriverFunction *function, const CUDA_KERNEL_NODE_PARAMS *what)
 {
   if (!function->foreign)
     return;
+  last_grid[0] = what->gridDimX, last_grid[1] = what->gridDimY, last_grid[2] = what->gridDimZ;
   gemem_dry_foreign++;
-  if (!gemem_driver_parameters (function, parameters, extra,
+  if (!gemem_driver_parameters (function, what->kernelParams, what->extra,
                                 function->mathematics ? see_mathematics : see)
       && !function->mathematics)
     of_others.anything = gemem_dry_foreign;

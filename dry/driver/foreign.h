@@ -18,8 +18,12 @@ GememDryMaker gemem_dry_maker (gconstpointer code);
 /* Adds @change to the depth of @maker's libraries in this thread; TRUE if it is above 0: functions that are found are theirs. */
 gboolean gemem_dry_within (GememDryMaker maker, int change);
 
-/* @function is launched. */
-void gemem_driver_foreign_launch (const DriverFunction *function, void **parameters, void **extra);
+/* @function is launched as @what says. */
+void gemem_driver_foreign_launch (const DriverFunction *function,
+                                  const CUDA_KERNEL_NODE_PARAMS *what);
+
+/* The grid of the last launch of this thread, for Python. */
+__attribute__ ((visibility ("default"))) void gemem_dry_last_grid (guint32 grid[3]);
 
 /* The launches so far, for Python. */
 extern __attribute__ ((visibility ("default"))) guint64 gemem_dry_foreign;

@@ -117,7 +117,7 @@ integers (const PtxInstruction *one, const guint64 *x, const guint64 *y, const g
   const gboolean is_signed = type.kind == 's', wide = ptx_has (one, WORD_WIDE);
   const guint bits = 8u * type.bytes;
 
-  if (ptx_has (one, WORD_SAT) || ptx_has (one, WORD_HI) || type.kind == 'p')
+  if (ptx_has (one, WORD_SAT) || ptx_has (one, WORD_HI) || type.kind == 'p' || type.pair)
     return FALSE;
   switch ((PtxOperation) one->operation)
     {
@@ -196,7 +196,7 @@ rounds_to_nearest (const PtxInstruction *one)
 static gboolean
 reals (const PtxInstruction *one, const guint64 *x, const guint64 *y, const guint64 *z, guint64 *to)
 {
-  if (one->type.bytes < 4 || !rounds_to_nearest (one))
+  if (one->type.bytes < 4 || one->type.pair || !rounds_to_nearest (one))
     return FALSE;
   switch ((PtxOperation) one->operation)
     {
@@ -423,10 +423,12 @@ convert (PtxGroup *group, const PtxInstruction *one, guint32 active)
   Lanes from;
   guint64 result[WARP];
 
+  if (one->type.pair)
+    return FALSE;
   get (group, &one->operands[1], &from);
   if (!convert_simply (one, from.values, result))
     PTX_EACH_LANE (i, active)
-  result[i] = gemem_ptx_convert (one, from.values[i], &group->run->lost);
+  result[i] = gemem_ptx_convert (one, &from.values[i], &group->run->lost);
   keep (group, one->operands[0].reg, result, from.states, active);
   return TRUE;
 }

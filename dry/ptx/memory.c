@@ -168,6 +168,12 @@ address_of (PtxThread *thread, const PtxOperand *operand, guint8 *space)
   return at;
 }
 
+PtxSlot
+gemem_ptx_address (PtxThread *thread, const PtxOperand *operand, guint8 space)
+{
+  return address_of (thread, operand, &space);
+}
+
 /* ---- memory operations */
 
 gboolean

@@ -42,9 +42,9 @@ G_STATIC_ASSERT (N_WORDS <= 64);
 /* Say how memory is reached or ordered, which does not matter where threads run one after another.
  */
 static const char *const passed_over[] = {
-  "volatile", "relaxed", "acquire", "release", "acq_rel", "weak", "gpu",   "sys",   "cta",
-  "nc",       "sync",    "aligned", "ca",      "cg",      "cs",   "lu",    "cv",    "wb",
-  "wt",       "sc",      "to",      "L1",      "L2",      "gl",   "proxy", "async", "b128"
+  "volatile",   "relaxed", "acquire", "release", "acq_rel", "weak", "gpu",   "sys",   "cta", "nc",
+  "sync",       "aligned", "ca",      "cg",      "cs",      "lu",   "cv",    "wb",    "wt",  "sc",
+  "fractional", "m8n8",    "to",      "L1",      "L2",      "gl",   "proxy", "async", "b128"
 };
 
 static int
@@ -62,11 +62,17 @@ parse_type (const char *word, PtxType *type)
   const char *const digits = word + 1;
 
   if (strcmp (word, "pred") == 0)
-    *type = (PtxType){ 'p', 1 };
+    *type = (PtxType){ 'p', 1, 0, 0 };
+  else if (strcmp (word, "bf16") == 0)
+    *type = (PtxType){ 'f', 2, TRUE, 0 };
+  else if (strcmp (word, "f16x2") == 0 || strcmp (word, "bf16x2") == 0)
+    *type = (PtxType){ 'f', 4, word[0] == 'b', TRUE };
+  else if (strcmp (word, "s16x2") == 0 || strcmp (word, "u16x2") == 0)
+    *type = (PtxType){ word[0], 4, 0, TRUE };
   else if (strchr ("busf", word[0]) != NULL && word[0] != '\0'
            && (strcmp (digits, "8") == 0 || strcmp (digits, "16") == 0 || strcmp (digits, "32") == 0
                || strcmp (digits, "64") == 0))
-    *type = (PtxType){ word[0], (guint8) (atoi (digits) / 8) };
+    *type = (PtxType){ word[0], (guint8) (atoi (digits) / 8), 0, 0 };
   else
     return FALSE;
   return TRUE;
@@ -283,6 +289,29 @@ needs_type (PtxOperation operation)
     }
 }
 
+/* Whether @operation is written for two halves at once. */
+static gboolean
+takes_pairs (PtxOperation operation)
+{
+  switch (operation)
+    {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_FMA:
+    case OP_MIN:
+    case OP_MAX:
+    case OP_ABS:
+    case OP_NEG:
+    case OP_EX2:
+    case OP_TANH:
+    case OP_CVT:
+      return TRUE;
+    default:
+      return FALSE;
+    }
+}
+
 static gboolean
 parse_words (PtxInstruction *one, char *name)
 {
@@ -298,7 +327,9 @@ parse_words (PtxInstruction *one, char *name)
     {
       PtxType type;
       int word;
-      if (strcmp (words[i], "v2") == 0 || strcmp (words[i], "v4") == 0)
+      if (strcmp (words[i], "v2") == 0 || strcmp (words[i], "v4") == 0
+          || strcmp (words[i], "x1") == 0 || strcmp (words[i], "x2") == 0
+          || strcmp (words[i], "x4") == 0)
         one->vector = (guint8) (words[i][1] - '0');
       else if (parse_type (words[i], &type))
         *(n_types++ == 0 ? &one->type : &one->source) = type;
@@ -312,6 +343,8 @@ parse_words (PtxInstruction *one, char *name)
                && !g_str_has_prefix (words[i], "L1::") && !g_str_has_prefix (words[i], "L2::"))
         return FALSE;
     }
+  if (one->type.pair && !takes_pairs ((PtxOperation) operation))
+    return FALSE;
   return n_types <= 2 && (one->type.bytes > 0 || !needs_type ((PtxOperation) operation));
 }
 
@@ -399,6 +432,8 @@ parse_instruction (PtxParser *parser, char *text)
           add_jump (parser, parts->pdata[1]);
           n = 1;
         }
+      if (one.operation == OP_CREATEPOLICY)
+        n = MIN (n, 1); /* what it says of a cache does not matter */
       for (guint i = 0; i < n && ok; i++)
         ok = i < G_N_ELEMENTS (one.operands)
              && gemem_ptx_parse_operand (parser, parts->pdata[i], &one.operands[i]);
@@ -671,8 +706,9 @@ find_callees (GememPtx *ptx)
           if (one->called == NULL)
             continue;
           one->callee = g_hash_table_lookup (ptx->functions, one->called);
-          function->lost |= one->callee == NULL
-                            || one->arguments->len != one->callee->parameters->len / 2;
+          /* one that is nowhere (__assertfail) does not matter until it is called */
+          function->lost |= one->callee != NULL
+                            && one->arguments->len != one->callee->parameters->len / 2;
         }
     }
 }

@@ -11,6 +11,8 @@ typedef struct
 {
   char kind;    /* 'b', 'u', 's', 'f', 'p' (a predicate) */
   guint8 bytes; /* 1, 2, 4, 8 */
+  guint8 brain; /* of a half: bf16 */
+  guint8 pair;  /* two halves in 4 bytes */
 } PtxType;
 
 typedef enum
@@ -177,7 +179,8 @@ guint64 gemem_ptx_number (guint64 value, PtxType type);
 /* The result of an operation on up to three numbers; *@lost: it is not written here. */
 guint64 gemem_ptx_compute (const PtxInstruction *one, const guint64 *numbers, gboolean *lost);
 gboolean gemem_ptx_compare (const PtxInstruction *one, PtxType type, guint64 a, guint64 b);
-guint64 gemem_ptx_convert (const PtxInstruction *one, guint64 value, gboolean *lost);
+/* Of a pair the upper half comes from the first number, the lower one from the second. */
+guint64 gemem_ptx_convert (const PtxInstruction *one, const guint64 *numbers, gboolean *lost);
 /* The new value in memory of an atomic operation. */
 guint64 gemem_ptx_atomic (const PtxInstruction *one, guint64 before, guint64 a, guint64 b,
                           gboolean *lost);

@@ -169,6 +169,8 @@ guint8 *gemem_ptx_reach (PtxRun *run, PtxThread *thread, guint8 space, guint64 a
 /* Whether @bytes are a variable's of the module: what is written there is not kept for the next
  * launch. */
 gboolean gemem_ptx_is_variable (const PtxRun *run, const guint8 *bytes);
+/* The address of an operand in @space. */
+PtxSlot gemem_ptx_address (PtxThread *thread, const PtxOperand *operand, guint8 space);
 /* A number of the thread or of its grid (PtxSpecial). */
 guint64 gemem_ptx_special (const PtxRun *run, const PtxThread *thread, guint64 which);
 /* Operations of the same names; @happens: whether the predicate of a store is true, whose state is @unsure. */

@@ -91,7 +91,7 @@ carry (PtxRun *run, PtxThread *thread, const PtxInstruction *one)
       numbers[0] = gemem_ptx_compute (&product, numbers, &run->lost);
       numbers[1] = numbers[2];
     }
-  const PtxType plain = { 'u', one->type.bytes };
+  const PtxType plain = { 'u', one->type.bytes, 0, 0 };
   const unsigned __int128 a = gemem_ptx_number (numbers[0], plain),
                           b = gemem_ptx_number (numbers[1], plain),
                           in = takes ? thread->carry & 1 : 0, sum = minus ? a - b - in : a + b + in;
@@ -129,7 +129,7 @@ compute (PtxRun *run, PtxThread *thread, const PtxInstruction *one)
   if (one->type.kind == 'p')
     state = one->n_operands == 3 ? state_of_truths (one, &values[0], &values[1]) : state;
   ptx_set (thread, one->operands[0].reg,
-           one->operation == OP_CVT ? gemem_ptx_convert (one, numbers[0], &run->lost)
+           one->operation == OP_CVT ? gemem_ptx_convert (one, numbers, &run->lost)
                                     : gemem_ptx_compute (one, numbers, &run->lost),
            state);
 }
@@ -194,7 +194,7 @@ call (PtxRun *run, PtxThread *thread, const PtxInstruction *one)
 {
   const gsize caller = thread->frames[thread->n_frames - 1].parameters;
 
-  if (thread->n_frames == PTX_FRAMES_MAX || one->callee->lost)
+  if (thread->n_frames == PTX_FRAMES_MAX || one->callee == NULL || one->callee->lost)
     {
       run->lost = TRUE;
       return;
@@ -257,6 +257,8 @@ gemem_ptx_is_pure (PtxOperation operation)
     case OP_MATCH:
     case OP_REDUX:
     case OP_ACTIVEMASK:
+    case OP_LDMATRIX:
+    case OP_STMATRIX:
     case OP_ATOM:
     case OP_RED:
     case OP_ST:

@@ -27,20 +27,26 @@ f16 (guint64 bits)
 
 /* To nearest, ties to even, of a double: one rounding for floats, which are exact in it. */
 static guint64
-of_f16 (double value)
+of_half (double value, gboolean brain)
 {
   const guint64 sign = signbit (value) ? 0x8000 : 0;
+  const int fraction = brain ? 7 : 10, least = brain ? -126 : -14; /* bits; exponent */
   const double size = fabs (value);
   int exponent;
 
   if (isnan (value))
     return 0x7fff;
-  if (size == 0 || size >= 65520)
-    return size == 0 ? sign : sign | 0x7c00;
+  if (size == 0)
+    return sign;
+  if (isinf (value))
+    return sign | (brain ? 0x7f80 : 0x7c00);
   frexp (size, &exponent);
-  exponent = MAX (exponent - 1, -14);
-  const double units = nearbyint (ldexp (size, 10 - exponent)); /* of the last place */
-  return sign | ((guint64) units + ((guint64) (exponent + 14) << 10));
+  if (exponent > 1 - least + 1)
+    return sign | (brain ? 0x7f80 : 0x7c00);
+  exponent = MAX (exponent - 1, least);
+  const double units = nearbyint (ldexp (size, fraction - exponent)); /* of the last place */
+  const guint64 bits = (guint64) units + ((guint64) (exponent - least) << fraction);
+  return sign | MIN (bits, brain ? 0x7f80 : 0x7c00);
 }
 
 guint64
@@ -61,6 +67,7 @@ real (guint64 bits, PtxType type, gboolean flush)
 {
   const double value = type.bytes == 8   ? ptx_f64 (bits)
                        : type.bytes == 4 ? (double) ptx_f32 (bits)
+                       : type.brain      ? (double) ptx_f32 (bits << 16)
                                          : (double) f16 (bits);
   return flush && type.bytes == 4 && fabs (value) < 0x1p-126 ? copysign (0, value) : value;
 }
@@ -134,7 +141,7 @@ finish_real (const PtxInstruction *one, double value, PtxType type)
     return isnan (value) && !keeps_sign ((PtxOperation) one->operation)
                ? PTX_NAN
                : ptx_of_f32 ((float) value);
-  return type.bytes == 8 ? ptx_of_f64 (value) : of_f16 (value);
+  return type.bytes == 8 ? ptx_of_f64 (value) : of_half (value, type.brain);
 }
 
 /* The lesser, of zeros the negative one; NAN only if both are, or where the operation says so. */
@@ -160,9 +167,8 @@ approximate (PtxOperation operation, double a, PtxType type)
 }
 
 static guint64
-compute_real (const PtxInstruction *one, const guint64 *numbers, gboolean *lost)
+compute_real (const PtxInstruction *one, PtxType type, const guint64 *numbers, gboolean *lost)
 {
-  const PtxType type = one->type;
   const gboolean flush = ptx_has (one, WORD_FTZ);
   const double a = real (numbers[0], type, flush), b = real (numbers[1], type, flush),
                c = real (numbers[2], type, flush);
@@ -335,7 +341,7 @@ static guint64
 find_bit (const PtxInstruction *one, guint64 value)
 {
   const guint bits = 8u * one->type.bytes;
-  const PtxType plain = { 'u', one->type.bytes };
+  const PtxType plain = { 'u', one->type.bytes, 0, 0 };
 
   if (one->type.kind == 's' && (gint64) value < 0)
     value = ~value;
@@ -362,9 +368,8 @@ saturate (const PtxInstruction *one, guint64 value)
 }
 
 static guint64
-compute_integer (const PtxInstruction *one, const guint64 *numbers, gboolean *lost)
+compute_integer (const PtxInstruction *one, PtxType type, const guint64 *numbers, gboolean *lost)
 {
-  const PtxType type = one->type;
   const guint bits = 8u * type.bytes;
   const gboolean is_signed = type.kind == 's';
   const guint64 a = gemem_ptx_number (numbers[0], type), b = gemem_ptx_number (numbers[1], type);
@@ -426,12 +431,39 @@ compute_integer (const PtxInstruction *one, const guint64 *numbers, gboolean *lo
       return leading_zeros (a, bits);
     case OP_POPC:
       return (guint64) __builtin_popcountll (a);
+    case OP_CREATEPOLICY: /* of a cache */
+      return 0;
     case OP_PRMT:
       return permute (numbers[0], numbers[1], numbers[2]);
     default:
       *lost = TRUE;
       return 0;
     }
+}
+
+static PtxType
+half_of (PtxType pair)
+{
+  return (PtxType){ pair.kind, 2, pair.brain, 0 };
+}
+
+static guint64
+compute_pair (const PtxInstruction *one, const guint64 *numbers, gboolean *lost)
+{
+  guint64 result = 0;
+
+  for (guint i = 0; i < 2; i++)
+    {
+      const PtxType half = half_of (one->type);
+      guint64 halves[4];
+      for (guint k = 0; k < 4; k++)
+        halves[k] = numbers[k] >> (16 * i) & 0xffff;
+      result |= ((half.kind == 'f' ? compute_real (one, half, halves, lost)
+                                   : compute_integer (one, half, halves, lost))
+                 & 0xffff)
+                << (16 * i);
+    }
+  return result;
 }
 
 guint64
@@ -450,8 +482,10 @@ gemem_ptx_compute (const PtxInstruction *one, const guint64 *numbers, gboolean *
              : ptx_has (one, WORD_SUBNORMAL)  ? small
                                               : isfinite (a) && a != 0 && !small;
     }
-  return one->type.kind == 'f' ? compute_real (one, numbers, lost)
-                               : compute_integer (one, numbers, lost);
+  if (one->type.pair)
+    return compute_pair (one, numbers, lost);
+  return one->type.kind == 'f' ? compute_real (one, one->type, numbers, lost)
+                               : compute_integer (one, one->type, numbers, lost);
 }
 
 /* ---- comparisons */
@@ -547,13 +581,13 @@ from_integer (guint64 value, PtxType from, PtxType to)
       volatile float result = from.kind == 's' ? (float) s : (float) u;
       return ptx_of_f32 (result);
     }
-  return of_f16 (from.kind == 's' ? (double) s : (double) u);
+  return of_half (from.kind == 's' ? (double) s : (double) u, to.brain);
 }
 
-guint64
-gemem_ptx_convert (const PtxInstruction *one, guint64 value, gboolean *lost)
+static guint64
+convert (const PtxInstruction *one, PtxType to, guint64 value, gboolean *lost)
 {
-  const PtxType to = one->type, from = one->source;
+  const PtxType from = one->source;
   const gboolean flush = ptx_has (one, WORD_FTZ);
 
   if (from.bytes == 0 || to.kind == 'p')
@@ -590,6 +624,15 @@ gemem_ptx_convert (const PtxInstruction *one, guint64 value, gboolean *lost)
       return finish_real (one, (double) narrow, to);
     }
   return finish_real (one, x, to);
+}
+
+guint64
+gemem_ptx_convert (const PtxInstruction *one, const guint64 *numbers, gboolean *lost)
+{
+  if (one->type.pair)
+    return convert (one, half_of (one->type), numbers[0], lost) << 16
+           | convert (one, half_of (one->type), numbers[1], lost);
+  return convert (one, one->type, numbers[0], lost);
 }
 
 /* ---- atomic operations */

@@ -4,17 +4,20 @@
  */
 #include "config.h"
 
+#include <string.h>
+
 #include "dry/ptx/run-private.h"
 
 /* ---- warps */
 
-/* The operand that says which lanes take part; -1: those that have come. */
+/* The operand that says which lanes take part; -1: those that have come; -2: all. */
 static int
 mask_operand (const PtxInstruction *one)
 {
-  return one->operation == OP_ACTIVEMASK                            ? -1
-         : one->operation == OP_BAR || one->operation == OP_BARRIER ? 0
-                                                                    : one->n_operands - 1;
+  return one->operation == OP_ACTIVEMASK                                  ? -1
+         : one->operation == OP_LDMATRIX || one->operation == OP_STMATRIX ? -2
+         : one->operation == OP_BAR || one->operation == OP_BARRIER       ? 0
+                                                                          : one->n_operands - 1;
 }
 
 static gint32
@@ -127,6 +130,64 @@ reduce (PtxRun *run, PtxThread *warp, guint32 lanes, const PtxInstruction *one)
       ptx_set (&warp[i], one->operands[0].reg, all.value, all.state);
 }
 
+/* Two of the halves of a matrix of 8 by 8 that @lane has, of which @row tells the address of each
+ * row: @element of them. FALSE: there is none. */
+static guint8 *
+half_at (PtxRun *run, PtxThread *warp, const PtxInstruction *one, const PtxSlot *row, guint lane,
+         guint element, guint8 **states)
+{
+  const guint major = lane / 4, minor = 2 * (lane % 4) + element;
+  const gboolean turned = ptx_has (one, WORD_TRANS);
+  const PtxSlot at = row[turned ? minor : major];
+
+  if (at.state != GEMEM_PTX_KNOWN)
+    return NULL;
+  return gemem_ptx_reach (run, &warp[lane], one->space, at.value + 2 * (turned ? major : minor), 2,
+                          states);
+}
+
+/* Matrices of 8 by 8 halves between shared memory and registers: eight lanes give the addresses of
+ * the rows of each, and each lane has two of its halves in one register. */
+static void
+matrices (PtxRun *run, PtxThread *warp, guint32 lanes, const PtxInstruction *one)
+{
+  const gboolean loads = one->operation == OP_LDMATRIX;
+  const PtxOperand *address = &one->operands[loads ? 1 : 0], *list = &one->operands[loads ? 0 : 1];
+  PtxSlot rows[WARP];
+
+  run->lost |= lanes != PTX_ALL_LANES || one->type.bytes != 2;
+  for (guint i = 0; i < WARP && !run->lost; i++)
+    rows[i] = gemem_ptx_address (&warp[i], address, one->space);
+  for (guint m = 0; m < MAX (one->vector, 1) && !run->lost; m++)
+    for (guint i = 0; i < WARP; i++)
+      {
+        const gint32 reg = ptx_element (list, m);
+        PtxSlot value = reg >= 0 ? ptx_register (&warp[i], reg) : (PtxSlot){ 0, GEMEM_PTX_KNOWN };
+        if (loads)
+          value = (PtxSlot){ 0, GEMEM_PTX_KNOWN };
+        for (guint k = 0; k < 2; k++)
+          {
+            guint8 *states = NULL, *bytes = half_at (run, warp, one, rows + 8 * m, i, k, &states);
+            if (bytes == NULL && loads)
+              value.state = GEMEM_PTX_UNKNOWN;
+            else if (bytes == NULL)
+              run->lost = TRUE;
+            else if (loads)
+              {
+                value.value |= (guint64) (bytes[0] | bytes[1] << 8) << (16 * k);
+                value.state = ptx_worse (value.state, ptx_worse (states[0], states[1]));
+              }
+            else
+              {
+                memcpy (bytes, (const guint8 *) &value.value + 2 * k, 2);
+                memset (states, value.state, 2);
+              }
+          }
+        if (loads)
+          ptx_set (&warp[i], reg, value.value, value.state);
+      }
+}
+
 static void
 act_together (PtxRun *run, PtxThread *warp, guint32 lanes, const PtxInstruction *one)
 {
@@ -148,6 +209,10 @@ act_together (PtxRun *run, PtxThread *warp, guint32 lanes, const PtxInstruction 
       for (guint i = 0; i < WARP; i++)
         if (lanes >> i & 1)
           ptx_set (&warp[i], one->operands[0].reg, lanes, GEMEM_PTX_KNOWN);
+      break;
+    case OP_LDMATRIX:
+    case OP_STMATRIX:
+      matrices (run, warp, lanes, one);
       break;
     default: /* a barrier of the warp */
       break;
@@ -181,7 +246,7 @@ gather_lanes (PtxRun *run, PtxThread *warp, guint n, guint first, guint32 *lanes
       else
         missing |= (guint32) 1 << i;
     }
-  return missing == 0 || operand < 0;
+  return missing == 0 || operand == -1;
 }
 
 /* Runs the threads of a warp until each has ended or waits for the block. */

@@ -3,7 +3,6 @@
     known.start (torch, told, tell) once, when CUDA is initialised: this thread, those that Python starts later, and those that PyTorch's backward pass runs in are watched
     known.take (size)              what the copy of SIZE bytes to the host reads that this thread makes: a Value, or None
     watch_nested (class)           once PyTorch's jagged tensors have been imported
-    watch_compiled (class)         once what launches the kernels of PyTorch's compiler has been imported
 
 Most integers that a program reads are no result of a kernel that computes: masks of ones, comparisons of indices, numbers of the GPU's generator (Philox of a seed and an
 offset, which PyTorch keeps on the host).  So the memory of a tensor has a *node* here, which says how its bytes come to be: from the host, by a factory, by the generator, or
@@ -31,7 +30,7 @@ Operators that are not named make their results by operators that may be (zeros)
     known_compute.py     what they hold
     known_reads.py       what operators read of the GPU
     known_sparse.py      the same of sparse tensors
-    known_triton.py      kernels of Triton
+    known_triton.py      kernels of Triton, and those of PyTorch's compiler
 
 Invariants: the program's operators make the requests that they make without this, with the numbers that they read here.  A node that cannot be computed is as if there were
 none.  At most DEPTH nodes stand on each other.
@@ -146,17 +145,3 @@ def watch_nested(nested):
             return dispatch(cls, func, types, args, kwargs)
 
     nested.__torch_dispatch__ = classmethod(again)
-
-
-def watch_compiled(launcher):
-    """The kernels of PyTorch's compiler say by the names of their arguments which tensors they only read: these are known after them, too."""
-    run = launcher.run
-
-    @Known.shown
-    def run_again(self, *args, **kwargs):
-        kept = known.only_read(self, args) if known.nodes else ()
-        result = run(self, *args, **kwargs)
-        known.read_since(kept)
-        return result
-
-    launcher.run = functools.wraps(run)(run_again)

@@ -180,13 +180,6 @@ class Nodes(object):
         whole = node.meta is not None and node.meta[3] in self.whole
         return self.foreign.value == since or not self.is_foreign(storage.data_ptr(), storage.nbytes(), since, whole)
 
-    def only_read(self, kernel, args):
-        """What is known of the tensors among ARGS that KERNEL reads and does not write: keys and entries."""
-        names = getattr(getattr(kernel, "fn", None), "arg_names", ())
-        written = getattr(kernel, "mutated_arg_names", None) or ()
-        tensors = [(name, one.untyped_storage()) for name, one in zip(names, args) if type(one) in self.plain and one.is_cuda]
-        return self.held([(storage, not name.startswith("in_ptr") or name in written) for name, storage in tensors])
-
     def held(self, storages):
         """What is known of STORAGES, pairs with whether they are written, of which none is written: keys and entries."""
         others = {storage._cdata for storage, is_written in storages if is_written}
@@ -333,6 +326,8 @@ class Nodes(object):
         tensor = args[0] if written == 0 else kwargs[written]
         if not self.suits(tensor):
             return
+        if written != 0 and base in operators.RANDOM + operators.DRAWN:
+            return self.draw_into(tensor, op, base, args, kwargs, state)
         storage = tensor.untyped_storage()
         node = Node(storage.nbytes(), meta_of(tensor))
         base = base.strip("_")
@@ -364,6 +359,13 @@ class Nodes(object):
         node.void = base in operators.CLEARED and (nested or tensor.is_inference() and not self.is_called(base))
         node.void |= base in operators.COPIES and nested and tensor.dtype not in self.whole and not self.is_called(base)
         self.put(tensor, node)
+
+    def draw_into(self, tensor, op, base, args, kwargs, state):
+        """OP, which draws, wrote TENSOR, its argument "out", as the operator without that one makes one."""
+        name = op._overloadname.removesuffix("out").removesuffix("_") or "default"
+        if tensor.numel() * tensor.element_size() != tensor.untyped_storage().nbytes() or not hasattr(op.overloadpacket, name):
+            return self.forget(tensor)
+        self.make(getattr(op.overloadpacket, name), base, args, {key: one for key, one in kwargs.items() if key != "out"}, tensor, None, state)
 
     def nothing_known(self, node):
         """A node that is written in part, as NODE will be, by what does not ask what was there."""

@@ -1,25 +1,31 @@
 """known_triton.py - what is known after a kernel of Triton: what it only reads, and what it writes where all that follows from the host.
 
-    watch (class)      once Triton has been imported: the class of its kernels
-    Launch             a launch, which is run on the host (dry/ptx) when what it wrote is read
+    watch (class)           once Triton has been imported: the class of its kernels
+    watch_compiled (class)  once what launches the kernels of PyTorch's compiler has been imported
+    Launch                  a launch, which is run on the host (dry/ptx) when what it wrote is read
 
-Why: servers copy lengths, tables of blocks and positions by kernels of their own, and read sizes from what these give.
+Why: servers copy lengths, tables of blocks and positions by kernels of their own, and read sizes from what these give.  PyTorch's compiler makes kernels of Triton of most
+operators: what it compiles once has its code in the folder of its cache, which is a dry run's own.
 
 Invariants: the program's kernels are launched as they are without this.  Nothing is run before a value is read, and no more than INSTRUCTIONS of one launch, or ALL of a
 process; memory of more than LARGE bytes is not known.  Where a launch cannot be run, integers that it wrote are not known, and real numbers are drawn, as they are without this.
 """
 import ctypes
 import functools
+import json
+import os
 import re
 import struct
+import types
 
 from . import kernels
 from .known import Known, known
 from .known_nodes import Node, Ref, Unknown, meta_of
 
 INSTRUCTIONS, ALL = 1 << 28, 1 << 30  # of a launch, of a process
-PROGRAMS = 1 << 12  # of a launch
+PROGRAMS = 1 << 16  # of a launch
 LARGE = 1 << 26
+STEPS = 16  # operators that stand on each other
 _left = ctypes.c_uint64(ALL)
 _KNOWN, _ASSUMED, _UNKNOWN = range(3)  # GememPtxState, of a byte
 _DONE, _DONE_ASSUMED, _LOST = range(3)  # GememPtxEnd
@@ -56,7 +62,7 @@ class _Code(object):
 
 
 class Launch(object):
-    """A launch of CODE; MEMORY: address, bytes, node or None, and whether it is written, of each storage that it was given."""
+    """A launch of CODE; MEMORY: address, bytes, node or None, whether it is written, and whether what it holds before is read, of each storage that it was given."""
 
     lenient = True  # nodes below may be unknown
 
@@ -74,8 +80,8 @@ class Launch(object):
 
     def run(self, torch):
         areas = []
-        for address, nbytes, node, written in self.memory:
-            data = node.data if node is not None and not (written and node.real) else None
+        for address, nbytes, node, written, read in self.memory:
+            data = node.data if node is not None and read else None
             if data is None and not written:
                 continue  # what is read there is unknown
             states = torch.full((nbytes,), _UNKNOWN if data is None else _ASSUMED if node.assumed or node.real else _KNOWN, dtype=torch.uint8)
@@ -83,8 +89,8 @@ class Launch(object):
                 states[node.unknown.bool()] = _UNKNOWN
             data = torch.zeros(nbytes, dtype=torch.uint8) if data is None else data.clone() if written else data.contiguous()
             areas.append((address, data, states, written))
-        assumed = any(node.assumed for _, _, node, _ in self.memory if node is not None)
-        real = any(node.real for _, _, node, _ in self.memory if node is not None)
+        assumed = any(node.assumed for _, _, node, *_ in self.memory if node is not None)
+        real = any(node.real for _, _, node, *_ in self.memory if node is not None)
         self.memory = ()
         budget = ctypes.c_uint64(min(INSTRUCTIONS, _left.value))
         before = budget.value
@@ -109,6 +115,8 @@ class _Kernels(object):
     def written(self, kernel, n):
         """The places of what KERNEL writes among N tensors."""
         key = getattr(kernel, "hash", None)
+        if key is None:
+            return set(range(n))
         if key not in self.writes:
             text = kernel.asm["ttir"]
             self.writes[key] = kernels.written(text) if kernels.count(text) == n else None
@@ -137,6 +145,8 @@ def _leaves(values):
 def _word(kind, value):
     """VALUE as an argument of type KIND ("i32", "fp32", "*fp32") is given, in 64 bits."""
     if isinstance(value, known.torch.Tensor):
+        if not kind.startswith("*"):
+            raise Unknown
         value = value.data_ptr()
     if kind in _REALS:
         return int.from_bytes(struct.pack(_REALS[kind], value), "little")
@@ -173,8 +183,19 @@ class _Before(object):
                 self.nodes[storage._cdata] = node
 
 
-def _memory(before, written):
-    """Address, bytes, node or None, and whether it is written, of each storage; Unknown: it is too large."""
+    def draw(self, written, updated):
+        """Real numbers of which nothing is known are drawn, but those that are WRITTEN and not UPDATED.  So are those that many steps made of drawn ones (parameters): else
+        all these steps would be computed for a mask of dropout, which nobody reads."""
+        for tensor, storage in zip(self.tensors, self.storages):
+            key = storage._cdata
+            node = self.nodes.get(key)
+            fresh = node is None or node.real and node.depth > STEPS
+            if fresh and (key not in written or key in updated) and tensor.is_floating_point() and storage.nbytes() <= LARGE and known.suits(tensor):
+                self.nodes[key] = known.leaf(tensor)
+
+
+def _memory(before, written, updated):
+    """What Launch wants of each storage; Unknown: it is too large."""
     memory = {}
     for storage in before.storages:
         node = before.nodes.get(storage._cdata)
@@ -185,13 +206,18 @@ def _memory(before, written):
             if is_written:
                 raise Unknown
             node = None
-        memory[storage._cdata] = storage.data_ptr(), storage.nbytes(), node, is_written
+        read = not is_written or storage._cdata in updated or node is not None and not node.real
+        memory[storage._cdata] = storage.data_ptr(), storage.nbytes(), node, is_written, read
     return memory
 
 
-def _after(cache, kernel, before, given, grid):
-    """Nodes for what KERNEL has written."""
-    written = {before.storages[place]._cdata: before.tensors[place] for place in cache.written(kernel, len(before.storages))}
+def _after(cache, kernel, before, given, grid, names=None):
+    """Nodes for what KERNEL has written; NAMES: those of PyTorch's compiler for the tensors that it was given."""
+    places = cache.written(kernel, len(before.storages))
+    if names is not None:
+        places = {place for place in places if not names[place].startswith("in_ptr")}
+    updated = {storage._cdata for name, storage in zip(names or (), before.storages) if name.startswith("in_out_ptr")}
+    written = {before.storages[place]._cdata: before.tensors[place] for place in places}
     known.read_since([(key, entry) for key, entry in before.kept if key not in written])
     if known.torch.cuda.is_current_stream_capturing():
         return known.capture(tuple(written.values()))
@@ -199,10 +225,12 @@ def _after(cache, kernel, before, given, grid):
     programs = grid[0] * grid[1] * grid[2]
     if code is None or not written or not 0 < programs <= PROGRAMS:
         return
-    memory = _memory(before, written)
+    if names is not None and any(tensor.dtype in known.whole for tensor in written.values()):
+        before.draw(written, updated)
+    memory = _memory(before, written, updated)
     launch = Launch(code, _words(kernel, *given), list(memory.values()), grid)
-    below = [node for _, _, node, _ in launch.memory if node is not None]
-    whole = all(node is not None and not (node.assumed or node.real) for _, _, node, is_written in launch.memory if not is_written)
+    below = [node for _, _, node, *_ in launch.memory if node is not None]
+    whole = all(node is not None and not (node.assumed or node.real) for _, _, node, is_written, read in launch.memory if read or not is_written)
     whole = whole and programs * code.size <= INSTRUCTIONS
     for tensor in written.values():
         if tensor.dtype in known.whole or whole and tensor.is_floating_point():
@@ -253,3 +281,45 @@ def watch(function):
         _after(cache, kernel, before, given, (grid + (1, 1))[:3])
 
     function.run = functools.wraps(run)(run_again)
+
+
+def _compiled(kernel, launcher):
+    """What PyTorch's compiler launched, as Triton has it: its code lies in the folder of the compiler's cache.  KERNEL is what chooses among LAUNCHERs."""
+    key, name = getattr(launcher, "cache_hash", None), kernel.fn.__name__
+    path = os.path.join(os.environ.get("TRITON_CACHE_DIR", ""), key or "", name)
+    if key is None or not os.path.exists(path + ".ptx"):
+        return types.SimpleNamespace(hash=None)
+    asm = {kind: open(path + "." + kind).read() for kind in ("ptx", "ttir")}
+    metadata = types.SimpleNamespace(**json.load(open(path + ".json")))
+    return types.SimpleNamespace(hash=key, asm=asm, metadata=metadata, src=types.SimpleNamespace(signature=kernel.triton_meta["signature"]))
+
+
+def watch_compiled(launcher):
+    """Kernels that PyTorch's compiler made are those of Triton; it says by the names of their arguments which tensors they only read."""
+    run, cache, found = launcher.run, _Kernels(), {}
+    grid, last_grid = (ctypes.c_uint32 * 3)(), ctypes.CDLL(None).gemem_dry_last_grid
+
+    def begin(self, args):
+        tensors = [(name, one) for name, one in zip(self.fn.arg_names, args) if isinstance(one, known.torch.Tensor)]
+        if not tensors or any(type(one) not in known.plain or not one.is_cuda for _, one in tensors):
+            return None
+        mutated = getattr(self, "mutated_arg_names", None) or ()
+        return _Before([one for _, one in tensors]), ["in_out_ptr" if name in mutated else name for name, _ in tensors]
+
+    def end(self, args, before, names):
+        chosen = self.launchers[0]
+        key = id(self), getattr(chosen, "cache_hash", None)
+        if key not in found:
+            found[key] = _compiled(self, chosen), self  # which lives as long
+        last_grid(grid)
+        _after(cache, found[key][0], before, (self.fn.arg_names, args), tuple(grid), names)
+
+    @Known.shown
+    def run_again(self, *args, **kwargs):
+        before = known.quietly(begin, self, args) if known.torch is not None else None
+        result = run(self, *args, **kwargs)
+        if before is not None:
+            known.quietly(end, self, args, *before)
+        return result
+
+    launcher.run = functools.wraps(run)(run_again)

@@ -285,7 +285,7 @@ class Watch(object):
             return  # a view
         base = name.partition(".")[0]
         written = self.written(op)
-        if written and (len(written) > 1 or written[0] not in (0, "out") or written[0] == "out" and base in operators.RANDOM + operators.DRAWN):
+        if written and (len(written) > 1 or written[0] not in (0, "out")):
             return
         if any(one.type.kind() == "ListType" for one in schema.returns):
             return  # other operators make these

@@ -337,7 +337,7 @@ def _on_nested(module):
 
 
 def _on_compiled(module):
-    _load("known").watch_compiled(module.CachingAutotuner)
+    _load("known_triton").watch_compiled(module.CachingAutotuner)
 
 
 def _on_triton(module):

@@ -683,7 +683,7 @@ for _ in range(2):
 EOF
   run 0 env TORCH_LOGS=graph_breaks gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" compiled.py
   check "one break" test "$(grep -c 'Graph break in user code' "$err")" -eq 1; lacks err 'gemem/known|data pointer'
-  # what its kernels only read is known after them, what they write is not
+  # what its kernels only read is known after them, and what they write where it follows from the host
   cat >read_only.py <<'EOF'
 import torch
 
@@ -692,7 +692,30 @@ torch.compile(lambda y: torch.where(y > 3, y * 2, -y).float().sin())(labels)
 torch.compile(lambda y: y.add_(1))(written)
 print("labels", int((labels > 3).sum()), labels[labels > 3].shape[0], "written", int(written.max()))
 EOF
-  run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" read_only.py; says out '^labels 42 42 written 0$'; says err '^  numbers +1 '; lacks err '^  sizes '
+  run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" read_only.py; says out '^labels 42 42 written 5$'; says err '^  h100 +fits:'; lacks err '^  (numbers|sizes) '
+  "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/programs/dry/compiled_values.py" cpu >wanted 2>cpu.err
+  run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/programs/dry/compiled_values.py" cuda
+  check 'values as without a compiler' diff wanted "$out"; says err '^  h100 +fits:'; says err '^  computed '; lacks err '^  (numbers|sizes|drawn) '
+  # what follows from real numbers that kernels compute is drawn; what graphs of CUDA run is not known
+  cat >routed.py <<'EOF'
+import torch
+
+def route(x, w):
+    top, chosen = torch.topk(torch.softmax(torch.nn.functional.dropout(x) @ w, -1), 2)
+    return torch.nn.functional.one_hot(chosen, 8).sum((0, 1)), (top > 0.3).sum()
+
+x, w = torch.randn(512, 64, device="cuda", dtype=torch.bfloat16), torch.randn(64, 8, device="cuda", dtype=torch.bfloat16)
+counts, sure = torch.compile(route)(x, w)
+print("routed", int(counts.sum()), 0 < int(sure) < 1024)
+buffers = [torch.zeros(n, 64, device="cuda") for n in counts.tolist()]
+torch._dynamo.reset()
+graphed = torch.compile(lambda y: (y % 5 == 0).sum(), mode="reduce-overhead")
+for _ in range(4):
+    n = graphed(torch.arange(1000, device="cuda")).clone()
+print("graphed", int(n))
+EOF
+  run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" routed.py
+  says out '^routed 1024 True$'; says out '^graphed 0$'; says err '^  h100 +fits only if'; says err '^  numbers '; says err '^ +- no size follows'
   # what compiled code writes in place it reads as it was; an operator that nobody watches wrote there what is not known
   cat >in_place.py <<'EOF'
 import torch

@@ -291,6 +291,13 @@ test_lanes (void)
     "cvt.f64.f32 %d4, %f3",
     "cvt.rn.f16.f32 %h3, %f1",
     "cvt.f32.f16 %f4, %h1",
+    "cvt.f32.bf16 %f4, %h1",
+    "cvt.rn.bf16.f32 %h3, %f3",
+    "cvt.rn.bf16x2.f32 %r9, %f1, %f3",
+    "fma.rn.bf16x2 %r9, %r6, %r7, %r8",
+    "add.rn.f16x2 %r9, %r6, %r7",
+    "add.s16x2 %r9, %r6, %r7",
+    "setp.lt.bf16 %p1, %h1, %h2",
     "mov.b32 %r9, %r6",
     "mov.b64 {%r9, %r14}, %w1",
     "mov.b32 %r9, {%h1, %h2}",
@@ -400,6 +407,91 @@ test_parted (void)
     g_assert_cmpuint (some.values[i], ==, i % 32 > 20 ? i : i % 4 == 1 ? 5 + i % 32 : 5);
 }
 
+/* bf16, pairs of halves and of integers, and what is said of a cache or never called. 1/3 is 0x3eaaaaab
+ * as float, 0x3eab as bf16, 0x3555 as f16. */
+static void
+test_halves (void)
+{
+  static const struct
+  {
+    const char *code;
+    guint32 result;
+  } cases[] = {
+    { "cvt.rn.bf16.f32 %h1, %f1;\n cvt.u32.u16 %r9, %h1", 0x3eab },
+    { "cvt.rn.bf16x2.f32 %r9, %f1, %f2", 0x3eab4040 }, /* the first is the upper one */
+    { "cvt.rn.f16x2.f32 %r9, %f2, %f1", 0x42003555 },
+    { "cvt.rn.bf16.f32 %h1, %f1;\n cvt.f32.bf16 %f3, %h1;\n mov.b32 %r9, %f3", 0x3eab0000 },
+    /* 1.5 * 2 + 0.25 and 1 * 4 + 1; 3.25 + 3.25 and 5 + 5 */
+    { "fma.rn.bf16x2 %r9, 0x3fc03f80, 0x40004080, 0x3e803f80", 0x405040a0 },
+    { "fma.rn.f16x2 %r9, 0x3e003c00, 0x40004400, 0x34003c00", 0x42804500 },
+    { "add.rn.bf16x2 %r9, 0x405040a0, 0x405040a0", 0x40d04120 },
+    { "max.bf16x2 %r9, 0x405040a0, 0x40a04050", 0x40a040a0 },
+    { "neg.f16x2 %r9, 0x3c003c00", 0xbc00bc00 },
+    { "add.s16x2 %r9, 0x0001ffff, 0x00020001", 0x00030000 },
+    { "min.s16x2 %r9, 0x0001ffff, 0x00020001", 0x0001ffff },
+    { "mov.b32 %r9, 0x7f7f;\n mov.b32 {%h1, %h2}, %r9;\n mul.rn.bf16 %h1, %h1, 0x4000;\n"
+      " cvt.u32.u16 %r9, %h1",
+      0x7f80 }, /* too large */
+    { "setp.gt.bf16 %p1, 0x4050, 0x40a0;\n selp.b32 %r9, 1, 2, %p1", 2 },
+    { "createpolicy.fractional.L2::evict_last.b64 %rd5, 1.0;\n mov.u32 %r9, 3", 3 },
+    { "mov.u32 %r9, 4;\n setp.lt.s32 %p1, %r2, 0;\n @%p1 bra $fails;\n bra $out;\n$fails:\n"
+      " call.uni __assertfail, (f_param_0);\n trap;\n$out:\n mov.u32 %r9, 5",
+      5 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *code = g_strconcat (BEGIN " .reg .b16 %h<4>;\n mov.f32 %f1, 0f3EAAAAAB;\n"
+                                                 " mov.f32 %f2, 0f40400000;\n ",
+                                           cases[i].code, ";\n" END, NULL);
+      const Result result = run (code, 0, N);
+      g_test_message ("%s", cases[i].code);
+      g_assert_cmpint (result.end, ==, GEMEM_PTX_DONE);
+      g_assert_cmphex (result.values[0], ==, cases[i].result);
+      g_assert_cmphex (result.values[N - 1], ==, cases[i].result);
+    }
+  g_assert_cmpint (run (BEGIN " call.uni __assertfail, (f_param_0);\n" END, 0, N).end, ==,
+                   GEMEM_PTX_LOST);
+}
+
+/* Each lane writes eight halves, 8 * lane + 0 to 7; a warp loads them as four matrices, whose places
+ * the manual of PTX shows, and stores them again. */
+static void
+test_matrices (void)
+{
+#define ROWS \
+  BEGIN " .shared .align 16 .b8 rows[512];\n mov.u32 %r6, rows;\n and.b32 %r7, %r2, 31;\n" \
+        " shl.b32 %r8, %r7, 4;\n add.s32 %r6, %r6, %r8;\n shl.b32 %r8, %r7, 3;\n" \
+        " mad.lo.s32 %r10, %r8, 65537, 65536;\n add.s32 %r11, %r10, 131074;\n" \
+        " add.s32 %r12, %r11, 131074;\n add.s32 %r13, %r12, 131074;\n" \
+        " st.shared.v4.b32 [%r6], {%r10, %r11, %r12, %r13};\n bar.sync 0;\n"
+  static const char *const load =
+      "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r14, %r15, %r16, %r9}, [%r6]";
+  g_autofree char *plain = g_strconcat (ROWS " ", load, ";\n" END, NULL);
+  g_autofree char *turned = g_strconcat (
+      ROWS " ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r14, %r15, %r16, %r9}, [%r6];\n" END,
+      NULL);
+  g_autofree char *back = g_strconcat (
+      ROWS " ", load,
+      ";\n mov.b32 %r10, 0;\n st.shared.v4.b32 [%r6], {%r10, %r10, %r10, %r10};\n bar.sync 0;\n"
+      " stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r6], {%r14, %r15, %r16, %r9};\n bar.sync 0;\n"
+      " ld.shared.b32 %r9, [%r6+12];\n" END,
+      NULL);
+  const Result first = run (plain, 0, N), second = run (turned, 0, N), third = run (back, 0, N);
+
+  g_assert_cmpint (first.end, ==, GEMEM_PTX_DONE);
+  g_assert_cmpint (second.end, ==, GEMEM_PTX_DONE);
+  g_assert_cmpint (third.end, ==, GEMEM_PTX_DONE);
+  for (guint i = 0; i < N; i++)
+    {
+      const guint lane = i % 32, low = 8 * (24 + lane / 4) + 2 * (lane % 4),
+                  across = 8 * (24 + 2 * (lane % 4)) + lane / 4;
+      g_assert_cmphex (first.values[i], ==, (low + 1) << 16 | low);
+      g_assert_cmphex (second.values[i], ==, (across + 8) << 16 | across);
+      g_assert_cmphex (third.values[i], ==, (8 * lane + 7) << 16 | (8 * lane + 6));
+    }
+}
+
 /* Damaged code is read to its end and runs nowhere else. */
 static void
 test_damaged (void)
@@ -425,7 +517,8 @@ test_altered (void)
       " ld.shared.u16 %r8, [all+10];\n shfl.sync.idx.b32 %r9|%p2, %r8, 3, 31, -1;\n"
       " atom.global.add.u32 %r10, [%rd2+4], 1;\n fma.rn.f32 %f1, %f2, %f3, 0f3F800000;\n"
       " cvt.rzi.s32.f32 %r11, %f1;\n @!%p2 bra $out;\n mad.wide.u32 %rd5, %r5, 4, %rd2;\n"
-      "$out:\n vote.sync.ballot.b32 %r12, %p1, -1;\n" END;
+      "$out:\n vote.sync.ballot.b32 %r12, %p1, -1;\n add.rn.bf16x2 %r13, %r6, %r7;\n"
+      " ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r14, %r15}, [all+16];\n" END;
   static const char characters[] = "%[]{}|,;.:@!$+-0179abdfprsu \n";
 
   for (guint run = 0; run < 2000; run++)
@@ -551,6 +644,8 @@ main (int argc, char **argv)
   g_test_add_func ("/ptx/unset", test_unset);
   g_test_add_func ("/ptx/lanes", test_lanes);
   g_test_add_func ("/ptx/parted", test_parted);
+  g_test_add_func ("/ptx/halves", test_halves);
+  g_test_add_func ("/ptx/matrices", test_matrices);
   g_test_add_func ("/ptx/damaged", test_damaged);
   g_test_add_func ("/ptx/altered", test_altered);
   g_test_add_func ("/replay/events", test_replay);
