@@ -13,7 +13,7 @@ run 0 gemem-dry-run --capacity 16GiB --once -o gc.gmt "$GEMEM_TORCH_2_11" "$case
 unset PYTORCH_CUDA_ALLOC_CONF
 run 0 gemem-dry-run --capacity 24GiB --once "$GEMEM_TORCH_2_11" "$cases/F01-fraction-verdict/f.py"; says out '13107200000'; says err '12\.21 GiB'; lacks err '16\.1[0-9] GiB'
 # F05: PyTorch rounds pinned memory up to powers of two
-run 0 gemem-dry-run --gpu a100-40 --once -o pinned.gmt "$GEMEM_TORCH_2_11" "$cases/F05-pinned-host/pin2.py"; says err 'pinned.* 256\.0 MiB'
+run 0 gemem-dry-run --details --gpu a100-40 --once -o pinned.gmt "$GEMEM_TORCH_2_11" "$cases/F05-pinned-host/pin2.py"; says err 'pinned.* 256\.0 MiB'
 run 0 gemem-sim pinned.gmt; says out "^Not counted: the host's pinned memory, of which 1 event was recorded:"; says out '^It fits: it needs 2\.000 MiB of 39\.38 GiB'
 run 3 gemem-sim pinned.gmt --trace-device=host; says out '^pinned\.gmt: native, pytorch-pinned'; says out "^It needs 256\.0 MiB of the host's memory"; lacks out '39\.38'
 # F06: memory that 30 other streams keep

@@ -280,11 +280,12 @@ out = model(torch.randn(5, 300, device="cuda"))
 loss = out.sum()
 print("loss", [bool(f(loss)) for f in (torch.isfinite, torch.isnan, torch.isinf, lambda x: x == x, lambda x: x != x)])
 print("all", torch.isfinite(out).all().item(), torch.isnan(out).any().item())
+print("as integers", (torch.isinf(out) | torch.isnan(out)).any().byte().item(), torch.isfinite(out).all().int().item())
 masked = out.masked_fill(torch.arange(300, device="cuda") < 7, -torch.inf)
 print("host", torch.isfinite(torch.tensor([1, torch.inf], device="cuda")).tolist(), out[torch.isfinite(masked)].shape)
 EOF
 run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" finite.py
-says out '^loss \[True, False, False, True, False\]$'; says out '^all True False$'; says out '^host \[True, False\] torch.Size\(\[1465\]\)$'
+says out '^loss \[True, False, False, True, False\]$'; says out '^all True False$'; says out '^as integers 0 1$'; says out '^host \[True, False\] torch.Size\(\[1465\]\)$'
 says err '^  note +numbers that kernels compute are taken to be finite'; lacks err '^  (numbers|truths) '
 
 # of numbers that follow from these, too: a mean of weights over steps

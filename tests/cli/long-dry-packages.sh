@@ -16,7 +16,7 @@ HF_HUB_OFFLINE=1; export HF_HUB_OFFLINE
 fits () # GPU CONDITION PROGRAM...
 {
   gpu=$1 condition=$2; shift 2
-  run 0 gemem-dry-run --gpu "$gpu" "$GEMEM_PACKAGES" "$@"
+  run 0 gemem-dry-run --details --gpu "$gpu" "$GEMEM_PACKAGES" "$@"
   check "nothing is missing" sh -c "! grep -Eq 'not written|unknown ' $err"
   if [ -z "$condition" ]; then says err "^  $gpu +fits:"; else says err "^  $gpu +fits only if"; says err "^  $condition "; fi
 }

@@ -47,7 +47,7 @@ done
 # The part of the GPU that the program allows PyTorch is in the recording, and is said.
 for torch in "${GEMEM_TORCH_2_6:-}" "${GEMEM_TORCH_2_11:-}"; do
   [ -n "$torch" ] || { skip "the part of the GPU" "\$GEMEM_TORCH_2_6 or \$GEMEM_TORCH_2_11 is not set"; continue; }
-  run 0 gemem-dry-run -o set.gmt "$torch" -c 'import torch; torch.cuda.set_per_process_memory_fraction(0.5); torch.zeros(9, device="cuda")'
+  run 0 gemem-dry-run --details -o set.gmt "$torch" -c 'import torch; torch.cuda.set_per_process_memory_fraction(0.5); torch.zeros(9, device="cuda")'
   says err '^  note +the program lets PyTorch take 0\.5 .<string>:1. of the GPU$'; says err 'requests of .*per_process_memory_fraction=0\.5'
 done
 done_testing

@@ -28,7 +28,7 @@ plans () {
 build () {
   build_name=$1; shift
   mkdir "$build_name"
-  if (cd "$build_name" && "$GEMEM_SRCDIR/configure" -q --disable-shared "$@" && make -s -j2 gemem-sim) >"$build_name.log" 2>&1; then
+  if (cd "$build_name" && ../tree/configure -q --disable-shared "$@" && make -s -j2 gemem-sim) >"$build_name.log" 2>&1; then
     check "$build_name: outputs are produced" env PATH="$GEMEM_TMP/$build_name:$PATH" sh "$produce" "$build_name-out" 2
     plans "$build_name" "$GEMEM_TMP/$build_name:$PATH"
   else
@@ -36,6 +36,14 @@ build () {
   fi
   rm -rf "${GEMEM_TMP:?}/$build_name"
 }
+
+# of a copy, because a source that is built in excludes a build beside it
+copy () { # TO
+  mkdir "$1"
+  (cd "$GEMEM_SRCDIR" && if [ -e .git ]; then git ls-files -co --exclude-standard; else find . -type f; fi | tar -cf - -T -) | tar -xf - -C "$1"
+}
+check 'the tree can be copied' copy tree
+check 'bootstrap' tree/bootstrap --no-install
 
 reference=
 for compiler in gcc clang; do
