@@ -218,6 +218,12 @@ class Nodes(object):
             for each in one:
                 self.forget(each)
 
+    def lasting(self, tensor):
+        """The node of TENSOR, which may be anything; None: there is none."""
+        if not self.nodes or not isinstance(tensor, self.torch.Tensor) or not tensor.is_cuda or not self.suits(tensor):
+            return None
+        return self.get(tensor)
+
     def leaf(self, tensor):
         """A node of real numbers of which nothing is known."""
         node = Node(tensor.untyped_storage().nbytes(), meta_of(tensor))

@@ -30,6 +30,7 @@ _left = ctypes.c_uint64(ALL)
 _KNOWN, _ASSUMED, _UNKNOWN = range(3)  # GememPtxState, of a byte
 _DONE, _DONE_ASSUMED, _LOST = range(3)  # GememPtxEnd
 _REALS = {"fp64": "<d", "fp32": "<f", "fp16": "<e"}
+_NAME = 150  # Triton's files have so much of a kernel's name
 _WHOLE = re.compile(r"\*|[iu](?:1|8|16|32|64)$")
 
 
@@ -286,7 +287,7 @@ def watch(function):
 def _compiled(kernel, launcher):
     """What PyTorch's compiler launched, as Triton has it: its code lies in the folder of the compiler's cache.  KERNEL is what chooses among LAUNCHERs."""
     key, name = getattr(launcher, "cache_hash", None), kernel.fn.__name__
-    path = os.path.join(os.environ.get("TRITON_CACHE_DIR", ""), key or "", name)
+    path = os.path.join(os.environ.get("TRITON_CACHE_DIR", ""), key or "", name[:_NAME])
     if key is None or not os.path.exists(path + ".ptx"):
         return types.SimpleNamespace(hash=None)
     asm = {kind: open(path + "." + kind).read() for kind in ("ptx", "ttir")}

@@ -15,7 +15,8 @@ buckets anew before the second step: whether the first ones are still held then 
 DeepSpeed's ZeRO 3 has rank 0 tell others its numbers through the device, and ends where they differ.  A rank would find its own tensor unchanged there: the check is
 left out, as if all ranks held the same.
 
-    ranks.start (torch, note, assume)     once, when torch has been imported; NOTE writes a line of the notes, ASSUME one that names the line of the program
+    ranks.start (torch, note, assume, known)   once, when torch has been imported; NOTE writes a line of the notes, ASSUME one that names the line of the program;
+                                             KNOWN is that of known.py
     ranks.watch_deepspeed (module)        once deepspeed.runtime.zero.utils has been imported
     ranks.watch_zero (module)             once torch.distributed.optim.zero_redundancy_optimizer has been imported
 """
@@ -306,6 +307,27 @@ class _Objects(object):
         return RuntimeError("gemem-dry-run --rank: this rank waits for an object of rank %d, which does not run; run all ranks (torchrun), or tell the program what it would get" % rank)
 
 
+def _keep_known(c10d, known):
+    """What a rank that is alone in its group gives to a collective is known after it as before: nobody else adds to it."""
+    kinds = c10d.ReduceOp
+    unchanging = (kinds.SUM, kinds.PRODUCT, kinds.MAX, kinds.MIN, kinds.BAND, kinds.BOR, kinds.BXOR)
+
+    def watched(theirs, second):
+        def call(tensor, *arguments, **options):
+            given = dict(zip((second, "group"), arguments), **options)
+            unchanged = second == "src" or given.get("op", kinds.SUM) in unchanging
+            node = known.quietly(known.lasting, tensor) if unchanged and c10d.get_world_size(given.get("group")) == 1 else None
+            result = theirs(tensor, *arguments, **options)
+            if node is not None:
+                known.quietly(known.put, tensor, node)
+            return result
+
+        return call
+
+    _replace(c10d, "all_reduce", lambda theirs: watched(theirs, "op"))
+    _replace(c10d, "broadcast", lambda theirs: watched(theirs, "src"))
+
+
 def _wait_for_watchdog(torch):
     """Lets each DistributedDataParallel begin its second step when the collectives of the first hold no memory."""
     reducer = torch._C._distributed_c10d.Reducer
@@ -345,7 +367,7 @@ def watch_deepspeed(module):
         module.assert_ints_same_as_other_ranks = agree
 
 
-def start(torch, note, assume):
+def start(torch, note, assume, known):
     """Replaces what ranks use to find each other."""
     if not torch.distributed.is_available():
         return
@@ -359,6 +381,7 @@ def start(torch, note, assume):
     _tell_sizes(c10d)
     if hasattr(torch, "_C"):  # not in the module that our tests call torch
         _wait_for_watchdog(torch)
+        _keep_known(c10d, known)
 
     def begin(theirs):
         def init_process_group(*arguments, **options):

@@ -231,7 +231,7 @@ def _on_torch(torch):
     os._exit = end_and_leave
     torch.cuda._lazy_call(history.begin)
     if hasattr(torch, "distributed"):
-        _load("ranks").start(torch, _note, _load("values").values.assume)
+        _load("ranks").start(torch, _note, _load("values").values.assume, _load("known").known)
     if hasattr(torch, "inference_mode"):
         _load("known").known.watch_inference(torch.inference_mode)
     _leave_host_lazy(torch)

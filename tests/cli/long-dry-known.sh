@@ -280,11 +280,12 @@ out = model(torch.randn(5, 300, device="cuda"))
 loss = out.sum()
 print("loss", [bool(f(loss)) for f in (torch.isfinite, torch.isnan, torch.isinf, lambda x: x == x, lambda x: x != x)])
 print("all", torch.isfinite(out).all().item(), torch.isnan(out).any().item())
+print("as integers", (torch.isinf(out) | torch.isnan(out)).any().byte().item(), torch.isfinite(out).all().int().item())
 masked = out.masked_fill(torch.arange(300, device="cuda") < 7, -torch.inf)
 print("host", torch.isfinite(torch.tensor([1, torch.inf], device="cuda")).tolist(), out[torch.isfinite(masked)].shape)
 EOF
 run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" finite.py
-says out '^loss \[True, False, False, True, False\]$'; says out '^all True False$'; says out '^host \[True, False\] torch.Size\(\[1465\]\)$'
+says out '^loss \[True, False, False, True, False\]$'; says out '^all True False$'; says out '^as integers 0 1$'; says out '^host \[True, False\] torch.Size\(\[1465\]\)$'
 says err '^  note +numbers that kernels compute are taken to be finite'; lacks err '^  (numbers|truths) '
 
 # of numbers that follow from these, too: a mean of weights over steps
@@ -735,6 +736,21 @@ print("turned", int(n.max()))
 EOF
   run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" in_place.py
   says out '^in place 3160 \[22, 24, 58, 62\]$'; says out '^turned 0$'; says err '^  computed +2 '; says err '^  numbers +1 .*in_place\.py:15 '
+  # a kernel of many operators has a long name, of which Triton's files have a part
+  cat >long_name.py <<'EOF'
+import torch
+
+
+@torch.compile
+def many(x):
+    y = (x % 97).clamp(3, 50).abs().neg().masked_fill(x > 40, 7).sign() + x.bitwise_and(12).bitwise_xor(5).bitwise_or(3)
+    return torch.where(y.logical_not(), y << 2, x >> 1).remainder(11).cumsum(0).floor_divide(3), y.amax(), (x == y).any()
+
+
+y, most, same = many(torch.arange(100, device="cuda"))
+print("many", int(y.sum()), int(most), same.item())
+EOF
+  run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" long_name.py; says out "^$(sed 's/@torch.compile//; s/cuda/cpu/' long_name.py | "$GEMEM_TORCH_2_11" - 2>host.err)\$"; says err '^  computed .*long_name\.py:11 <module> 3'; lacks err '^  numbers '
   # numbers that it has expressions for are none that Python knows
   cat >dynamic.py <<'EOF'
 import torch
