@@ -6,8 +6,12 @@ Why: an operator that reads copies to the host, which values.py sees; what it wi
 
 Invariants: one truth value or a real number that is assumed is never given to the program, but for one that says whether numbers are finite; a list of truth values is (a mask: all false, it would leave out everything).  Those of sparse tensors are in known_sparse.py.
 """
+import os
+
 from .known_nodes import FOUND_FINITE, LIST, NUMBERS, Unknown, Value, meta_of
 
+PRINTED = 1000  # elements that PyTorch prints of a tensor, unless it is told to print all
+_PRINTS = os.path.join("torch", "_tensor_str.py")
 FEW = 1 << 24  # multiplications that are worth a real number which the program reads
 
 
@@ -32,8 +36,12 @@ class Reads(object):
         except Exception:  # no node, or it cannot be computed
             return None
         if values and not (values[0].assumed and values[0].bytes is not None):  # an integer that is assumed is counted where it is read
-            self.told(values[0].assumed)
+            self.told(values[0].assumed and not self.is_printed(args))
         return values
+
+    def is_printed(self, args):
+        """Whether PyTorch selects among a few numbers those by which it chooses how many digits a tensor is printed with: no size of the program follows."""
+        return isinstance(args[0], self.torch.Tensor) and args[0].numel() <= PRINTED and self.caller().endswith(_PRINTS)
 
     def read(self, tensor):
         """What the program reads; one truth value that is assumed is not known, nor are data: these are not computed."""

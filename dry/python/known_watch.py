@@ -500,11 +500,22 @@ class Watch(object):
         """Of the lists in ARGS what is in place I."""
         return tuple(one[i] if isinstance(one, (list, tuple)) else one for one in args)
 
-    def is_called(self, base):
-        """Whether it is a line of Python that calls BASE, and not another operator; where neither can be told, it is one that does."""
+    @staticmethod
+    def calling():
+        """The frame of Python that called the operator; None: there is none."""
         frame = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename.startswith(_ASIDE):
             frame = frame.f_back
+        return frame
+
+    def caller(self):
+        """The file of that frame."""
+        frame = self.calling()
+        return frame.f_code.co_filename if frame is not None else ""
+
+    def is_called(self, base):
+        """Whether it is a line of Python that calls BASE, and not another operator; where neither can be told, it is one that does."""
+        frame = self.calling()
         if frame is None:
             return False
         key = frame.f_code, frame.f_lasti, base

@@ -765,6 +765,20 @@ else
   skip "torch.compile" "there is no Triton"
 fi
 
+# a tensor that is printed selects nothing for the program; one of its own lines does
+cat >printed.py <<'EOF'
+import torch
+
+x = torch.randn(4, 64, device="cuda") @ torch.randn(64, 8, device="cuda")
+print(x, torch.relu(x))
+print("chosen", x[x > 0].dim())
+EOF
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" printed.py
+says out '^chosen 1$'; says err '^  drawn +1 sizes .*printed\.py:5 <module>$'
+head -n 4 printed.py >printed_only.py
+run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" printed_only.py
+says err '^  h100 +fits:'; lacks err '^  drawn '
+
 # gradients are added in place, as without any of this: 20 MiB, and the same requests and frees
 cat >gradients.py <<'EOF'
 import torch
