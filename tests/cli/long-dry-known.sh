@@ -696,6 +696,9 @@ EOF
   "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/programs/dry/compiled_values.py" cpu >wanted 2>cpu.err
   run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/programs/dry/compiled_values.py" cuda
   check 'values as without a compiler' diff wanted "$out"; says err '^  h100 +fits:'; says err '^  computed '; lacks err '^  (numbers|sizes|drawn) '
+  "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/programs/dry/compiled_random.py" cpu 1 4 >wanted 2>cpu.err
+  run 0 gemem-dry-run --details --gpu h100 --once "$GEMEM_TORCH_2_11" "$GEMEM_SRCDIR/tests/programs/dry/compiled_random.py" cuda 1 4
+  check '100 results of drawn functions as without a compiler' diff wanted "$out"; says err '^  h100 +fits:'; lacks err '^  (numbers|sizes|drawn) '
   # what follows from real numbers that kernels compute is drawn; what graphs of CUDA run is not known
   cat >routed.py <<'EOF'
 import torch
