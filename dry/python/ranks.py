@@ -308,17 +308,20 @@ class _Objects(object):
 
 
 def _keep_known(c10d, known):
-    """What a rank that is alone in its group gives to a collective is known after it as before: nobody else adds to it."""
+    """What a rank that is alone in its group gives to a collective is known after it as before: nobody else adds to it.  Whether numbers are finite all ranks take to be the
+    same, so that the greatest and the least of their answers is this rank's."""
     kinds = c10d.ReduceOp
+    chosen = (kinds.MAX, kinds.MIN, kinds.BAND, kinds.BOR)
     unchanging = (kinds.SUM, kinds.PRODUCT, kinds.MAX, kinds.MIN, kinds.BAND, kinds.BOR, kinds.BXOR)
 
     def watched(theirs, second):
         def call(tensor, *arguments, **options):
             given = dict(zip((second, "group"), arguments), **options)
             unchanged = second == "src" or given.get("op", kinds.SUM) in unchanging
-            node = known.quietly(known.lasting, tensor) if unchanged and c10d.get_world_size(given.get("group")) == 1 else None
+            node = known.quietly(known.lasting, tensor) if unchanged else None
             result = theirs(tensor, *arguments, **options)
-            if node is not None:
+            agreed = node is not None and node.finite and (second == "src" or given.get("op", kinds.SUM) in chosen)
+            if agreed or node is not None and c10d.get_world_size(given.get("group")) == 1:
                 known.quietly(known.put, tensor, node)
             return result
 

@@ -69,6 +69,7 @@ for python in ${GEMEM_TORCH:-}; do
   run 0 gemem-dry-run --gpu h100 --gpus 2 "$python" "$programs/ranks_spawn.py" 2; says err '^     1    1 '
   run 0 gemem-dry-run --rank 3 --world 4 "$python" "$programs/ranks_mixed.py"; says out "^3 12 \['own', 'own', 'own', 'own'\]$"
   run 0 gemem-dry-run --gpu h100 "$python" -m torch.distributed.run --standalone --nproc-per-node 1 "$programs/ranks_agree.py"; says out '^step True rows 40$'; says err '^  h100 +fits: '
+  run 0 gemem-dry-run --gpu h100 --gpus 2 "$python" -m torch.distributed.run --standalone --nproc-per-node 2 "$programs/ranks_agree.py"; says out '^step True$'; says err '^  h100 +fits: '
   run 0 gemem-dry-run --gpu h100 --gpus 8 --rank 777 --world 1000 "$python" "$programs/ranks_fsdp.py" --fully-shard; says err '^  peak live '
 done
 done_testing

@@ -1,16 +1,24 @@
-"""ranks_agree.py: what a program of one rank reads of the GPU after it has told it to all ranks: whether numbers are finite, and what it has counted.
+"""ranks_agree.py: what a program reads of the GPU after it has told it to all ranks: whether numbers are finite, and as the only rank what it has counted.
 
 tests/cli/long-dry-ranks.sh runs it.  Large blocks hang on each answer, so that a run in which it is another asks for other memory.
 """
+import os
+import sys
+
 import torch
 import torch.distributed as distributed
 
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
 distributed.init_process_group("nccl")
 x = torch.randn(1024, 1024, device="cuda")
 x = x @ x
 overflow = (x.isinf() | x.isnan()).any().byte()
 distributed.all_reduce(overflow, op=distributed.ReduceOp.MAX)
 step = None if overflow.item() else torch.ones(1 << 24, device="cuda")
+if distributed.get_world_size() > 1:
+    print("step", step is not None)
+    distributed.destroy_process_group()
+    sys.exit()
 rows = (torch.arange(100, device="cuda") < 40).sum()
 distributed.all_reduce(rows)
 distributed.broadcast(rows, src=0)
