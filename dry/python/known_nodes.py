@@ -25,6 +25,7 @@ PURGE = 1 << 26  # bytes of the host after which nodes of tensors that are gone 
 FOUND_FINITE = "numbers that kernels compute are taken to be finite: isfinite() finds them so, isnan() and isinf() none"
 
 NUMBERS = {int, float, bool, complex}
+COPYING = ("aten::_to_copy", "aten::clone")
 COPIED = object()  # in the place of a version: nobody has looked at this memory yet
 WRITTEN = object()  # stands for the tensor that an operator writes, among its arguments
 _forms = itertools.count(1)
@@ -224,6 +225,15 @@ class Nodes(object):
             return None
         return self.get(tensor)
 
+    @staticmethod
+    def is_hosts(node):
+        """Whether NODE holds what the host wrote, only copied and converted since."""
+        while node.op is not None and getattr(getattr(node.op, "_schema", None), "name", None) in COPYING and node.prior is None and node.args:
+            if not isinstance(node.args[0], Ref):
+                return False
+            node = node.args[0].node
+        return node.op is None and node.data is not None and not node.assumed
+
     def leaf(self, tensor):
         """A node of real numbers of which nothing is known."""
         node = Node(tensor.untyped_storage().nbytes(), meta_of(tensor))
@@ -313,6 +323,7 @@ class Nodes(object):
             node.void = base in operators.CLEARED and not self.is_called(base)
         elif base in operators.FINITE and self.is_computed(base, args):
             self.tell(FOUND_FINITE)
+            node.finite = True
             node.op = functools.partial(self.torch.ops.aten.scalar_tensor.default, base in ("eq", "ne") and (base == "eq") == (args[0] is args[1]), dtype=self.torch.bool)
             node.args, node.kwargs = (), {}
         else:
@@ -377,7 +388,13 @@ class Nodes(object):
         """Whether what an operator made says of numbers whether they are finite: a comparison, or what follows from such ones alone (isfinite(x).all())."""
         if base in operators.FINITE and below:
             return base in ("isnan", "isinf") or len(args) > 1 and (args[1] is args[0] or self.is_size_of(below[0], args[1]))
-        return base in operators.OF_TRUTHS and bool(below) and all(one.finite for one in below)
+        return base in operators.OF_TRUTHS and any(one.finite for one in below) and all(one.finite or base == "add" and self.is_zero(one) for one in below)
+
+    @staticmethod
+    def is_zero(node):
+        """Whether NODE was made of zeros, in which numbers that are not finite may be counted."""
+        made = getattr(node.op, "_schema", None)
+        return node.prior is None and (made is not None and made.name == "aten::zeros" or isinstance(node.op, functools.partial) and node.op.args[1:] == (0,))
 
     @staticmethod
     def is_size_of(node, number):

@@ -307,9 +307,9 @@ class _Objects(object):
         return RuntimeError("gemem-dry-run --rank: this rank waits for an object of rank %d, which does not run; run all ranks (torchrun), or tell the program what it would get" % rank)
 
 
-def _keep_known(c10d, known):
+def _keep_known(c10d, known, assume):
     """What a rank that is alone in its group gives to a collective is known after it as before: nobody else adds to it.  Whether numbers are finite all ranks take to be the
-    same, so that the greatest and the least of their answers is this rank's."""
+    same, so that the greatest and the least of their answers is this rank's; so they are of what the host wrote, as if all ranks had written the same (ASSUME)."""
     kinds = c10d.ReduceOp
     chosen = (kinds.MAX, kinds.MIN, kinds.BAND, kinds.BOR)
     unchanging = (kinds.SUM, kinds.PRODUCT, kinds.MAX, kinds.MIN, kinds.BAND, kinds.BOR, kinds.BXOR)
@@ -320,9 +320,14 @@ def _keep_known(c10d, known):
             unchanged = second == "src" or given.get("op", kinds.SUM) in unchanging
             node = known.quietly(known.lasting, tensor) if unchanged else None
             result = theirs(tensor, *arguments, **options)
-            agreed = node is not None and node.finite and (second == "src" or given.get("op", kinds.SUM) in chosen)
-            if agreed or node is not None and c10d.get_world_size(given.get("group")) == 1:
+            if node is None:
+                return result
+            agreed = second == "src" or given.get("op", kinds.SUM) in chosen
+            alone, written = c10d.get_world_size(given.get("group")) == 1, agreed and known.is_hosts(node)
+            if alone or written or agreed and node.finite:
                 known.quietly(known.put, tensor, node)
+            if written and not alone:
+                assume()
             return result
 
         return call
@@ -384,7 +389,7 @@ def start(torch, note, assume, known):
     _tell_sizes(c10d)
     if hasattr(torch, "_C"):  # not in the module that our tests call torch
         _wait_for_watchdog(torch)
-        _keep_known(c10d, known)
+        _keep_known(c10d, known, assume)
 
     def begin(theirs):
         def init_process_group(*arguments, **options):

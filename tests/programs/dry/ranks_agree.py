@@ -13,8 +13,12 @@ distributed.init_process_group("nccl")
 x = torch.randn(1024, 1024, device="cuda")
 x = x @ x
 overflow = (x.isinf() | x.isnan()).any().byte()
-distributed.all_reduce(overflow, op=distributed.ReduceOp.MAX)
-step = None if overflow.item() else torch.ones(1 << 24, device="cuda")
+counted = torch.zeros(1, device="cuda")
+counted.add_(x.isfinite().all().logical_not())
+counted, written = counted.bool().byte(), torch.tensor([False]).cuda().byte()  # as the ranks of DeepSpeed count them; what the host wrote, converted
+for one in (overflow, counted, written):
+    distributed.all_reduce(one, op=distributed.ReduceOp.MAX)
+step = None if overflow.item() or counted.item() or written.item() else torch.ones(1 << 24, device="cuda")
 if distributed.get_world_size() > 1:
     print("step", step is not None)
     distributed.destroy_process_group()
