@@ -51,11 +51,13 @@ get (const PtxGroup *group, const PtxOperand *operand, Lanes *lanes)
 static void
 keep (PtxGroup *group, gint32 reg, const guint64 *values, const guint8 *states, guint32 active)
 {
-  guint64 *to = group->values + (gsize) reg * WARP;
-  guint8 *to_states = group->states + (gsize) reg * WARP;
+  guint64 *to;
+  guint8 *to_states;
 
   if (reg < 0)
     return;
+  to = group->values + (gsize) reg * WARP;
+  to_states = group->states + (gsize) reg * WARP;
   if ((active | group->dead) == PTX_ALL_LANES)
     {
       memcpy (to, values, WARP * sizeof *values);

@@ -69,7 +69,7 @@ static void
 run_block (PtxRun *run)
 {
   memset (run->shared_states, GEMEM_PTX_UNKNOWN, run->shared_size);
-  for (guint i = 0; i < run->n_warps && run->warps[i].n > 0; i++)
+  for (guint i = 0; i < run->n_warps; i++)
     memset (run->warps[i].states, GEMEM_PTX_UNKNOWN, run->warps[i].n * WARP);
   for (guint i = 0; i < run->n_threads; i++)
     begin_thread (run, &run->threads[i], i);
@@ -110,6 +110,11 @@ prepare (PtxRun *run)
   run->threads = g_new0 (PtxThread, run->n_threads);
   run->n_warps = (run->n_threads + WARP - 1) / WARP;
   run->warps = g_new0 (PtxWarp, run->n_warps);
+  for (guint i = 0; i < run->n_warps; i++)
+    {
+      run->warps[i].values = g_new0 (guint64, 1); /* of a kernel without registers, too */
+      run->warps[i].states = g_new0 (guint8, 1);
+    }
   for (guint i = 0; i < run->n_threads; i++)
     {
       run->threads[i].warp = &run->warps[i / WARP];
