@@ -22,7 +22,7 @@ gboolean gemem_dry_within (GememDryMaker maker, int change);
 void gemem_driver_foreign_launch (const DriverFunction *function,
                                   const CUDA_KERNEL_NODE_PARAMS *what);
 
-/* The grid of the last launch of this thread, for Python. */
+/* The grid of this thread's last launch that was not PyTorch's, for Python. */
 __attribute__ ((visibility ("default"))) void gemem_dry_last_grid (guint32 grid[3]);
 
 /* The launches so far, for Python. */

@@ -80,7 +80,7 @@ static void
 move_to (PtxGroup *group, guint32 lanes, guint at)
 {
   PTX_EACH_LANE (i, lanes)
-  group->threads[i].frames[group->threads[i].n_frames - 1].at = at;
+    group->threads[i].frames[group->threads[i].n_frames - 1].at = at;
 }
 
 /* For which lanes the predicate of @one is true; FALSE: not all of them are known. */
@@ -95,7 +95,7 @@ decide (const PtxGroup *group, const PtxInstruction *one, guint32 *active)
   for (guint i = 0; i < WARP; i++)
     yes |= (guint32) (values[i] & 1) << i;
   PTX_EACH_LANE (i, group->lanes)
-  state = ptx_worse (state, states[i]);
+    state = ptx_worse (state, states[i]);
   *active = (one->negated ? ~yes : yes) & group->lanes;
   return state == GEMEM_PTX_KNOWN;
 }
@@ -106,26 +106,13 @@ step_each (PtxGroup *group, const PtxInstruction *one, guint32 lanes, guint at)
 {
   const PtxOperation operation = (PtxOperation) one->operation;
   const gboolean stays = operation == OP_ST || operation == OP_ATOM || operation == OP_RED
-                         || gemem_ptx_is_pure (operation);
+                         || !ptx_is (operation, PTX_ACTS);
 
   if (!stays)
     move_to (group, group->lanes, at);
   PTX_EACH_LANE (i, lanes)
-  gemem_ptx_step (group->run, &group->threads[i], one);
+    gemem_ptx_step (group->run, &group->threads[i], one);
   return stays;
-}
-
-static gboolean
-spend (PtxRun *run, guint n)
-{
-  if (*run->launch->budget < n)
-    {
-      *run->launch->budget = 0;
-      run->lost = TRUE;
-      return FALSE;
-    }
-  *run->launch->budget -= n;
-  return TRUE;
 }
 
 /* Runs @group until its threads part, wait, end or come to @stop. */
@@ -142,7 +129,7 @@ run_group (PtxGroup *group, guint stop, gboolean alone)
       const PtxInstruction *one = &g_array_index (code, PtxInstruction, at++);
       guint32 active = group->lanes;
 
-      if (!spend (group->run, n))
+      if (!ptx_spend (group->run, n))
         return;
       if (one->predicate >= 0 && !decide (group, one, &active))
         {
@@ -173,7 +160,7 @@ run_group (PtxGroup *group, guint stop, gboolean alone)
   move_to (group, group->lanes, at);
   if (at >= code->len)
     PTX_EACH_LANE (i, group->lanes)
-  gemem_ptx_leave (&group->threads[i]);
+      gemem_ptx_leave (&group->threads[i]);
 }
 
 void

@@ -65,10 +65,10 @@ keep (PtxGroup *group, gint32 reg, const guint64 *values, const guint8 *states, 
     }
   else
     PTX_EACH_LANE (i, active)
-    {
-      to[i] = values[i];
-      to_states[i] = states[i];
-    }
+      {
+        to[i] = values[i];
+        to_states[i] = states[i];
+      }
 }
 
 static void
@@ -237,12 +237,12 @@ compute (PtxGroup *group, const PtxInstruction *one, guint32 active)
             ? reals (one, operands[0].values, operands[1].values, operands[2].values, result)
             : integers (one, operands[0].values, operands[1].values, operands[2].values, result)))
     PTX_EACH_LANE (i, active)
-    {
-      guint64 numbers[4] = { 0 };
-      for (guint k = 0; k < n; k++)
-        numbers[k] = operands[k].values[i];
-      result[i] = gemem_ptx_compute (one, numbers, &group->run->lost);
-    }
+      {
+        guint64 numbers[4] = { 0 };
+        for (guint k = 0; k < n; k++)
+          numbers[k] = operands[k].values[i];
+        result[i] = gemem_ptx_compute (one, numbers, &group->run->lost);
+      }
   keep (group, one->operands[0].reg, result, states, active);
   return TRUE;
 }
@@ -399,8 +399,7 @@ move (PtxGroup *group, const PtxInstruction *one, guint32 active)
   return TRUE;
 }
 
-/* Between integers, without limits; from integers of 32 bits and to real numbers; of a float a
- * double. */
+/* Between integers, without limits; from signed integers of 32 bits to real numbers. */
 static gboolean
 convert_simply (const PtxInstruction *one, const guint64 *from, guint64 *to)
 {
@@ -430,7 +429,7 @@ convert (PtxGroup *group, const PtxInstruction *one, guint32 active)
   get (group, &one->operands[1], &from);
   if (!convert_simply (one, from.values, result))
     PTX_EACH_LANE (i, active)
-  result[i] = gemem_ptx_convert (one, &from.values[i], &group->run->lost);
+      result[i] = gemem_ptx_convert (one, &from.values[i], &group->run->lost);
   keep (group, one->operands[0].reg, result, from.states, active);
   return TRUE;
 }
@@ -451,18 +450,6 @@ read_number (const guint8 *bytes, guint size)
   return value;
 }
 
-/* The worst of @size states. */
-static guint8
-worst (const guint8 *states, guint size)
-{
-  guint8 state = GEMEM_PTX_KNOWN;
-
-  if (read_number (states, size) != 0)
-    for (guint k = 0; k < size; k++)
-      state = ptx_worse (state, states[k]);
-  return state;
-}
-
 /* Where @operand points to, in each lane, and in which space; FALSE: a lane does not know. */
 static gboolean
 addresses (const PtxGroup *group, const PtxInstruction *one, const PtxOperand *operand,
@@ -481,8 +468,8 @@ addresses (const PtxGroup *group, const PtxInstruction *one, const PtxOperand *o
   const guint64 *base = group->values + (gsize) operand->reg * WARP;
   const guint8 *states = group->states + (gsize) operand->reg * WARP;
   PTX_EACH_LANE (i, active)
-  if (states[i] != GEMEM_PTX_KNOWN)
-    return FALSE;
+    if (states[i] != GEMEM_PTX_KNOWN)
+      return FALSE;
   EACH to[i] = (base[i] & mask) + operand->value;
   return TRUE;
 }
@@ -510,17 +497,18 @@ load (PtxGroup *group, const PtxInstruction *one, guint32 active)
     return FALSE;
   gemem_ptx_piece (group->run, space, at[__builtin_ctz (active)], &piece);
   PTX_EACH_LANE (i, active)
-  {
-    guint8 *states = NULL;
-    const guint8 *bytes = reach (group, i, &piece, space, at[i], (gsize) n * size, &states);
-    for (guint k = 0; k < n; k++)
-      {
-        results[k][i] = bytes == NULL
-                            ? 0
-                            : gemem_ptx_number (read_number (bytes + k * size, size), one->type);
-        result_states[k][i] = bytes == NULL ? GEMEM_PTX_UNKNOWN : worst (states + k * size, size);
-      }
-  }
+    {
+      guint8 *states = NULL;
+      const guint8 *bytes = reach (group, i, &piece, space, at[i], (gsize) n * size, &states);
+      for (guint k = 0; k < n; k++)
+        {
+          results[k][i] = bytes == NULL
+                              ? 0
+                              : gemem_ptx_number (read_number (bytes + k * size, size), one->type);
+          result_states[k][i] = bytes == NULL ? GEMEM_PTX_UNKNOWN
+                                              : ptx_worst (states + k * size, size);
+        }
+    }
   for (guint k = 0; k < n; k++)
     keep (group, ptx_element (&one->operands[0], k), results[k], result_states[k], active);
   return TRUE;
@@ -542,14 +530,14 @@ store (PtxGroup *group, const PtxInstruction *one, guint32 active)
   get (group, source, &values);
   gemem_ptx_piece (group->run, space, at[__builtin_ctz (active)], &piece);
   PTX_EACH_LANE (i, active)
-  {
-    guint8 *states = NULL, *bytes = reach (group, i, &piece, space, at[i], size, &states);
-    if (bytes == NULL)
-      continue;
-    group->run->lost |= gemem_ptx_is_variable (group->run, bytes);
-    memcpy (bytes, &values.values[i], size);
-    memset (states, values.states[i], size);
-  }
+    {
+      guint8 *states = NULL, *bytes = reach (group, i, &piece, space, at[i], size, &states);
+      if (bytes == NULL)
+        continue;
+      group->run->lost |= gemem_ptx_is_variable (group->run, bytes);
+      memcpy (bytes, &values.values[i], size);
+      memset (states, values.states[i], size);
+    }
   return TRUE;
 }
 
@@ -586,6 +574,6 @@ gemem_ptx_run_lanes (PtxGroup *group, const PtxInstruction *one, guint32 active)
     case OP_MADC:
       return FALSE;
     default:
-      return gemem_ptx_is_pure ((PtxOperation) one->operation) && compute (group, one, active);
+      return !ptx_is (one->operation, PTX_ACTS) && compute (group, one, active);
     }
 }

@@ -101,15 +101,6 @@ gemem_ptx_reach (PtxRun *run, PtxThread *thread, guint8 space, guint64 address, 
   return ptx_in_piece (&piece, address, size, states);
 }
 
-static guint8
-state_of (const guint8 *states, gsize size)
-{
-  guint8 state = GEMEM_PTX_KNOWN;
-  for (gsize i = 0; i < size; i++)
-    state = ptx_worse (state, states[i]);
-  return state;
-}
-
 /* ---- operands */
 
 guint64
@@ -201,7 +192,7 @@ gemem_ptx_load (PtxRun *run, PtxThread *thread, const PtxInstruction *one)
       if (bytes != NULL)
         {
           memcpy (&value, bytes + i * size, size);
-          state = ptx_worse (at.state, state_of (states + i * size, size));
+          state = ptx_worse (at.state, ptx_worst (states + i * size, size));
         }
       ptx_set (thread, ptx_element (&one->operands[0], i), gemem_ptx_number (value, one->type),
                state);
@@ -277,7 +268,7 @@ gemem_ptx_run_atomic (PtxRun *run, PtxThread *thread, const PtxInstruction *one)
     }
   run->lost |= gemem_ptx_is_variable (run, bytes);
   memcpy (&before, bytes, size);
-  state = state_of (states, size);
+  state = ptx_worst (states, size);
   after = gemem_ptx_atomic (one, before, a.value, b.value, &run->lost);
   memcpy (bytes, &after, size);
   memset (states, ptx_worse (ptx_worse (state, a.state), b.state), size);

@@ -28,7 +28,13 @@ jump_free (gpointer data)
 }
 
 static const char *const operation_names[] = {
-#define PTX_OPERATION(id, text) text,
+#define PTX_OPERATION(id, text, traits) text,
+#include "dry/ptx/operations.def"
+#undef PTX_OPERATION
+};
+
+const guint8 gemem_ptx_traits[] = {
+#define PTX_OPERATION(id, text, traits) traits,
 #include "dry/ptx/operations.def"
 #undef PTX_OPERATION
 };
@@ -238,10 +244,7 @@ declare (PtxParser *parser, char *text)
           g_free (place);
           return FALSE;
         }
-      const guint before = parser->ptx->variables->len;
-      g_byte_array_set_size (parser->ptx->variables, (guint) (at + size));
-      if (at + size > before)
-        memset (parser->ptx->variables->data + before, 0, at + size - before);
+      ptx_extend (parser->ptx->variables, at + size);
       if (value != NULL && !initialise (parser->ptx->variables, at, type, value))
         {
           g_free (place);
@@ -264,53 +267,6 @@ declare (PtxParser *parser, char *text)
 }
 
 /* ---- instructions */
-
-static gboolean
-needs_type (PtxOperation operation)
-{
-  switch (operation)
-    {
-    case OP_ISSPACEP:
-    case OP_BRA:
-    case OP_BRX:
-    case OP_CALL:
-    case OP_RET:
-    case OP_EXIT:
-    case OP_TRAP:
-    case OP_BAR:
-    case OP_BARRIER:
-    case OP_MEMBAR:
-    case OP_FENCE:
-    case OP_NANOSLEEP:
-    case OP_PREFETCH:
-      return FALSE;
-    default:
-      return TRUE;
-    }
-}
-
-/* Whether @operation is written for two halves at once. */
-static gboolean
-takes_pairs (PtxOperation operation)
-{
-  switch (operation)
-    {
-    case OP_ADD:
-    case OP_SUB:
-    case OP_MUL:
-    case OP_FMA:
-    case OP_MIN:
-    case OP_MAX:
-    case OP_ABS:
-    case OP_NEG:
-    case OP_EX2:
-    case OP_TANH:
-    case OP_CVT:
-      return TRUE;
-    default:
-      return FALSE;
-    }
-}
 
 static gboolean
 parse_words (PtxInstruction *one, char *name)
@@ -343,9 +299,9 @@ parse_words (PtxInstruction *one, char *name)
                && !g_str_has_prefix (words[i], "L1::") && !g_str_has_prefix (words[i], "L2::"))
         return FALSE;
     }
-  if (one->type.pair && !takes_pairs ((PtxOperation) operation))
+  if (one->type.pair && !ptx_is ((guint) operation, PTX_PAIRS))
     return FALSE;
-  return n_types <= 2 && (one->type.bytes > 0 || !needs_type ((PtxOperation) operation));
+  return n_types <= 2 && (one->type.bytes > 0 || ptx_is ((guint) operation, PTX_UNTYPED));
 }
 
 static gint32

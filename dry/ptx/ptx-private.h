@@ -42,11 +42,27 @@ typedef enum
 
 typedef enum
 {
-#define PTX_OPERATION(id, text) OP_##id,
+#define PTX_OPERATION(id, text, traits) OP_##id,
 #include "dry/ptx/operations.def"
 #undef PTX_OPERATION
   N_OPERATIONS
 } PtxOperation;
+
+typedef enum
+{
+  PTX_ACTS = 1,    /* it does more than set registers of its thread */
+  PTX_PAIRS = 2,   /* it is written for two halves at once */
+  PTX_UNTYPED = 4, /* it may stand without a type */
+} PtxTrait;
+
+/* The traits of each operation (parse.c). */
+extern const guint8 gemem_ptx_traits[N_OPERATIONS];
+
+static inline gboolean
+ptx_is (guint operation, PtxTrait trait)
+{
+  return (gemem_ptx_traits[operation] & trait) != 0;
+}
 
 /* ---- code */
 
@@ -132,6 +148,19 @@ static inline gboolean
 ptx_has (const PtxInstruction *one, PtxWord word)
 {
   return (one->words >> word & 1) != 0;
+}
+
+/* ---- memory */
+
+/* Gives @bytes @size bytes, the new ones 0. */
+static inline void
+ptx_extend (GByteArray *bytes, gsize size)
+{
+  const guint before = bytes->len;
+
+  g_byte_array_set_size (bytes, (guint) size);
+  if (size > before)
+    memset (bytes->data + before, 0, size - before);
 }
 
 /* ---- real numbers and their bits */

@@ -10,8 +10,6 @@
  */
 #pragma once
 
-#include <string.h>
-
 #include "dry/ptx/ptx-private.h"
 
 #define WARP 32
@@ -122,15 +120,29 @@ ptx_in_piece (const GememPtxMemory *piece, guint64 address, gsize size, guint8 *
   return piece->bytes + at;
 }
 
-/* Gives @bytes @size bytes, the new ones 0. */
-static inline void
-ptx_extend (GByteArray *bytes, gsize size)
+/* Takes @n instructions off what may still run; FALSE: these are too many. */
+static inline gboolean
+ptx_spend (PtxRun *run, guint n)
 {
-  const guint before = bytes->len;
+  if (*run->launch->budget < n)
+    {
+      *run->launch->budget = 0;
+      run->lost = TRUE;
+      return FALSE;
+    }
+  *run->launch->budget -= n;
+  return TRUE;
+}
 
-  g_byte_array_set_size (bytes, (guint) size);
-  if (size > before)
-    memset (bytes->data + before, 0, size - before);
+/* The worst of @size states. */
+static inline guint8
+ptx_worst (const guint8 *states, gsize size)
+{
+  guint8 state = GEMEM_PTX_KNOWN;
+
+  for (gsize i = 0; i < size; i++)
+    state = ptx_worse (state, states[i]);
+  return state;
 }
 
 /* The instruction that @thread has come to. */
@@ -190,8 +202,6 @@ void gemem_ptx_enter (PtxThread *thread, const GememPtxFunction *function);
 void gemem_ptx_run_thread (PtxRun *run, PtxThread *thread);
 /* Carries out @one, which @thread is at, if its predicate is true. */
 void gemem_ptx_step (PtxRun *run, PtxThread *thread, const PtxInstruction *one);
-/* Whether @operation only sets registers of its thread. */
-gboolean gemem_ptx_is_pure (PtxOperation operation);
 /* Back to the caller. */
 void gemem_ptx_leave (PtxThread *thread);
 

@@ -239,35 +239,6 @@ branch (PtxRun *run, PtxThread *thread, const PtxInstruction *one)
     }
 }
 
-gboolean
-gemem_ptx_is_pure (PtxOperation operation)
-{
-  switch (operation)
-    {
-    case OP_BRA:
-    case OP_BRX:
-    case OP_CALL:
-    case OP_RET:
-    case OP_EXIT:
-    case OP_TRAP:
-    case OP_BAR:
-    case OP_BARRIER:
-    case OP_SHFL:
-    case OP_VOTE:
-    case OP_MATCH:
-    case OP_REDUX:
-    case OP_ACTIVEMASK:
-    case OP_LDMATRIX:
-    case OP_STMATRIX:
-    case OP_ATOM:
-    case OP_RED:
-    case OP_ST:
-      return FALSE;
-    default:
-      return TRUE;
-    }
-}
-
 static void
 worsen_register (PtxThread *thread, gint32 reg, guint8 state)
 {
@@ -391,7 +362,7 @@ gemem_ptx_step (PtxRun *run, PtxThread *thread, const PtxInstruction *one)
       if (predicate.value != 0 || predicate.state != GEMEM_PTX_KNOWN)
         gemem_ptx_store (run, thread, one, predicate.state, predicate.value != 0);
     }
-  else if (gemem_ptx_is_pure ((PtxOperation) one->operation))
+  else if (!ptx_is (one->operation, PTX_ACTS))
     {
       if (predicate.value != 0)
         execute (run, thread, one);
@@ -420,12 +391,8 @@ gemem_ptx_run_thread (PtxRun *run, PtxThread *thread)
         }
       const PtxInstruction *one = &g_array_index (frame->function->code, PtxInstruction,
                                                   frame->at++);
-      if ((*run->launch->budget)-- == 0)
-        {
-          *run->launch->budget = 0;
-          run->lost = TRUE;
-          return;
-        }
+      if (!ptx_spend (run, 1))
+        return;
       gemem_ptx_step (run, thread, one);
     }
 }

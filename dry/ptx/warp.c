@@ -130,8 +130,8 @@ reduce (PtxRun *run, PtxThread *warp, guint32 lanes, const PtxInstruction *one)
       ptx_set (&warp[i], one->operands[0].reg, all.value, all.state);
 }
 
-/* Two of the halves of a matrix of 8 by 8 that @lane has, of which @row tells the address of each
- * row: @element of them. FALSE: there is none. */
+/* Of the two halves that @lane has of a matrix of 8 by 8, whose rows are at the addresses @row, the
+ * one with the number @element; NULL: there is none. */
 static guint8 *
 half_at (PtxRun *run, PtxThread *warp, const PtxInstruction *one, const PtxSlot *row, guint lane,
          guint element, guint8 **states)
@@ -162,9 +162,8 @@ matrices (PtxRun *run, PtxThread *warp, guint32 lanes, const PtxInstruction *one
     for (guint i = 0; i < WARP; i++)
       {
         const gint32 reg = ptx_element (list, m);
-        PtxSlot value = reg >= 0 ? ptx_register (&warp[i], reg) : (PtxSlot){ 0, GEMEM_PTX_KNOWN };
-        if (loads)
-          value = (PtxSlot){ 0, GEMEM_PTX_KNOWN };
+        PtxSlot value = loads || reg < 0 ? (PtxSlot){ 0, GEMEM_PTX_KNOWN }
+                                         : ptx_register (&warp[i], reg);
         for (guint k = 0; k < 2; k++)
           {
             guint8 *states = NULL, *bytes = half_at (run, warp, one, rows + 8 * m, i, k, &states);

@@ -37,7 +37,6 @@ none.  At most DEPTH nodes stand on each other.
 """
 import collections
 import ctypes
-import functools
 import itertools
 import os
 import threading

@@ -290,9 +290,12 @@ def _compiled(kernel, launcher):
     path = os.path.join(os.environ.get("TRITON_CACHE_DIR", ""), key or "", name[:_NAME])
     if key is None or not os.path.exists(path + ".ptx"):
         return types.SimpleNamespace(hash=None)
-    asm = {kind: open(path + "." + kind).read() for kind in ("ptx", "ttir")}
-    metadata = types.SimpleNamespace(**json.load(open(path + ".json")))
-    return types.SimpleNamespace(hash=key, asm=asm, metadata=metadata, src=types.SimpleNamespace(signature=kernel.triton_meta["signature"]))
+    texts = {}
+    for kind in ("ptx", "ttir", "json"):
+        with open(path + "." + kind) as file:
+            texts[kind] = file.read()
+    metadata = types.SimpleNamespace(**json.loads(texts["json"]))
+    return types.SimpleNamespace(hash=key, asm=texts, metadata=metadata, src=types.SimpleNamespace(signature=kernel.triton_meta["signature"]))
 
 
 def watch_compiled(launcher):
