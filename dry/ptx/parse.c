@@ -179,7 +179,7 @@ declare (PtxParser *parser, char *text)
   GememPtxFunction *function = parser->function;
   guint8 space = SPACE_GENERIC;
   gsize alignment = 0, size, at;
-  PtxType type = { 0, 0 };
+  PtxType type = { 0 };
   char *value = strchr (text, '='), *name = NULL, *rest, *token;
   gboolean external = FALSE, vector4 = FALSE, vector2 = FALSE;
   PtxPlace *place;
